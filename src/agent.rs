@@ -84,7 +84,7 @@ pub use mailbox::{
     Target, Trigger,
 };
 pub use models::Models;
-pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles};
+pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles, StageNews};
 pub use stop::{Stop, Stopper};
 
 /// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.

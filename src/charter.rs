@@ -27,12 +27,10 @@ mod values;
 mod yaml;
 
 pub use builtin::text as built_in;
-pub use catalog::{Catalog, Entry, Place, Source, Unreadable};
+pub use catalog::{Catalog, Entry, NoGate, Place, Source, Unreadable};
 pub use compile::{FindModel, Known, compile};
 pub use contract::{Contract, Lacks};
 pub use file::{Charter, MAX_BYTES, Trust};
 pub use problem::{Note, Problem, Problems};
-pub use role::{
-    Compaction, Handoff, Limits, ModelChoice, OnFailure, Role, RoleMode, Router, SeedPart,
-};
+pub use role::{Compaction, Limits, ModelChoice, Role, RoleMode, SeedPart};
 pub use skill::{HEAD, Skill, skill, skill_body};

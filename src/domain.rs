@@ -9,6 +9,7 @@ mod message;
 pub mod read_ids;
 mod run;
 mod session;
+mod stages;
 mod transcript;
 mod usage;
 
@@ -21,6 +22,7 @@ pub use ids::{
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
+pub use stages::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, Router, handoffs_of};
 pub use transcript::{
     Assistant, CALL_TOOL, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
     size_of_fields,

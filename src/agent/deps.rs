@@ -30,7 +30,7 @@ use super::budget::Reservations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::{ModelError, Models};
-use super::setup::{Charters, Configurations, Roles};
+use super::setup::{Charters, Configurations, Roles, StageNews};
 use super::tool_specs::ToolSpecs;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
@@ -73,6 +73,8 @@ pub struct AgentDeps {
     pub charters: Arc<Charters>,
     /// The roles that each agent can take, as last read.
     pub roles: Arc<Roles>,
+    /// What channels were told of the roles around their agents' turns.
+    pub stage_news: StageNews,
     /// What the people of each server decided.
     pub decisions: Arc<Decisions>,
     pub docs: DocsCache,

@@ -15,8 +15,8 @@ pub(super) const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
 
 impl EndReason {
-    /// What the model is told before its last step, which has no tools but that for a report, where it owes one.
-    pub fn last_step_note(self, detail: &str, owes_report: bool) -> String {
+    /// What the model is told before its last step, which has no tools but those that end a turn and are `left`.
+    pub fn last_step_note(self, detail: &str, left: &[&str]) -> String {
         let why = match self {
             Self::Stopped => "A person asked you to stop.",
             Self::StepLimit => "You have used all steps of this turn.",
@@ -36,10 +36,15 @@ impl EndReason {
         } else {
             format!(" ({detail})")
         };
-        let how = if owes_report {
-            "tools but `report` are off: call it now with what you have"
-        } else {
-            "tools are off: answer now with what you have"
+        let names: Vec<String> = left.iter().map(|tool| text::code_span(tool)).collect();
+        let names = names.join(" and ");
+        let how = match left {
+            [] => "tools are off: answer now with what you have".to_owned(),
+            ["hand_over"] => {
+                format!("tools but {names} are off: call it, or answer now with what you have")
+            }
+            [_] => format!("tools but {names} are off: call it now with what you have"),
+            _ => format!("tools but {names} are off: call one of them now with what you have"),
         };
         format!(
             "{why}{detail} This is your last step and {how}, and say what is done and what is not."

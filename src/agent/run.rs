@@ -1,6 +1,7 @@
 //! What the turns of one run share: the turn that answers people, and all child turns below it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -26,6 +27,8 @@ pub(super) struct Run {
     health: Mutex<TurnHealth>,
     /// Takes messages to child turns that came too late.
     pub(super) strays: mpsc::UnboundedSender<Inbound>,
+    /// Whether its answer passes a role first: nobody sees words of its turns before.
+    hides_words: AtomicBool,
 }
 
 impl Run {
@@ -45,7 +48,17 @@ impl Run {
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
             health: Mutex::default(),
             strays,
+            hides_words: AtomicBool::new(false),
         }
+    }
+
+    /// Nobody is to see words of its turns from now on.
+    pub(super) fn hide_words(&self) {
+        self.hides_words.store(true, Ordering::Release);
+    }
+
+    pub(super) fn hides_words(&self) -> bool {
+        self.hides_words.load(Ordering::Acquire)
     }
 
     pub(super) fn people(&self) -> Vec<UserId> {

@@ -5,6 +5,7 @@ mod configuration;
 mod file_news;
 mod look;
 mod roles;
+mod stages;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub use configuration::{Configuration, Configurations, Fault};
 pub(super) use file_news::News;
 pub(super) use look::{Look, Wanted};
 pub use roles::Roles;
+pub use stages::StageNews;
+pub(super) use stages::{Stage, advisor_fault, destination_fault, handoff_fault};
 
 /// An agent as its files say now.
 #[derive(Clone, Debug)]

@@ -27,6 +27,7 @@ mod reading;
 mod reply;
 mod report;
 mod request;
+mod stages;
 mod steps;
 mod transcript;
 mod window;
@@ -44,6 +45,7 @@ use self::context::TurnContext;
 use self::live::{Inbox, LiveStatus};
 use self::offer::{NotCalled, Offer};
 use self::report::OwedReport;
+use self::stages::Stages;
 use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
@@ -158,7 +160,9 @@ struct Turn {
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
     answered_by: Option<Target>,
-    /// The child turn that answers in its place; both end together.
+    /// What stands around its work; none where nothing does.
+    stages: Option<Box<Stages>>,
+    /// The child turn whose answer stands for its own; both end together.
     in_its_place: Option<EndedChild>,
     /// What it has of the report that its role owes.
     owed: OwedReport,
@@ -209,6 +213,12 @@ enum Outcome {
         /// The last thing that went wrong, for people.
         error: String,
     },
+    /// There is an answer, and people do not get it.
+    Withheld {
+        exit: EndReason,
+        /// What they are told instead.
+        told: String,
+    },
 }
 
 impl Turn {
@@ -241,6 +251,7 @@ impl Turn {
             read: Default::default(),
             stuck: Default::default(),
             answered_by: None,
+            stages: None,
             in_its_place: None,
             owed: OwedReport::default(),
         }
@@ -250,8 +261,9 @@ impl Turn {
     async fn answer(&mut self, worker: Worker) -> Result<Outcome, StoreError> {
         match worker {
             Worker::Itself => {
+                self.look_for_stages().await;
                 self.look_for_roles_at_first();
-                self.work().await
+                self.work_in_stages().await
             }
             Worker::Role(role) => self.have_role_answer(&role).await,
             Worker::Nobody(why) => Ok(Outcome::None {

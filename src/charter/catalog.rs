@@ -41,6 +41,18 @@ pub enum Unreadable {
     Io(#[from] io::Error),
 }
 
+/// Why no turn can pass through a role.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoGate {
+    #[error("there is no role {}", text::code_span(.0))]
+    Unknown(String),
+    /// An agent could rewrite it.
+    #[error("{} comes from a repository, which may not be a gate", text::code_span(.0))]
+    OfRepository(String),
+    #[error("{} cannot be used", text::code_span(.0))]
+    Broken(String),
+}
+
 /// A file, and its role or what is wrong with it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -85,10 +97,17 @@ impl Catalog {
     }
 
     /// The role of this name, unless it is a repository's: those are no gates, for an agent could rewrite them.
-    pub fn gate(&self, name: &str) -> Option<&Arc<Role>> {
-        let entry = self.find(name)?;
-        let role = entry.role.as_ref().ok();
-        role.filter(|_| entry.place != Place::Workspace)
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub fn gate(&self, name: &str) -> Result<&Arc<Role>, NoGate> {
+        let named = || text::one_line(name, 80);
+        match self.find(name) {
+            None => Err(NoGate::Unknown(named())),
+            Some(entry) if entry.place == Place::Workspace => Err(NoGate::OfRepository(named())),
+            Some(entry) => entry.role.as_ref().map_err(|_| NoGate::Broken(named())),
+        }
     }
 
     /// The entry that has this name, usable or not.
@@ -159,17 +178,13 @@ impl Catalog {
         };
         for (key, names) in role.gates() {
             for name in names {
-                if self.gate(name).is_some() || *name == role.name {
+                if *name == role.name {
                     continue;
                 }
-                let message = match self.find(name) {
-                    Some(entry) if entry.place == Place::Workspace => format!(
-                        "{} comes from a repository, which may not be a gate",
-                        text::code_span(name)
-                    ),
-                    Some(_) => format!("{} cannot be used", text::code_span(name)),
-                    None => format!("there is no role {}", text::code_span(name)),
+                let Err(why) = self.gate(name) else {
+                    continue;
                 };
+                let message = why.to_string();
                 miss(key, message, self.instead_of(name));
             }
         }
@@ -213,7 +228,7 @@ impl Catalog {
                 continue;
             }
             seen.push(last.clone());
-            if let Some(next) = self.gate(last) {
+            if let Ok(next) = self.gate(last) {
                 ways.extend(next.passes_on().map(|after| {
                     let mut longer = way.clone();
                     longer.push(after.to_owned());

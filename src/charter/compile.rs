@@ -180,15 +180,15 @@ fn not_yaml(line: usize) -> Note {
     }
 }
 
-/// See [`Role::of_agent`].
-pub(super) fn of_agent(name: &str) -> Role {
+/// A role called `name` of which nothing else is said.
+pub(super) fn named(name: String) -> Role {
     let charter = Charter {
         path: "",
         bytes: b"",
         trust: Trust::People,
     };
     Role {
-        name: format!("@{name}"),
+        name,
         ..empty(&charter, Vec::new(), "")
     }
 }

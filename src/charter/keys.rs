@@ -4,19 +4,14 @@ use std::time::Duration;
 
 use super::compile::{Compiler, NAME, fold};
 use super::file::Charter;
-use super::role::{Compaction, Handoff, ModelChoice, OnFailure, RoleMode, Router, SeedPart};
+use super::role::{Compaction, ModelChoice, RoleMode, SeedPart};
 use super::values::Expected;
 use super::yaml::{Node, Yaml};
 use crate::config::Effort;
-use crate::domain::ProfileRef;
+use crate::domain::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, ProfileRef, Router};
 use crate::text;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-
-/// Roles that an answer may pass one after another.
-const HANDOFFS: usize = 3;
-
-const ADVISORS: usize = 5;
 
 impl Compiler<'_> {
     pub(super) fn name(&mut self, value: &Node, charter: &Charter<'_>) -> Result<(), Expected> {
@@ -200,7 +195,7 @@ impl Compiler<'_> {
 
     pub(super) fn advisors(&mut self, value: &Node) -> Result<(), Expected> {
         let names = names(value)?;
-        if names.len() > ADVISORS {
+        if names.len() > MOST_ADVISORS {
             return Err(Expected("at most 5 names"));
         }
         self.role.advisors = names;
@@ -232,7 +227,7 @@ impl Compiler<'_> {
             Yaml::List(items) => items.iter().map(one_handoff).collect::<Result<_, _>>()?,
             Yaml::Scalar { .. } | Yaml::Map(_) => vec![one_handoff(value)?],
         };
-        if chain.len() > HANDOFFS {
+        if chain.len() > MOST_HANDOFFS {
             return Err(Expected("at most 3 roles"));
         }
         self.role.handoff = chain;

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::contract::Contract;
 use super::problem::Note;
 use crate::config::Effort;
-use crate::domain::ProfileRef;
+use crate::domain::{Handoff, ProfileRef, Router};
 use crate::{clock, text};
 
 pub use crate::domain::Mode as RoleMode;
@@ -76,7 +76,12 @@ pub struct Role {
 impl Role {
     /// What another agent is in a run that calls it: it says all it is by itself.
     pub fn of_agent(name: &str) -> Self {
-        super::compile::of_agent(name)
+        super::compile::named(format!("@{name}"))
+    }
+
+    /// What stands for a role that cannot be used, where a run has to tell of it all the same.
+    pub fn unusable(name: &str) -> Self {
+        super::compile::named(name.to_owned())
     }
 
     /// Whether it has the tool `name`. Reading one's own long results goes with any tool, and so does finding further ones,
@@ -204,28 +209,6 @@ impl Limits {
             .map(|limit| format!("at most {limit}"))
             .collect()
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Router {
-    pub destinations: Vec<String>,
-    /// Whether an answer must be handed over.
-    pub required: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Handoff {
-    pub role: String,
-    pub on_failure: OnFailure,
-}
-
-/// What becomes of an answer that its handoff did not pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnFailure {
-    #[default]
-    Show,
-    Withhold,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

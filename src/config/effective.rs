@@ -14,7 +14,7 @@ use super::keys::{Config, Tiers};
 use super::units::{Seconds, Usd};
 use super::value_kind::ValueKind;
 use crate::domain::read_ids::optional_ids;
-use crate::domain::{AgentConfig, Mode, RoleId, SandboxMode};
+use crate::domain::{AgentConfig, MOST_ADVISORS, MOST_HANDOFFS, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 
 /// A key that an agent or a Discord server may set for itself.
@@ -204,6 +204,18 @@ keys! {
     /// Whether each of its sub-agents has a thread below the channel, where people can write to it. Default: `false`.
     CHILD_THREADS = Key::new("child_threads", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Off);
+    /// Up to five roles that read each message first and advise the agent, with commas between; `none`: nobody. Default: what
+    /// its charter says.
+    ADVISORS = Key::new("advisors", ValueKind::Advisors { most: MOST_ADVISORS })
+        .for_agents(Right::GrantOwnProfile, Unset::Inherited);
+    /// Roles that it may have answer in its place, with commas between, or JSON such as
+    /// `{"destinations": ["billing"], "required": true}`; `none`: nobody. Default: what its charter says.
+    ROUTER = Key::new("router", ValueKind::Router)
+        .for_agents(Right::GrantOwnProfile, Unset::Inherited);
+    /// Up to three roles that its answers pass in order, with commas between, or JSON such as
+    /// `{"role": "redactor", "on_failure": "withhold"}`; `none`: nobody. Default: what its charter says.
+    HANDOFF = Key::new("handoff", ValueKind::Handoff { most: MOST_HANDOFFS })
+        .for_agents(Right::GrantOwnProfile, Unset::Inherited);
     /// Models to ask when the first cannot answer, in order, with commas between. Default: none.
     FALLBACK_MODELS = Key::new("fallback_models", ValueKind::Models)
         .for_agents(Right::Command, Unset::Empty);

@@ -1,9 +1,11 @@
 //! The kinds of values that people write for a key, each read in one place.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::units::{Usd, parse_duration};
-use crate::domain::RoleId;
+use crate::domain::{RoleId, Router, handoffs_of};
 use crate::permission::GrantTable;
 use crate::text;
 use crate::text::json::refuse_double_keys;
@@ -25,6 +27,16 @@ pub enum ValueKind {
     Models,
     /// Names of roles with commas between, or `none`.
     RoleNames,
+    /// At most so many names of roles with commas between, or `none`; a turn passes through them.
+    Advisors {
+        most: usize,
+    },
+    /// The same in order, or JSON that says of each what becomes of an answer that it does not pass.
+    Handoff {
+        most: usize,
+    },
+    /// Names of roles with commas between, `none`, or JSON.
+    Router,
     /// The name of a permission profile, or a profile in JSON.
     Profile,
     /// Seconds, or a number with a unit.
@@ -85,6 +97,9 @@ impl ValueKind {
             Self::Models => Ok(json!(listed(text).collect::<Vec<_>>())),
             Self::RoleNames if text.eq_ignore_ascii_case(NOBODY) => Ok(json!([])),
             Self::RoleNames => names(text),
+            Self::Advisors { most } => advisors(text, most),
+            Self::Handoff { most } => handoff(text, most),
+            Self::Router => router(text),
             Self::Profile if text.starts_with('{') => profile(text),
             Self::Profile => name(text),
             Self::Duration { least, .. } => duration(text, least),
@@ -104,7 +119,9 @@ impl ValueKind {
             Self::Duration { offered, .. } => offered,
             Self::Word(words) => words,
             Self::Switch => &["true", "false"],
-            Self::RoleNames => &[NOBODY],
+            Self::RoleNames | Self::Advisors { .. } | Self::Handoff { .. } | Self::Router => {
+                &[NOBODY]
+            }
             Self::Prompt
             | Self::Name
             | Self::Model
@@ -145,6 +162,61 @@ fn names(text: &str) -> Result<Value, BadValue> {
         ));
     }
     Ok(json!(names))
+}
+
+fn advisors(text: &str, most: usize) -> Result<Value, BadValue> {
+    if text.eq_ignore_ascii_case(NOBODY) {
+        return Ok(json!([]));
+    }
+    let named: BTreeSet<&str> = listed(text).collect();
+    match listed(text).count() {
+        0 => names(text),
+        count if count > most => Err(BadValue(format!("Name at most {most} roles."))),
+        count if count > named.len() => Err(BadValue::new("Name each role once.")),
+        _ => names(text),
+    }
+}
+
+fn handoff(text: &str, most: usize) -> Result<Value, BadValue> {
+    if !text.starts_with(['[', '{']) {
+        return advisors(text, most);
+    }
+    let chain = refuse_double_keys(text)
+        .and_then(|()| handoffs_of(text))
+        .map_err(|error| {
+            BadValue(format!(
+                r#"Write names with commas between, or JSON such as {{"role": "editor", "on_failure": "withhold"}}: {error}."#
+            ))
+        })?;
+    let named: BTreeSet<&str> = chain.iter().map(|one| one.role.as_str()).collect();
+    if chain.len() > most {
+        return Err(BadValue(format!("Name at most {most} roles.")));
+    }
+    if named.len() < chain.len() {
+        return Err(BadValue::new("Name each role once."));
+    }
+    Ok(json!(chain))
+}
+
+fn router(text: &str) -> Result<Value, BadValue> {
+    let router = if text.eq_ignore_ascii_case(NOBODY) {
+        Router::default()
+    } else if text.starts_with('{') {
+        refuse_double_keys(text)
+            .and_then(|()| serde_json::from_str(text))
+            .map_err(|error| {
+                BadValue(format!(
+                    r#"Write names with commas between, or JSON such as {{"destinations": ["billing"], "required": true}}: {error}."#
+                ))
+            })?
+    } else {
+        names(text)?;
+        Router {
+            destinations: listed(text).map(str::to_owned).collect(),
+            required: false,
+        }
+    };
+    Ok(json!(router))
 }
 
 fn listed(text: &str) -> impl Iterator<Item = &str> {

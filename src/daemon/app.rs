@@ -143,6 +143,7 @@ impl App {
             members: Default::default(),
             settings: Default::default(),
             charters: Default::default(),
+            stage_news: Default::default(),
             roles: Default::default(),
             configurations: Default::default(),
             decisions: Arc::new(Decisions::new(&paths.home)),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ids::{AgentId, ChannelId, RoleId, UserId};
 use super::read_ids::{optional_id, optional_ids};
+use super::stages::{Handoff, Router, handoffs};
 
 /// An agent's configuration: the keys of `agent.json` that Chorus knows.
 ///
@@ -49,6 +50,19 @@ pub struct AgentConfig {
     /// Whether each of its sub-agents has a thread below its channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_threads: Option<bool>,
+    /// Roles that read a message first and advise on it; none means what its charter says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advisors: Option<Vec<String>>,
+    /// Where its turns may hand over to; none means what its charter says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<Router>,
+    /// Roles that its answers pass, in order; none means what its charter says.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "handoffs"
+    )]
+    pub handoff: Option<Vec<Handoff>>,
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,

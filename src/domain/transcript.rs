@@ -132,6 +132,9 @@ pub struct Assistant {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The role that gave it in the agent's place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// A block kept for the provider that made it, byte for byte.

@@ -147,6 +147,10 @@ impl AgentManager {
                 }
                 Ok(value)
             }
+            (ValueKind::Advisors { .. } | ValueKind::Handoff { .. } | ValueKind::Router, _) => {
+                self.can_pass_through(agent, &value).await?;
+                Ok(value)
+            }
             (ValueKind::Model, Value::String(name)) => {
                 Ok(Value::from(self.known_model(name).await?))
             }

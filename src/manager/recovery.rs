@@ -17,8 +17,8 @@ use crate::domain::{
 };
 use crate::llm::history;
 use crate::store::{
-    CallReach, Closing, ConversationRow, EndFacts, EndReason, NewPart, OpenCall, Part, PartButton,
-    Store, StoreError, Told, UnfinishedTurn, UnreadableTurn,
+    CallReach, ChildKind, Closing, ConversationRow, EndFacts, EndReason, NewPart, OpenCall, Part,
+    PartButton, Store, StoreError, Told, UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
 
@@ -259,6 +259,13 @@ fn closed(call: &OpenCall, child: Option<&UnfinishedTurn>) -> ToolResult {
 /// What a parent is told of a sub-agent that did not come to its report.
 fn broken_off_child(child: &UnfinishedTurn) -> String {
     let steps = text::count(child.answers, "step", "steps");
+    let of = child.turn.begun.child.as_ref();
+    if let Some(of) = of.filter(|of| of.kind == ChildKind::Route) {
+        return format!(
+            "handed over to {}, then the daemon stopped after {steps}; nobody has answered",
+            of.role
+        );
+    }
     format!(
         "started, then the daemon stopped after {steps}; may have partly run, check before repeating, or go on with continue: \"{}\"",
         child.turn.begun.id.short()

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::agent::OwnRole;
-use crate::charter::{Catalog, Role};
+use crate::charter::{Catalog, NoGate, Role};
 use crate::text::{self, escape};
 
 use super::AgentManager;
@@ -51,6 +53,42 @@ impl AgentManager {
         let roles = self.roles(agent).await?.catalog;
         let usable = roles.entries().iter().filter(|entry| entry.role.is_ok());
         is_one_of(usable.map(|entry| entry.name.as_str()), name, "here")
+    }
+
+    /// Finds out whether turns of an agent can pass through the roles that `value` names: a list of names or of handoffs, or a
+    /// router.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot pass through one of them.
+    pub(super) async fn can_pass_through(
+        &self,
+        agent: &AgentSummary,
+        value: &Value,
+    ) -> Result<(), ManagerError> {
+        let list = value.get("destinations").unwrap_or(value);
+        let named = list.as_array().into_iter().flatten();
+        let names = named.filter_map(|one| one.as_str().or_else(|| one.get("role")?.as_str()));
+        let roles = self.roles(agent).await?.catalog;
+        for name in names {
+            if let Err(why) = roles.gate(name) {
+                let usable = roles
+                    .entries()
+                    .iter()
+                    .filter(|entry| roles.gate(&entry.name).is_ok());
+                let near = text::near(name, usable.map(|entry| entry.name.as_str()));
+                let near = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+                let why = match why {
+                    NoGate::Unknown(name) => format!("There is no role {}", escape::code(&name)),
+                    NoGate::OfRepository(_) | NoGate::Broken(_) => why.to_string(),
+                };
+                return Err(ManagerError::refused(format!(
+                    "{}{near} `/roles` lists them.",
+                    text::sentence(&why)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The roles of an agent that people may call.

@@ -222,7 +222,7 @@ impl Store {
 
 /// How a call ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallEnd {
+pub enum CallEnd {
     /// It had started.
     Finished,
     /// It never ran.

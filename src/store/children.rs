@@ -30,6 +30,25 @@ pub struct NewChild {
     pub goes_on: Option<ConversationId>,
 }
 
+/// A child turn that ends together with something of its parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedBelow {
+    pub turn: TurnId,
+    pub end: FinishedTurn,
+    /// The results of the parent's calls in the answer that began it, in their order.
+    pub results: Vec<(ToolResult, CallEnd)>,
+}
+
+/// From one stage of a turn to the next: what is stored of it in one transaction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NextStage {
+    pub ended: Vec<EndedBelow>,
+    /// What they came to, as an item of their parent.
+    pub note: Option<Item>,
+    /// The child turns that begin.
+    pub begun: Vec<NewChild>,
+}
+
 impl Store {
     /// C1. Marks a call started together with the child turn that answers it. Gives the child's conversation.
     ///
@@ -50,15 +69,33 @@ impl Store {
         begun_child(self.run(batch).await?.row()?)
     }
 
-    /// Begins a child turn that answers in its parent's place. Gives the child's conversation.
+    /// Child turns of `parent` end, what they came to becomes an item of it (C2), and others begin (C1). Gives the conversations
+    /// of those that begin, in their order.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the parent does not run.
-    pub async fn start_in_place(&self, child: &NewChild) -> Result<ConversationId, StoreError> {
+    /// [`StoreError::NotFound`] when the parent does not run, or one that ends does not: nothing is stored then.
+    pub async fn next_stage(
+        &self,
+        parent: TurnId,
+        stage: &NextStage,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let mut batch = Batch::default();
-        insert_child(&mut batch, child)?;
-        begun_child(self.run(batch).await?.row()?)
+        for ended in &stage.ended {
+            end_below(&mut batch, parent, ended)?;
+        }
+        if let Some(note) = &stage.note {
+            insert_item_of(&mut batch, parent, note)?;
+        }
+        for child in &stage.begun {
+            insert_child(&mut batch, child)?;
+        }
+        self.run(batch)
+            .await?
+            .rows
+            .iter()
+            .map(begun_child)
+            .collect()
     }
 
     /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it. Where it
@@ -169,6 +206,19 @@ impl Store {
                 .await?;
         rows.iter().map(turn_row).collect()
     }
+}
+
+/// Ends a child turn, and closes the calls of its parent that waited for it.
+pub(super) fn end_below(
+    batch: &mut Batch,
+    parent: TurnId,
+    ended: &EndedBelow,
+) -> Result<(), StoreError> {
+    end_turn(batch, ended.turn, &ended.end)?;
+    for (result, end) in &ended.results {
+        end_call(batch, parent, result, *end)?;
+    }
+    Ok(())
 }
 
 /// Makes the child's conversation and begins its turn there. Gives one row: the conversation.

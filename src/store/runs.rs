@@ -84,6 +84,20 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Whether people may not have got what turns of a run said: its answer passes a role, or is still on its way.
+    pub async fn words_may_change(&self, run: TurnId) -> Result<bool, StoreError> {
+        let mut db = self.reader().await?;
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT 1 FROM turns WHERE (id = ?1 AND state = 'running') OR (run_id = ?1 AND kind = 'handoff') LIMIT 1",
+        )
+        .bind(run.to_string())
+        .fetch_optional(&mut *db)
+        .await?;
+        Ok(found.is_some())
+    }
+}
+
 async fn fetch(
     db: &mut SqliteConnection,
     sql: &str,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
-use super::children::{NewChild, begun_child, insert_child};
+use super::children::{EndedBelow, NewChild, begun_child, end_below, insert_child};
 use super::codec::{count, dollars, now, words};
 use super::conversations::has_reported;
 use super::error::StoreError;
@@ -363,10 +363,10 @@ impl Store {
         &self,
         turn: TurnId,
         end: FinishedTurn,
-        (child, child_end): (TurnId, FinishedTurn),
+        child: &EndedBelow,
     ) -> Result<Vec<Part>, StoreError> {
         let mut batch = Batch::default();
-        end_turn(&mut batch, child, &child_end)?;
+        end_below(&mut batch, turn, child)?;
         end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
         self.run(batch).await?.rows.iter().map(part_row).collect()

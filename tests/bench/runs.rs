@@ -37,6 +37,7 @@ pub(crate) async fn rows(rows: &mut Vec<Row>) {
     memory(rows).await;
     chain(rows).await;
     crowd(rows).await;
+    stages(rows).await;
 }
 
 /// What the model calls instead of answering, where people wrote `delegate N` or `chain N`.
@@ -233,6 +234,42 @@ async fn crowd(rows: &mut Vec<Row>) {
         Unit::MiB,
         Target::Below(5.0),
         (after - before) / 1024.0,
+        None,
+    ));
+    stage.close().await;
+}
+
+/// Turns with two advisors against turns of agents without stages, in turn.
+async fn stages(rows: &mut Vec<Row>) {
+    let home = home::with_agents(24, "standard").await;
+    for agent in 12..24 {
+        let file = home.path().join(format!("agents/agent-{agent}/agent.json"));
+        let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        config["advisors"] = json!(["general", "explore"]);
+        std::fs::write(file, config.to_string()).unwrap();
+    }
+    let mut stage = Stage::open(Kind::Chorus, home.path(), 24).await;
+    stage.settles().await;
+    let (mut without, mut with, mut fsyncs) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..600 {
+        let agent = number % 24;
+        let took = stage.turn(agent, "hello").await.whole;
+        // The first turns of each agent read files.
+        match (number >= 48, agent < 12) {
+            (true, true) => without.push(took),
+            (true, false) => with.push(took),
+            (false, _) => {}
+        }
+        if number % 24 == 0 {
+            fsyncs.extend(machine::fsyncs(home.path(), 50));
+        }
+    }
+    let [without, with] = [without, with].map(|took| ms(machine::median(&took)));
+    rows.push(Row::new(
+        "what two advisors add to a turn, p50 (4 fsyncs in it)",
+        Unit::Ms,
+        Target::Below(8.0 + 4.0 * ms(machine::median(&fsyncs))),
+        with - without,
         None,
     ));
     stage.close().await;

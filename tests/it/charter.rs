@@ -3,6 +3,7 @@
 mod catalog;
 mod check;
 mod dialects;
+mod examples;
 mod hostile;
 mod mistakes;
 

@@ -1,5 +1,6 @@
 //! Sub-agents in the whole bot: what they are told, what their parent gets, what stops and bounds them.
 
+mod advisors;
 mod asked;
 mod beside;
 mod budgets;
@@ -9,6 +10,8 @@ mod chain;
 mod contracts;
 mod elsewhere;
 mod ended;
+mod gates;
+mod handoff;
 mod kept;
 mod logged;
 mod looked_at;
@@ -16,6 +19,7 @@ mod outcomes;
 mod reading;
 mod refused;
 mod room;
+mod router;
 mod shown;
 mod sixteen;
 mod stopped;
@@ -75,6 +79,37 @@ fn charter(world: &World, name: &str, text: &str) {
     let folder = world.home().join("agents/lab/charters");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
+}
+
+/// The texts of a request's messages, in order.
+fn told(request: &Value) -> String {
+    let messages = request["messages"].as_array().unwrap();
+    let texts = messages
+        .iter()
+        .flat_map(|message| match &message["content"] {
+            Value::String(text) => vec![text.clone()],
+            blocks => {
+                let blocks = blocks.as_array().unwrap().iter();
+                blocks
+                    .filter_map(|block| Some(block["text"].as_str()?.to_owned()))
+                    .collect()
+            }
+        });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What stands in the tag called `name` in a text, once its id is known to close it.
+fn tagged(name: &str, text: &str) -> String {
+    let tag = regex::Regex::new(&format!(r#"<{name}[^>]* id="([0-9a-f]{{12}})">"#)).unwrap();
+    let found = tag
+        .captures(text)
+        .unwrap_or_else(|| panic!("no {name}: {text}"));
+    let begins = found.get(0).unwrap().end();
+    let end = format!("</{name} id=\"{}\">", &found[1]);
+    let length = text[begins..]
+        .find(&end)
+        .unwrap_or_else(|| panic!("{name} is not closed: {text}"));
+    text[begins..begins + length].to_owned()
 }
 
 /// No turn of a run runs when its root does not.

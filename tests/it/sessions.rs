@@ -63,6 +63,7 @@ fn rich_conversation() -> Vec<Item> {
                 cache_read: 3,
                 cache_write: 1,
             }),
+            by: Some("billing".to_owned()),
         }),
         Item::ToolResult(ToolResult {
             call_id: CallId("tc_001".to_owned()),

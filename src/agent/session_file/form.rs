@@ -94,6 +94,8 @@ pub(super) struct Message {
     pub(super) usage: Extra<Usage>,
     #[serde(default)]
     pub(super) opaque: Extra<Vec<OpaqueBlock>>,
+    #[serde(default)]
+    pub(super) by: Extra<String>,
 }
 
 /// A key that only this program writes. Others may mean something else by it; then it is left out.

@@ -222,6 +222,7 @@ fn assistant(
         opaque: message.opaque.0.unwrap_or_default(),
         model: message.model.0,
         usage: message.usage.0,
+        by: message.by.0,
     }));
     Ok(())
 }

@@ -91,6 +91,8 @@ struct Message<'a> {
     usage: Option<Usage>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     opaque: &'a [OpaqueBlock],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +134,7 @@ fn message(item: &Item) -> Message<'_> {
             model: answer.model.as_deref(),
             usage: answer.usage,
             opaque: &answer.opaque,
+            by: answer.by.as_deref(),
             ..Message::default()
         },
         Item::ToolResult(result) => Message {

@@ -37,6 +37,8 @@ pub enum OwnRole {
         fault: String,
         /// The last one that could be used since the start.
         last: Option<Arc<Role>>,
+        /// What it says, where nothing is wrong but roles that it names: an answer passes its gates all the same.
+        gates: Option<Arc<Role>>,
     },
 }
 
@@ -49,6 +51,9 @@ enum ReadError {
     File(#[from] Unreadable),
     #[error("{}", .0.of_file_named(charter_file::NAME))]
     Charter(#[from] Problems),
+    /// It names roles that are not there.
+    #[error("{}", .0.of_file_named(charter_file::NAME))]
+    Names(Problems, Arc<Role>),
 }
 
 impl Charters {
@@ -83,6 +88,10 @@ impl Charters {
                 OwnRole::Faulty {
                     fault: error.to_string(),
                     last: last.good.clone(),
+                    gates: match error {
+                        ReadError::Names(_, role) => Some(role),
+                        ReadError::Folder(_) | ReadError::File(_) | ReadError::Charter(_) => None,
+                    },
                 }
             }
         }
@@ -108,11 +117,13 @@ impl Charters {
             bytes: &bytes,
             trust: Trust::People,
         };
-        let role = charter::compile(&charter, known)?;
-        if role.names_roles() {
-            roles().check(&role)?;
+        let role = Arc::new(charter::compile(&charter, known)?);
+        if role.names_roles()
+            && let Err(missing) = roles().check(&role)
+        {
+            return Err(ReadError::Names(missing, role));
         }
-        Ok(Some((version, Arc::new(role))))
+        Ok(Some((version, role)))
     }
 
     fn known(&self, agent: AgentId, version: Version) -> Option<Arc<Role>> {

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinError;
 
 use crate::agent::core_agents::CoreAgents;
-use crate::domain::{AgentConfig, AgentId, ProfileRef, RoleId};
+use crate::domain::{AgentConfig, AgentId, MOST_ADVISORS, MOST_HANDOFFS, ProfileRef, RoleId};
 use crate::permission::Profiles;
 use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::{Version, Workspace};
@@ -175,6 +175,14 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     };
     if let Err(error) = profiles.resolve(&config.permissions) {
         return fault("permissions", &error.to_string());
+    }
+    let advisors = config.advisors.as_ref().map_or(0, Vec::len);
+    if advisors > MOST_ADVISORS {
+        return fault("advisors", &format!("name at most {MOST_ADVISORS} roles"));
+    }
+    let handoff = config.handoff.as_ref().map_or(0, Vec::len);
+    if handoff > MOST_HANDOFFS {
+        return fault("handoff", &format!("name at most {MOST_HANDOFFS} roles"));
     }
     let timeouts = [
         ("idle_timeout", config.idle_timeout, 0),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::task::JoinError;
 use tracing::warn;
 
+use super::stages::with_gates;
 use super::{Configuration, News, OwnRole, Setup};
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::Event;
@@ -76,9 +77,9 @@ impl AgentDeps {
                 let tiers = self.effective(agent, &config).server.tiers;
                 Setup::with_role(&config, role, &tiers)
             }
-            OwnRole::Faulty { last: None, .. } => {
-                Setup::without_role(Arc::new(only_looks(&config)))
-            }
+            OwnRole::Faulty {
+                last: None, gates, ..
+            } => Setup::without_role(Arc::new(with_gates(only_looks(&config), gates.as_deref()))),
         };
         let setup = Setup {
             keeps_decisions: read.keeps_decisions,
@@ -120,7 +121,11 @@ impl AgentDeps {
             let fault = format!("charter.md: {error}");
             Read {
                 configuration: self.configurations.unread(id, &error),
-                role: OwnRole::Faulty { fault, last: None },
+                role: OwnRole::Faulty {
+                    fault,
+                    last: None,
+                    gates: None,
+                },
                 roles: Arc::default(),
                 keeps_decisions: false,
                 also: None,
@@ -176,7 +181,7 @@ impl AgentDeps {
         let told = self.store.meta(&key).await.unwrap_or_default();
         let told = told.unwrap_or_default();
         let (state, text) = match read {
-            OwnRole::Faulty { fault, last } => {
+            OwnRole::Faulty { fault, last, .. } => {
                 warn!(agent.id = %agent.id, "failed to use charter.md of {}: {fault}", agent.name);
                 let kept = if last.is_some() { "kept" } else { "none" };
                 (format!("{kept}: {fault}"), faulty(fault, last.is_some()))
@@ -216,7 +221,7 @@ fn faulty(fault: &str, has_last: bool) -> String {
 }
 
 /// The first lines of `fault`, as many as a message holds.
-fn first_lines(fault: &str) -> String {
+pub(super) fn first_lines(fault: &str) -> String {
     let mut shown = String::new();
     let mut lines = fault.lines();
     while let Some(line) = lines.next() {

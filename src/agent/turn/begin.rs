@@ -470,6 +470,7 @@ impl Turn {
             .store
             .hand_over(self.context.id(), id, item.clone())
             .await?;
+        self.stages_hear(&item);
         self.transcript.push(item);
         if !via {
             self.context.run.joined_by(author);

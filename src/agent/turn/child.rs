@@ -17,12 +17,13 @@ use crate::agent::reports::Heading;
 use crate::agent::stop::{Stop, Stopper};
 use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
 use crate::exec::Ending;
-use crate::store::{FinishedTurn, FirstPart, StoreError};
+use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
 
 use super::accounting::{Below, Tally};
 use super::child_thread::Says;
+use super::children::TIME_OF_STAGE;
 use super::context::TurnContext;
 use super::finish::CUT_BY_STOP;
 use super::{Outcome, Turn, reply};
@@ -35,6 +36,7 @@ pub(super) struct ChildSide {
     pub(super) answers: Option<AnsweredCall>,
     /// Whose files the parent uses.
     pub(super) parent_agent: AgentName,
+    pub(super) kind: ChildKind,
     pub(super) title: String,
     /// Working time that its parent leaves it.
     pub(super) time: Duration,
@@ -52,10 +54,9 @@ pub(super) struct AnsweredCall {
     pub(super) written: String,
 }
 
-/// A child turn whose end is stored together with that of its parent.
+/// A child turn whose end is stored together with what its parent makes of it.
 pub(super) struct EndedChild {
-    pub(super) id: TurnId,
-    pub(super) end: FinishedTurn,
+    pub(super) below: EndedBelow,
     /// The turn itself; none where its task broke off.
     pub(super) turn: Option<Box<Turn>>,
 }
@@ -92,6 +93,9 @@ pub(super) fn run_in_place(
         if outcome.exit() == EndReason::Interrupted {
             turn.add_note(CUT_BY_STOP).await?;
         }
+        // It waits for others to be stored, and holds nobody up meanwhile.
+        drop(turn.place.lock().take());
+        turn.live.node = None;
         Ok((turn, outcome))
     })
 }
@@ -121,11 +125,14 @@ impl Turn {
     /// Waits until it may work beside the other children of its run.
     pub(super) async fn take_place(&self) {
         self.doing("Waiting for its turn");
-        let place = tokio::select! {
-            biased;
-            () = self.context.stop.now().cancelled() => None,
-            place = self.context.run.place() => place,
+        let place = async {
+            tokio::select! {
+                biased;
+                () = self.context.stop.now().cancelled() => None,
+                place = self.context.run.place() => place,
+            }
         };
+        let place = self.clock.off(place).await;
         *self.place.lock() = place;
     }
 
@@ -135,7 +142,12 @@ impl Turn {
         let own = self.setup.role.as_ref().map(|role| role.limits);
         let own = own.unwrap_or_default();
         let steps = own.max_steps.unwrap_or(defaults.child_steps.get());
-        let work = own.timeout.unwrap_or(defaults.child_timeout.get());
+        let work = own.timeout.unwrap_or(match child.kind {
+            ChildKind::Advisor => TIME_OF_STAGE,
+            ChildKind::SubAgent | ChildKind::Route | ChildKind::Handoff => {
+                defaults.child_timeout.get()
+            }
+        });
         Limits {
             steps: steps.min(limits.steps),
             work: modes::work(self.mode(), work).min(child.time),
@@ -179,7 +191,9 @@ impl Turn {
                 let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, text, exit == EndReason::Refused)
             }
-            Outcome::Answer { .. } => (None, self.without_answer(exit, "", &last_words), true),
+            Outcome::Answer { .. } | Outcome::Withheld { .. } => {
+                (None, self.without_answer(exit, "", &last_words), true)
+            }
             Outcome::Lacks {
                 answer,
                 missing,

@@ -24,10 +24,11 @@ const SAID: usize = 200;
 pub(super) type Says = mpsc::UnboundedSender<Vec<NewPart>>;
 
 impl Turn {
-    /// Has a thread opened for a child turn, and says there what it is to do; none where the agent has no such threads.
+    /// Has a thread opened for a child turn, and says there what it is to do; none where the agent has no such threads, and
+    /// where nobody is to see words before the answer.
     pub(super) fn open_thread(&self, assignment: &Assignment, begun: &BegunChild) -> Option<Says> {
         let wanted = self.setup.payer().config.child_threads;
-        if !wanted.unwrap_or_default() {
+        if !wanted.unwrap_or_default() || self.context.run.hides_words() {
             return None;
         }
         let role = &assignment.role.name;

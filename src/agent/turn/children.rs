@@ -39,6 +39,9 @@ use super::{Turn, TurnHead};
 /// What a child leaves of its parent's time, so that the parent can still tell of it.
 const KEPT_OF_TIME: Duration = Duration::from_secs(30);
 
+/// Working time of a stage behind a turn whose own is over; of an advisor whose charter says nothing.
+pub(super) const TIME_OF_STAGE: Duration = Duration::from_secs(60);
+
 /// Tokens that a report is reckoned to take in the request after it.
 const REPORT_TOKENS: u64 = 1_500;
 
@@ -95,7 +98,7 @@ impl Turn {
             reply_to: None,
             path: format!("{}/{}", self.context.path, assignment.role.name),
             child: Some(ChildOf {
-                kind: ChildKind::SubAgent,
+                kind: assignment.kind,
                 run: self.context.run.root,
                 call,
                 role: assignment.role.name.clone(),
@@ -309,8 +312,9 @@ impl Turn {
                 parent: self.context.id(),
                 answers,
                 parent_agent: self.context.agent.name.clone(),
+                kind: assignment.kind,
                 title: assignment.title.clone(),
-                time: self.time_left().saturating_sub(KEPT_OF_TIME),
+                time: self.time_for(assignment.kind),
                 room: self.results.clone(),
                 thread: reach.thread,
             }),
@@ -350,6 +354,17 @@ impl Turn {
             seed,
         };
         Ok(Box::new(Self::new(head)))
+    }
+
+    /// Working time that it leaves a child. What answers in its place, or passes its answer, has some where it has none left: the
+    /// answer was paid for.
+    fn time_for(&self, kind: ChildKind) -> Duration {
+        match kind {
+            ChildKind::SubAgent | ChildKind::Advisor => {
+                self.time_left().saturating_sub(KEPT_OF_TIME)
+            }
+            ChildKind::Route | ChildKind::Handoff => self.time_left().max(TIME_OF_STAGE),
+        }
     }
 
     /// Puts the line of a child below that of its parent.

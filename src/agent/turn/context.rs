@@ -154,9 +154,10 @@ impl TurnContext {
         match (self.lineage.last(), &self.child) {
             (None, _) => prompt::agent_facts(name, channel),
             (Some(role), None) => prompt::branch_facts(&role.name, name, channel),
-            (Some(role), Some(_)) => {
+            (Some(role), Some(child)) => {
                 let is_agent = role.name.strip_prefix('@');
-                prompt::child_facts(is_agent.unwrap_or(&role.name), self.payer().name.as_str())
+                let role = is_agent.unwrap_or(&role.name);
+                prompt::child_facts(role, self.payer().name.as_str(), child.kind)
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::store::{
     AttachedRows, FinishedTurn, FirstPart, NewPart, Part, PartKind, PartState, StoreError,
 };
 
+use super::child::EndedChild;
 use super::context::TurnContext;
 use super::log;
 use super::reply::{self, Footer, Summary};
@@ -38,6 +39,7 @@ impl Turn {
                 Stopper::Machine(_) => CUT_BY_END_OF_SERVICE,
                 Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => CUT_BY_STOP,
             };
+            self.close_calls_of_stage().await?;
             self.add_note(note).await?;
         }
         let said = outcome.said();
@@ -80,6 +82,7 @@ impl Turn {
                 };
                 (None, PartKind::Failure, report.render())
             }
+            Outcome::Withheld { told, .. } => (None, PartKind::Failure, told),
         };
         let reply = self
             .context
@@ -107,13 +110,13 @@ impl Turn {
         let (store, id) = (&self.context.deps.store, self.context.id());
         let queued = match self.in_its_place.take() {
             None => store.finish_turn(id, ended).await?,
-            Some(child) => {
-                let below = (child.id, child.end);
-                let queued = store.finish_turn_and_child(id, ended, below).await?;
-                if let Some(mut child) = child.turn {
+            Some(EndedChild { below, turn }) => {
+                let queued = store.finish_turn_and_child(id, ended, &below).await?;
+                if let Some(mut child) = turn {
                     child.accounting.stored();
                     child.ended(exit, said == Said::Answer).log();
                 }
+                self.closed_calls(below.results);
                 queued
             }
         };
@@ -143,7 +146,7 @@ impl Turn {
 
     /// What people read at once of an answer that does not end the turn: the words before its calls.
     pub(super) fn words_of(&self, answer: &Assistant) -> Vec<NewPart> {
-        if self.context.child.is_some() {
+        if self.context.child.is_some() || self.context.run.hides_words() {
             return Vec::new();
         }
         let words = self.context.deps.services.redactor.redact(&answer.text);
@@ -208,14 +211,17 @@ fn other_model(
 impl Outcome {
     pub(super) fn exit(&self) -> EndReason {
         match self {
-            Self::Answer { exit, .. } | Self::Lacks { exit, .. } | Self::None { exit, .. } => *exit,
+            Self::Answer { exit, .. }
+            | Self::Lacks { exit, .. }
+            | Self::None { exit, .. }
+            | Self::Withheld { exit, .. } => *exit,
         }
     }
 
     const fn said(&self) -> Said {
         match self {
             Self::Answer { .. } | Self::Lacks { .. } => Said::Answer,
-            Self::None { .. } => Said::Report,
+            Self::None { .. } | Self::Withheld { .. } => Said::Report,
         }
     }
 }

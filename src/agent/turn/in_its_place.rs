@@ -1,23 +1,16 @@
 //! A turn that a sub-agent answers in its place: what `/ask role:` asks for.
 
-use tokio_util::task::AbortOnDropHandle;
-use tracing::{Instrument as _, error};
-
 use crate::agent::end_reason::EndReason;
-use crate::domain::{Assistant, Item, TurnId, UserText};
-use crate::store::{FinishedTurn, StoreError};
+use crate::domain::{Assistant, Item, UserText};
+use crate::store::{ChildKind, NextStage, StoreError};
 use crate::text;
 
-use super::child::{self, EndedChild};
-use super::children::{BegunChild, Reach};
+use super::children::BegunChild;
 use super::offer::{Assignment, NotCalled, Offer};
 use super::{Outcome, Turn};
 
 /// Characters of a title that is taken from the words themselves.
 const TITLE_CHARS: usize = 40;
-
-/// What people are told of a sub-agent whose task broke off.
-const BROKE_OFF: &str = "it ended because of a bug in Chorus. What it did so far stays done";
 
 impl Turn {
     /// Has the role `name` answer. The sub-agent knows the words that this turn began with, and nothing else of the
@@ -34,34 +27,23 @@ impl Turn {
         };
         let role = assignment.role.name.clone();
         let new = self.new_child(None, &assignment).await;
-        let id = new.turn.id;
-        let conversation = self.context.deps.store.start_in_place(&new).await?;
-        let stop = self.context.stop.below();
-        let _found = stop.found_as(id, None);
-        let begun = BegunChild { new, conversation };
-        let child = self
-            .child(None, assignment, begun, stop, Reach::none())
-            .await?;
-        self.doing(format!("Waiting for {role}"));
-        let span = child.span();
-        let work = child::run_in_place(child).instrument(span);
-        let task = AbortOnDropHandle::new(tokio::spawn(work));
-        let outcome = match task.await {
-            Ok(ended) => {
-                let (child, outcome) = ended?;
-                self.takes_over(child, &outcome);
-                outcome
-            }
-            Err(panic) => {
-                error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
-                self.in_its_place = Some(broken_off(id));
-                Outcome::None {
-                    exit: EndReason::Failed,
-                    error: BROKE_OFF.to_owned(),
-                }
-            }
+        let start = NextStage {
+            begun: vec![new],
+            ..NextStage::default()
         };
-        Ok(outcome.given_by(&role))
+        let store = &self.context.deps.store;
+        let begun = store.next_stage(self.context.id(), &start).await?;
+        let (Some(new), Some(conversation)) =
+            (start.begun.into_iter().next(), begun.into_iter().next())
+        else {
+            return Err(StoreError::NotFound("conversation of a role".to_owned()));
+        };
+        self.doing(format!("Waiting for {role}"));
+        let begun = BegunChild { new, conversation };
+        let (ended, outcome) = self.run_stage(assignment, begun, None).await?;
+        self.in_its_place = Some(ended);
+        let line = format!("-# Answered by {}.", text::code_span(&role));
+        Ok(outcome.given_by(&role, Some(line)))
     }
 
     /// The task that a person gives a role.
@@ -87,6 +69,7 @@ impl Turn {
             Some(Item::Assistant(_) | Item::ToolResult(_)) | None => UserText::default(),
         };
         Ok(Assignment {
+            kind: ChildKind::SubAgent,
             role,
             title: text::one_line(&words.text, TITLE_CHARS),
             words: UserText {
@@ -100,28 +83,11 @@ impl Turn {
             agent: None,
         })
     }
-
-    /// Counts what a child spent, and keeps its end until it is stored with that of this turn.
-    fn takes_over(&mut self, mut child: Box<Self>, outcome: &Outcome) {
-        let exit = outcome.exit();
-        let answer = match outcome {
-            Outcome::Answer { answer, .. } if exit != EndReason::Refused => Some(answer.clone()),
-            Outcome::Answer { .. } | Outcome::Lacks { .. } | Outcome::None { .. } => None,
-        };
-        let end = child.end_of_child(exit, answer);
-        let below = *child.below.lock();
-        self.below.lock().add(exit, child.accounting.tally, &below);
-        self.in_its_place = Some(EndedChild {
-            id: child.context.id(),
-            end,
-            turn: Some(child),
-        });
-    }
 }
 
 impl Outcome {
-    /// The same as the outcome of the turn that people see: the words alone, with who gave them.
-    fn given_by(self, role: &str) -> Self {
+    /// The same as the outcome of the turn that people see: the words alone, with who gave them, and a line that says so.
+    pub(super) fn given_by(self, role: &str, line: Option<String>) -> Self {
         match self {
             Self::Answer {
                 answer,
@@ -129,27 +95,19 @@ impl Outcome {
                 remark,
                 citations,
             } => {
-                let by = format!("-# Answered by {}.", text::code_span(role));
-                let remarks: Vec<String> = remark.into_iter().chain([by]).collect();
+                let remarks: Vec<String> = remark.into_iter().chain(line).collect();
                 Self::Answer {
                     answer: Assistant {
                         text: answer.text,
+                        by: Some(role.to_owned()),
                         ..Assistant::default()
                     },
                     exit,
-                    remark: Some(remarks.join("\n")),
+                    remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
                     citations,
                 }
             }
-            none @ (Self::Lacks { .. } | Self::None { .. }) => none,
+            without @ (Self::Lacks { .. } | Self::None { .. } | Self::Withheld { .. }) => without,
         }
-    }
-}
-
-fn broken_off(id: TurnId) -> EndedChild {
-    EndedChild {
-        id,
-        end: FinishedTurn::broken_off(),
-        turn: None,
     }
 }

@@ -11,6 +11,7 @@ use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
 use crate::domain::{AgentId, ConversationId, UserText};
 use crate::permission::Stack;
+use crate::store::ChildKind;
 use crate::text;
 use crate::tools::Delegation;
 
@@ -45,6 +46,7 @@ pub(super) struct Offer {
 /// A call of a role that was checked.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
+    pub(super) kind: ChildKind,
     pub(super) role: Arc<Role>,
     /// Its task.
     pub(super) words: UserText,
@@ -129,6 +131,11 @@ impl Offer {
         offer.agents = all.filter(|name| name.starts_with('@')).cloned().collect();
         offer.block = block(&offer.roles, &offer.agents);
         offer
+    }
+
+    /// All roles that were read, those included that it may not call.
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.clone()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -317,6 +324,7 @@ impl Turn {
             return Err(NotCalled::TooMany(most));
         }
         Ok(Assignment {
+            kind: ChildKind::SubAgent,
             role,
             words: UserText {
                 text: call.prompt.clone(),

@@ -171,6 +171,12 @@ impl Turn {
         let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
         self.doing(format!("Waiting for approval: {}", tools.join(", ")));
         self.live.asks(true);
+        // What a role may still change is not shown to anybody.
+        let said = if self.context.run.hides_words() {
+            ""
+        } else {
+            said
+        };
         let why = self.context.deps.services.redactor.redact(said);
         self.context.deps.emit(Event::Question(Box::new(Question {
             turn: self.context.reference.clone(),

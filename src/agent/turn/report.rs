@@ -395,7 +395,7 @@ fn names(lacks: Lacks) -> Vec<String> {
 }
 
 /// `-# ticket: ABC-12 · severity: high`
-fn fields_line(meta: &Map<String, Value>) -> Option<String> {
+pub(super) fn fields_line(meta: &Map<String, Value>) -> Option<String> {
     let fields = meta.iter().map(|(name, value)| {
         let value = match value {
             Value::String(text) => text.clone(),

@@ -17,6 +17,7 @@ use crate::domain::{AttemptKind, CALL_TOOL, Mode};
 use crate::llm::places::Lane;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
+use crate::store::ChildKind;
 use crate::text;
 use crate::tools::Toolset;
 
@@ -85,7 +86,7 @@ impl Turn {
         // A server that drips is never silent, and never done.
         let time = match tools {
             Tools::On => self.time_left(),
-            Tools::Off if self.context.child.is_some() => self.context.deps.childs_last_words,
+            Tools::Off if self.context.child.is_some() => self.last_step_of_child(),
             Tools::Off => LAST_STEP,
         };
         let deadline = Deadline::new(stop, time).on(&self.clock);
@@ -146,12 +147,12 @@ impl Turn {
             }
             Tools::On | Tools::Off => Toolset::default(),
         };
-        let schemas = match self.report_tool() {
-            None => toolset.schemas,
-            Some(report) => {
-                let all = toolset.schemas.iter().cloned().chain([report]);
-                Arc::new(all.collect())
-            }
+        let ending = self.tools_that_end();
+        let schemas = if ending.is_empty() {
+            toolset.schemas
+        } else {
+            let all = toolset.schemas.iter().cloned().chain(ending);
+            Arc::new(all.collect())
         };
         let system = prompt::system(&SystemBlocks {
             role: &self.setup.prompt(self.mode()),
@@ -188,9 +189,26 @@ impl Turn {
         facts
     }
 
+    /// The tools that end the turn, which its last step has too.
+    pub(super) fn tools_that_end(&self) -> Vec<ToolSchema> {
+        let hand_over = self.tool_to_hand_over().cloned();
+        hand_over.into_iter().chain(self.report_tool()).collect()
+    }
+
     /// The texts of its folder that it is told now; none in a mode without any.
     pub(super) fn hears(&self) -> Option<Hears> {
         modes::brings_notes(self.mode()).then(|| Hears::of(&self.setup))
+    }
+
+    /// How long the last step of a child turn may take. Where it is a stage, a person waits for it: no longer than its work.
+    fn last_step_of_child(&self) -> Duration {
+        let most = self.context.deps.childs_last_words;
+        match self.context.child.as_ref().map(|child| child.kind) {
+            Some(ChildKind::SubAgent) | None => most,
+            Some(ChildKind::Advisor | ChildKind::Route | ChildKind::Handoff) => {
+                most.min(self.limits().work)
+            }
+        }
     }
 
     /// Working time that the turn has left.

@@ -14,6 +14,7 @@ use crate::text;
 
 use super::report::{self, Reported};
 use super::request::Asked;
+use super::stages::Routed;
 use super::{Outcome, Turn};
 
 /// Times a provider may pause a long step of its own before the turn ends.
@@ -58,6 +59,7 @@ impl Last {
 struct RetryCounters {
     pauses: u32,
     nudged: bool,
+    told_to_hand_over: bool,
     told_cut: bool,
     /// Times that the conversation was found too long for every window.
     too_long: u32,
@@ -286,6 +288,12 @@ impl Turn {
             // One step: it was offered no tools, and calls of a model that makes some up lead to no second one.
             assistant.tool_calls.clear();
         }
+        let told = &mut retries.told_to_hand_over;
+        let assistant = match self.routed(assistant, told).await? {
+            Routed::Not(answer) => answer,
+            Routed::Told => return Ok(Next::Again),
+            Routed::Over(outcome) => return Ok(Next::Over(outcome)),
+        };
         if self.is_report(&assistant) {
             return self.reported(assistant, stop, None, retries).await;
         }
@@ -309,8 +317,9 @@ impl Turn {
         };
         last.is_told = true;
         self.log_final_turn(last.exit);
-        let owes_report = self.contract().is_some();
-        let note = last.exit.last_step_note(&last.detail, owes_report);
+        let left = self.tools_that_end();
+        let left: Vec<&str> = left.iter().map(|tool| tool.name.as_str()).collect();
+        let note = last.exit.last_step_note(&last.detail, &left);
         self.add_note(note).await
     }
 
@@ -356,13 +365,18 @@ impl Turn {
         })
     }
 
-    /// The last step's reply: its text is the answer, its calls are not looked at but for that of a report.
+    /// The last step's reply: its text is the answer, its calls are not looked at but for one that hands over or reports.
     async fn closing(
         &mut self,
         reply: Reply,
         last: &Last,
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
+        if reply.truncated_calls.is_empty()
+            && let Some(handed) = self.handed_over(&reply.assistant)
+        {
+            return Ok(Next::Over(self.hand_over(reply.assistant, handed).await?));
+        }
         retries.cite(reply.citations);
         let mut answer = reply.assistant;
         if !(self.contract().is_some() && report::is_called(&answer)) {
@@ -488,7 +502,9 @@ impl Turn {
         self.accounting.stored();
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
-        self.live.said(&answer.text);
+        if !self.context.run.hides_words() {
+            self.live.said(&answer.text);
+        }
         self.tell_step(&answer);
         self.transcript.push(Item::Assistant(answer));
         Ok(recorded.children)
@@ -511,7 +527,7 @@ impl Turn {
 }
 
 /// An abort or a shutdown ends the turn where it stands.
-fn cut_short(stop: &StopSignal) -> Option<Outcome> {
+pub(super) fn cut_short(stop: &StopSignal) -> Option<Outcome> {
     let exit = match stop.asked()? {
         Stop::Graceful => return None,
         Stop::Abort => EndReason::Aborted,

@@ -48,7 +48,7 @@ fn own(role: &OwnRole) -> Option<Shown> {
             format!("{} (this agent)", role.name),
             about(role, "charter.md"),
         ),
-        OwnRole::Faulty { fault, last } => {
+        OwnRole::Faulty { fault, last, .. } => {
             let state = match last {
                 Some(last) => format!("The last good role stays in use: {}", last.name),
                 None => "None is in use: this agent only looks at files.".to_owned(),

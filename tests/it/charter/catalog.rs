@@ -69,8 +69,8 @@ fn what_people_placed_outranks_a_repository_and_nothing_of_it_replaces_a_built_i
             "explore built in",
         ]
     );
-    assert!(catalog.gate("tester").is_some() && catalog.gate("explore").is_some());
-    assert!(catalog.role("twice").is_some() && catalog.gate("twice").is_none());
+    assert!(catalog.gate("tester").is_ok() && catalog.gate("explore").is_ok());
+    assert!(catalog.role("twice").is_some() && catalog.gate("twice").is_err());
 }
 
 #[test]

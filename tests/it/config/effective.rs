@@ -142,11 +142,14 @@ fn sample(key: &Key) -> serde_json::Value {
         ValueKind::Actions => "[\"tool:bash:ls\"]",
         ValueKind::Switch => "true",
         ValueKind::Word(words) => words[0],
+        ValueKind::Router => r#"{"destinations": ["billing"], "required": true}"#,
+        ValueKind::Handoff { .. } => r#"[{"role": "redactor", "on_failure": "withhold"}]"#,
         ValueKind::Prompt
         | ValueKind::Name
         | ValueKind::Model
         | ValueKind::Models
         | ValueKind::RoleNames
+        | ValueKind::Advisors { .. }
         | ValueKind::Charter
         | ValueKind::Profile => "some-name",
     };

@@ -31,7 +31,7 @@ const SHARDS: usize = 16;
 macro_rules! shards {
     ($test:ident, $recovery:expr, $first:ident 0, $($other:ident $shard:literal),+) => {
         mod $test {
-            use super::{Recovery, at_every_edge};
+            use super::{Recovery, Story, at_every_edge};
 
             #[tokio::test(flavor = "multi_thread")]
             async fn $first() {
@@ -52,11 +52,24 @@ macro_rules! shards {
     };
 }
 
-shards!(nothing_is_lost_at_any_step, Recovery::Whole);
+shards!(nothing_is_lost_at_any_step, (Story::Jobs, Recovery::Whole));
 shards!(
     nothing_is_lost_when_recovery_is_killed_at_every_step_too,
-    Recovery::KilledAtEachStep
+    (Story::Jobs, Recovery::KilledAtEachStep)
 );
+shards!(
+    nothing_is_lost_of_a_turn_with_stages,
+    (Story::Stages, Recovery::Whole)
+);
+
+/// What a conversation is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Story {
+    /// A job of each kind.
+    Jobs,
+    /// A job in words alone, with an advisor before it, a destination that answers and a role that the answer passes.
+    Stages,
+}
 
 /// What becomes of the starts after a kill.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,8 +80,8 @@ enum Recovery {
     KilledAtEachStep,
 }
 
-/// Has a conversation about a job of each kind killed at the shard's first edge, then at its second, until it has none that is new.
-async fn at_every_edge(recovery: Recovery, shard: usize) {
+/// Has a conversation killed at the shard's first edge, then at its second, until it has none that is new.
+async fn at_every_edge((story, recovery): (Story, Recovery), shard: usize) {
     if !strace::sees_files() {
         return;
     }
@@ -78,9 +91,19 @@ async fn at_every_edge(recovery: Recovery, shard: usize) {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world.model.follows(jobs::work);
+        match story {
+            Story::Jobs => world.model.follows(jobs::work),
+            Story::Stages => {
+                world.model.follows(jobs::work_in_stages);
+                world.edits_agent_json(AGENT, jobs::stages());
+            }
+        }
         world.stops().await;
         let mut run = Run {
+            kinds: match story {
+                Story::Jobs => &Kind::ALL,
+                Story::Stages => &[Kind::Plain],
+            },
             shard,
             ..Run::default()
         };
@@ -115,6 +138,8 @@ type Place = (Edge, usize);
 /// What was done so far.
 #[derive(Default)]
 struct Run {
+    /// What its conversations are about.
+    kinds: &'static [Kind],
     shard: usize,
     jobs: Vec<Job>,
     kills: Kills,
@@ -146,8 +171,8 @@ impl Run {
             is_ours && seen.lock().unwrap().insert((edge.kind(), *count))
         });
         world.launches(&life.tracer());
-        for kind in Kind::ALL {
-            self.order(world, kind);
+        for kind in self.kinds {
+            self.order(world, *kind);
             if !self.is_answered(world).await {
                 break;
             }

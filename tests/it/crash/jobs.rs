@@ -98,6 +98,38 @@ pub(super) fn work(request: &Value) -> Reply {
     Reply::new(vec![Block::Text(text)])
 }
 
+/// Stages around each turn of an agent, as its `agent.json` has them.
+pub(super) fn stages() -> Value {
+    json!({"advisors": ["explore"], "router": {"destinations": ["general"]}, "handoff": "explore"})
+}
+
+/// The model of an agent with [`stages`]: it hands over what it would say, and whoever has it next says the same.
+pub(super) fn work_in_stages(request: &Value) -> Reply {
+    let system = request["system"].to_string();
+    let told = request["messages"].to_string();
+    let quoted = |tag: &str| {
+        let (_, behind) = told.rsplit_once(&format!("<{tag} ")).unwrap();
+        let (_, text) = behind.split_once('>').unwrap();
+        text.split_once("</").unwrap().0.to_owned()
+    };
+    if system.contains("your last message is your advice") {
+        return Reply::new(vec![Block::Text("Mind it.".to_owned())]);
+    }
+    if system.contains("has handed a person's request over") {
+        return Reply::new(vec![Block::Text(quoted("message"))]);
+    }
+    if system.contains("in place of the response") {
+        return Reply::new(vec![Block::Text(quoted("response"))]);
+    }
+    let said = work(request);
+    let [Block::Text(words)] = said.blocks.as_slice() else {
+        return said;
+    };
+    let id = format!("toolu_hands_{}", told.len());
+    let arguments = json!({"to": "general", "message": words});
+    Reply::new(vec![Block::Call(id, "hand_over".to_owned(), arguments)])
+}
+
 fn calls(number: usize, kind: Kind) -> Vec<Block> {
     let delegate = |id: String, number, kind| {
         let task =

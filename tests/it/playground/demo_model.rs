@@ -115,6 +115,37 @@ async fn a_task_is_handed_to_one_role_or_to_several_at_once() {
 }
 
 #[tokio::test]
+async fn stages_can_be_tried() {
+    let without = asked(says("ask my advisors"), &[]).await;
+    assert!(
+        without[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("I have no advisors yet.")
+    );
+    let mut messages = says("ask my advisors");
+    let advice = "[note] Advice on the message above, from roles that read it first.\n<advisory from=\"explore\" id=\"4f1c09a2be77\">Mind it.</advisory id=\"4f1c09a2be77\">";
+    messages[0]["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"type": "text", "text": advice}));
+    let with = asked(messages, &[]).await;
+    assert!(
+        with[0]["text"].as_str().unwrap().contains("Mind it."),
+        "{with}"
+    );
+    let handed = asked(says("hand it over to billing: be kind"), &["hand_over"]).await;
+    assert_eq!(
+        handed[1]["input"],
+        json!({"to": "billing", "message": "be kind"})
+    );
+    let passed = "<original_user_request id=\"1\">ann: hi</original_user_request id=\"1\">\n\n<response from=\"lab\" id=\"2\">Hello.</response id=\"2\">";
+    let passed = json!([{"role": "user", "content": [{"type": "text", "text": passed}]}]);
+    let passed = asked(passed, &[]).await;
+    assert_eq!(passed[0]["text"], "Hello.\n\n*Passed by the demo model.*");
+}
+
+#[tokio::test]
 async fn steps_are_done_one_after_the_other_and_then_told() {
     let words = "create a file a.txt with one, then show a.txt";
     let mut messages = says(words);

@@ -109,7 +109,7 @@ async fn a_template_outranks_a_role_and_brings_its_files() {
             "running_tasks": [{"id": 1}],
         });
         places(world, "templates/web/agent.json", &file.to_string());
-        places(world, "templates/web/charter.md", "---\nname: builder\ndescription: Builds.\nadvisors: [critic]\n---\nYou build.\n");
+        places(world, "templates/web/charter.md", "---\nname: builder\ndescription: Builds.\nsub_agents: [critic]\n---\nYou build.\n");
         places(world, "templates/web/charters/critic.md", "---\nname: critic\ndescription: Judges.\n---\nJudge.\n");
         places(world, "templates/web/docs/style.md", "Use a grid.");
         places(world, "templates/web/workspace/src/index.html", "<p>");

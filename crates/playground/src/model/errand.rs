@@ -76,12 +76,21 @@ pattern!(
 );
 pattern!(DELEGATE, r"(?is)^(?:please )?delegate (to [\w-]+: .+)$");
 pattern!(
+    HAND_OVER,
+    r"(?is)^(?:please )?hand (?:it |this )?over to ([\w-]+)(?:: (.+))?$"
+);
+pattern!(ADVISORS, r"(?i)^(?:please )?ask my advisors$");
+pattern!(
+    RESPONSE,
+    r#"(?s)<response[^>]* id="(\w+)">(.*)</response id="(\w+)">"#
+);
+pattern!(
     AGENTS,
     r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)?(?: other)? agents$"
 );
 
 /// All instructions, the first that fits is meant.
-static ERRANDS: [DemoCommand; 16] = [
+static ERRANDS: [DemoCommand; 17] = [
     DemoCommand {
         pattern: &BACKGROUND,
         tool: "run_background",
@@ -158,6 +167,11 @@ static ERRANDS: [DemoCommand; 16] = [
         arguments: |c| json!({"path": &c[1]}),
     },
     DemoCommand {
+        pattern: &HAND_OVER,
+        tool: "hand_over",
+        arguments: |c| json!({"to": &c[1], "message": c.get(2).map_or("", |m| m.as_str())}),
+    },
+    DemoCommand {
         pattern: &FETCH,
         tool: "web_fetch",
         arguments: |c| json!({"url": &c[1]}),
@@ -169,6 +183,9 @@ pub(super) fn reply(request: &Value) -> Reply {
     let story = Story::read(request);
     if story.tools.is_empty() && is_about_summary(request) {
         return Reply::new(vec![Block::Text(summary(&story))]);
+    }
+    if let Some(words) = in_a_stage(request, &story) {
+        return Reply::new(vec![Block::Text(words)]);
     }
     let steps = steps(&story.asked);
     if let Some(failed) = story.results.last().filter(|result| result.is_error) {
@@ -202,6 +219,32 @@ pub(super) fn reply(request: &Value) -> Reply {
     }
 }
 
+/// Begins the note of the advisors.
+const ADVICE: &str = "[note] Advice on the message above";
+
+/// What is said around a turn: as its advisor, about its advisors, or as the role that its answer passes.
+fn in_a_stage(request: &Value, story: &Story) -> Option<String> {
+    let system = request["system"].to_string();
+    if let Some(response) = RESPONSE.captures(&story.asked)
+        && response[1] == response[3]
+    {
+        return Some(format!("{}\n\n*Passed by the demo model.*", &response[2]));
+    }
+    if !ADVISORS.is_match(story.asked.trim_end_matches(['.', '!'])) {
+        return None;
+    }
+    if system.contains("your last message is your advice") {
+        return Some(
+            "I am a script, so take this as advice: look at what you cannot undo before you do it."
+                .to_owned(),
+        );
+    }
+    Some(match &story.advice {
+        Some(advice) => format!("My advisors told me, before I read your message:\n{}", quote(advice)),
+        None => "I have no advisors yet. Give me one with `/agent config`, the key `advisors` and the value `explore`, and ask me again.".to_owned(),
+    })
+}
+
 /// What matters of a request.
 #[derive(Default)]
 struct Story {
@@ -210,6 +253,8 @@ struct Story {
     /// Results since then.
     results: Vec<Outcome>,
     tools: Vec<String>,
+    /// What advisors said since then.
+    advice: Option<String>,
     /// What people said before, for summaries.
     said: Vec<String>,
     length: usize,
@@ -263,9 +308,13 @@ impl Story {
 
     fn hear(&mut self, text: &str) {
         let text = without_quote(text);
+        if text.starts_with(ADVICE) {
+            self.advice = Some(text.to_owned());
+        }
         if text.starts_with('[') {
             return;
         }
+        self.advice = None;
         self.asked = words_of(text);
         self.said.push(self.asked.clone());
         self.results.clear();
@@ -344,6 +393,7 @@ fn lead(tool: &str) -> &'static str {
         }
         "sub_agent" => "I will have somebody look into that.",
         "self_edit_docs" => "I will write that into my notes.",
+        "hand_over" => "I will hand that over.",
         _ => "On it.",
     }
 }
@@ -385,6 +435,7 @@ fn greeting(asked: &str) -> String {
          - `start sleep 60 in the background`, then `/tasks`\n\
          - `commit with message First steps`\n\
          - `delegate to explore: find Hello`\n\
+         - `ask my advisors`\n\
          - `send hello.txt`\n\n\
          Chain them with *then*: `create a file a.txt with one, then show a.txt`. \
          Try `/status`, `/context history` and `/branch new` too.",

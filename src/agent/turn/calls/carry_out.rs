@@ -45,7 +45,11 @@ impl Turn {
     }
 
     /// Runs a call whose start is in the ledger, and stores what it gave (D7).
-    pub(super) async fn carry_out(&self, call: &Call, runnable: Runnable) -> Result<ToolResult, StoreError> {
+    pub(super) async fn carry_out(
+        &self,
+        call: &Call,
+        runnable: Runnable,
+    ) -> Result<ToolResult, StoreError> {
         let (prepared, allowed_by) = match runnable {
             Runnable {
                 child: Some(child),

@@ -61,6 +61,12 @@ impl Looked {
 impl Turn {
     /// Checks and judges a call. Nothing of it has run.
     pub(super) fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
+        if let Some(reason) = self.refused_hand_over(call) {
+            return Looked::Refused {
+                action: call.name.clone(),
+                reason,
+            };
+        }
         if call.name != CALL_TOOL
             && let Err(refusal) = self.setup.has_tool(&call.name)
         {

@@ -197,6 +197,10 @@ impl<'a> Viewer<'a> {
     /// Whether they see what is kept of destroyed agents, whose own access roles are gone: like the audit log, it is for
     /// those who manage the server.
     pub(super) fn covers_destroyed(&self) -> bool {
+        self.manages_server()
+    }
+
+    pub(super) fn manages_server(&self) -> bool {
         self.person().may_manage_server
     }
 

@@ -71,7 +71,7 @@ async fn show(
         let seen = seen(bot, &viewer);
         match format.unwrap_or(Format::Text) {
             Format::Text => text_page(bot, run, seen, 0).await,
-            format => file(bot, run, seen, format).await,
+            format => file(bot, &viewer, run, format).await,
         }
     })
     .await
@@ -207,11 +207,14 @@ async fn text_page(
 
 async fn file(
     bot: &Bot,
+    viewer: &Viewer<'_>,
     run: TurnId,
-    seen: HashSet<String>,
     format: Format,
 ) -> Result<Body, Refusal> {
+    let seen = seen(bot, viewer);
+    let hides_words = !viewer.manages_server() && bot.store.words_may_change(run).await?;
     let previews = match format {
+        _ if hides_words => Previews::None,
         Format::Text | Format::Picture => Previews::None,
         Format::Html => Previews::Bytes(PAGE_PREVIEW),
         Format::Json | Format::JsonLines => Previews::Bytes(DATA_PREVIEW),

@@ -1,0 +1,207 @@
+//! The roles that an agent's files put around its turns, and the word in its channel where one of them cannot be used.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tracing::warn;
+
+use super::Setup;
+use super::file_news::{News, Told};
+use super::look::first_lines;
+use crate::agent::deps::AgentDeps;
+use crate::agent::event::Event;
+use crate::agent::identity::Identity;
+use crate::charter::{Catalog, Role};
+use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, OnFailure, Router};
+use crate::text::{self, escape};
+
+/// The roles around a turn, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::agent) struct StageNames {
+    pub(in crate::agent) advisors: Vec<String>,
+    pub(in crate::agent) router: Option<Router>,
+    pub(in crate::agent) handoff: Vec<Handoff>,
+}
+
+/// A role around a turn, as it could be found.
+#[derive(Clone, Debug)]
+pub(in crate::agent) struct Stage {
+    pub(in crate::agent) name: String,
+    pub(in crate::agent) role: Result<Arc<Role>, Unusable>,
+}
+
+/// Why a role cannot be taken around a turn: a phrase, and under it what is wrong with its file.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(in crate::agent) struct Unusable(String);
+
+impl StageNames {
+    pub(in crate::agent) fn is_empty(&self) -> bool {
+        self.advisors.is_empty() && self.router.is_none() && self.handoff.is_empty()
+    }
+
+    /// Adds what the role says that a branch works as. It takes none of the agent's gates away.
+    fn with_role_of_branch(mut self, role: &Role) -> Self {
+        for advisor in &role.advisors {
+            if !self.advisors.contains(advisor) {
+                self.advisors.push(advisor.clone());
+            }
+        }
+        self.router.clone_from(&role.router);
+        self.handoff.splice(0..0, role.handoff.iter().cloned());
+        self
+    }
+}
+
+impl Stage {
+    pub(in crate::agent) fn of(roles: &Catalog, name: &str) -> Self {
+        let role = roles.gate(name).cloned().map_err(|why| {
+            let problems = roles.find(name).and_then(|entry| entry.role.as_ref().err());
+            let path = roles.find(name).map_or("", |entry| entry.path.as_str());
+            let problems = problems.map(|problems| format!(":\n{}", problems.of_file_named(path)));
+            Unusable(format!("{why}{}", problems.unwrap_or_default()))
+        });
+        Self {
+            name: name.to_owned(),
+            role,
+        }
+    }
+
+    /// The roles that an answer passes which begins with `first`: behind each those that it names itself, each role once.
+    pub(in crate::agent) fn chain(
+        roles: &Catalog,
+        first: impl Iterator<Item = Handoff>,
+    ) -> Vec<(Self, OnFailure)> {
+        let mut chain: Vec<(Self, OnFailure)> = Vec::new();
+        let mut left: VecDeque<Handoff> = first.collect();
+        while let Some(next) = left.pop_front() {
+            if chain.iter().any(|(stage, _)| stage.name == next.role) {
+                continue;
+            }
+            let mut stage = Self::of(roles, &next.role);
+            if chain.len() >= MOST_HANDOFFS {
+                let most = format!("an answer passes at most {MOST_HANDOFFS} roles");
+                stage.role = Err(Unusable(most));
+            }
+            if let Ok(role) = &stage.role {
+                for further in role.handoff.iter().rev() {
+                    left.push_front(further.clone());
+                }
+            }
+            chain.push((stage, next.on_failure));
+        }
+        chain
+    }
+}
+
+impl Setup {
+    /// The roles around its turns that answer people: by `agent.json`, else by the agent's own charter.
+    pub(in crate::agent) fn stages(&self) -> StageNames {
+        let (config, own) = (&self.config, self.of_agent());
+        let advisors = config.advisors.as_ref();
+        let router = config.router.as_ref();
+        let handoff = config.handoff.as_ref();
+        let names = StageNames {
+            advisors: advisors
+                .or(own.map(|role| &role.advisors))
+                .cloned()
+                .unwrap_or_default(),
+            router: router
+                .or(own.and_then(|role| role.router.as_ref()))
+                .cloned(),
+            handoff: handoff
+                .or(own.map(|role| &role.handoff))
+                .cloned()
+                .unwrap_or_default(),
+        };
+        let mut names = match &self.role {
+            Some(role) if self.is_child => names.with_role_of_branch(role),
+            Some(_) | None => names,
+        };
+        names.router = names
+            .router
+            .filter(|router| !router.destinations.is_empty());
+        names
+    }
+}
+
+/// `config` with the gates of a role that cannot be used otherwise, where it has none of its own.
+pub(super) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConfig {
+    let Some(role) = gates else {
+        return config;
+    };
+    AgentConfig {
+        advisors: config.advisors.or_else(|| Some(role.advisors.clone())),
+        router: config.router.or_else(|| role.router.clone()),
+        handoff: config.handoff.or_else(|| Some(role.handoff.clone())),
+        ..config
+    }
+}
+
+/// What the channels of agents were told of the roles around their turns.
+#[derive(Debug, Default)]
+pub struct StageNews(Mutex<HashMap<AgentId, Told>>);
+
+impl AgentDeps {
+    /// Reports in the agent's channel which of the roles around its turns cannot be used, once for each cause and not again
+    /// after a restart; and once that all can be used again.
+    pub(in crate::agent) async fn tell_of_stages(&self, agent: &Identity, faults: &[String]) {
+        let fault = (!faults.is_empty()).then(|| faults.join("\n"));
+        let news = {
+            let mut all = self.stage_news.0.lock();
+            all.entry(agent.id).or_default().news(fault.as_deref())
+        };
+        if news == News::None {
+            return;
+        }
+        let key = format!("stage_fault:{}", agent.id);
+        let told = self.store.meta(&key).await.unwrap_or_default();
+        let state = fault.unwrap_or_default();
+        if told.unwrap_or_default() == state {
+            return;
+        }
+        let text = if state.is_empty() {
+            "All roles around my turns can be used again.".to_owned()
+        } else {
+            warn!(agent.id = %agent.id, "failed to use roles around the turns of {}: {state}", agent.name);
+            escape::sentence(&first_lines(&state))
+        };
+        let stored = self.store.notice_of(agent.channel, &text, (&key, &state));
+        match stored.await {
+            Ok(()) => self.emit(Event::Outbox(agent.channel)),
+            Err(error) => {
+                warn!(agent.id = %agent.id, "failed to report the roles around its turns in the channel of {}: {error}", agent.name);
+            }
+        }
+    }
+}
+
+/// What the channel is told of an advisor that cannot be used.
+pub(in crate::agent) fn advisor_fault(stage: &Stage) -> Option<String> {
+    let why = stage.role.as_ref().err()?;
+    let name = text::code_span(&stage.name);
+    Some(format!(
+        "{name} cannot advise, so I answer without its advice: {why}"
+    ))
+}
+
+/// The same of a destination.
+pub(in crate::agent) fn destination_fault(stage: &Stage) -> Option<String> {
+    let why = stage.role.as_ref().err()?;
+    let name = text::code_span(&stage.name);
+    Some(format!("Nothing can be handed over to {name}: {why}"))
+}
+
+/// The same of a role that answers pass.
+pub(in crate::agent) fn handoff_fault(stage: &Stage, on_failure: OnFailure) -> Option<String> {
+    let why = stage.role.as_ref().err()?;
+    let name = text::code_span(&stage.name);
+    let meanwhile = match on_failure {
+        OnFailure::Show => "are shown without it",
+        OnFailure::Withhold => "are withheld",
+    };
+    Some(format!(
+        "{name} cannot pass my answers, which {meanwhile}: {why}"
+    ))
+}

@@ -1,0 +1,160 @@
+//! Advisors: roles that read a message before the turn works on it. Their advice stands behind the message as one note.
+
+use futures_util::future::join_all;
+
+use super::tags::tagged;
+use crate::agent::end_reason::EndReason;
+use crate::agent::setup::Stage;
+use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::{Outcome, Turn};
+use crate::clock;
+use crate::domain::{CallId, Item, TurnId, UserText};
+use crate::store::{ChildKind, NextStage, StoreError};
+use crate::text::{self, escape};
+use crate::tools::guard;
+
+/// What stands before the advice.
+const HEADING: &str = "Advice on the message above, from roles that read it first. It informs you; people do not see it.";
+
+/// Characters of the reason why there is no advice.
+const WHY: usize = 300;
+
+impl Turn {
+    /// Has all advisors read what the turn began with, side by side, and stores what they say behind it. None of them can make
+    /// the turn fail.
+    pub(super) async fn take_advice(&mut self) -> Result<(), StoreError> {
+        let Some(stages) = &self.stages else {
+            return Ok(());
+        };
+        if stages.advisors.is_empty() {
+            return Ok(());
+        }
+        let advisors = stages.advisors.clone();
+        let words = stages.asked.first().cloned().unwrap_or_default();
+        let words = UserText {
+            // It belongs to the item of this turn.
+            message_id: None,
+            ..words
+        };
+        let usable = advisors.iter().filter_map(|stage| stage.role.as_ref().ok());
+        let tasks: Vec<_> = usable
+            .map(|role| self.stage(ChildKind::Advisor, role, words.clone()))
+            .collect();
+        let mut begun = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            begun.push(self.new_child(None, task).await);
+        }
+        let _last_words = self.hold_last_words(tasks.len());
+        self.doing(format!(
+            "Waiting for {}",
+            text::count(tasks.len(), "advisor", "advisors")
+        ));
+        let store = self.context.deps.store.clone();
+        let start = NextStage {
+            begun,
+            ..NextStage::default()
+        };
+        let conversations = match tasks.is_empty() {
+            true => Vec::new(),
+            false => store.next_stage(self.context.id(), &start).await?,
+        };
+        let begun = start.begun.into_iter().zip(conversations);
+        let this: &Self = self;
+        let running = tasks
+            .into_iter()
+            .zip(begun)
+            .map(|(task, (new, conversation))| async move {
+                let _counted = this.clock.call();
+                let begun = BegunChild { new, conversation };
+                this.run_stage(task, begun, None).await
+            });
+        let ended: Vec<_> = join_all(running)
+            .await
+            .into_iter()
+            .collect::<Result<_, _>>()?;
+        let mut said = Vec::with_capacity(ended.len());
+        for (child, outcome) in &ended {
+            said.push(self.advice_of(child.below.turn, outcome).await);
+        }
+        let mut said = said.into_iter();
+        let blocks: Vec<String> = advisors
+            .iter()
+            .map(|stage| block(stage, said.by_ref()))
+            .collect();
+        let advice = blocks.join("\n");
+        let note = Item::User(UserText {
+            at: Some(clock::now()),
+            ..UserText::note(format!("{HEADING}\n{advice}"))
+        });
+        let (children, below): (Vec<_>, Vec<_>) = ended
+            .into_iter()
+            .map(|(child, _)| (child.turn, child.below))
+            .unzip();
+        let end = NextStage {
+            ended: below,
+            note: Some(note.clone()),
+            begun: Vec::new(),
+        };
+        store.next_stage(self.context.id(), &end).await?;
+        for mut child in children.into_iter().flatten() {
+            child.accounting.stored();
+        }
+        self.transcript.push(note);
+        if let Some(stages) = &mut self.stages {
+            stages.advice = advice;
+        }
+        Ok(())
+    }
+
+    /// What one advisor came to.
+    async fn advice_of(&self, turn: TurnId, outcome: &Outcome) -> Advice {
+        match outcome.words() {
+            Some(words) => {
+                let stop = self.context.stop.hard().clone();
+                let context = self.tool_context(CallId(String::new()), Vec::new(), stop);
+                Advice::Given(guard::presented_report(words, turn.short(), &context).await)
+            }
+            None => Advice::Failed {
+                exit: outcome.exit(),
+                why: match outcome {
+                    Outcome::None { error, .. } | Outcome::Lacks { error, .. } => error.clone(),
+                    Outcome::Answer { .. } | Outcome::Withheld { .. } => String::new(),
+                },
+            },
+        }
+    }
+}
+
+/// What an advisor came to.
+enum Advice {
+    Given(String),
+    Failed {
+        exit: EndReason,
+        /// Empty where the exit says it all.
+        why: String,
+    },
+}
+
+/// What the turn is told of an advisor; of one that was asked it is the next thing `said`.
+fn block(stage: &Stage, mut said: impl Iterator<Item = Advice>) -> String {
+    let from = format!(" from=\"{}\"", stage.name);
+    let advice = match &stage.role {
+        Ok(_) => said.next(),
+        Err(why) => Some(Advice::Failed {
+            exit: EndReason::Failed,
+            why: why.to_string(),
+        }),
+    };
+    match advice {
+        Some(Advice::Given(words)) => tagged("advisory", &from, &words),
+        Some(Advice::Failed { exit, why }) => {
+            let why = match why.trim() {
+                "" => exit.words(),
+                why => escape::sentence(&text::one_line(why, WHY)),
+            };
+            let failed = format!("{from} failed=\"{}\"", exit.as_str());
+            tagged("advisory", &failed, &format!("no advice: {why}"))
+        }
+        None => String::new(),
+    }
+}

@@ -1,0 +1,278 @@
+//! The handoff: roles that an answer passes one after another before people get it. What the last of them says is the answer.
+
+use std::sync::Arc;
+
+use super::tags::tagged;
+use crate::agent::end_reason::EndReason;
+use crate::agent::setup::Stage;
+use crate::agent::turn::child::EndedChild;
+use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::offer::Assignment;
+use crate::agent::turn::report::fields_line;
+use crate::agent::turn::steps::cut_short;
+use crate::agent::turn::{Outcome, Turn, reply};
+use crate::charter::Role;
+use crate::domain::{Assistant, Cost, Handoff, OnFailure, TurnId, UserText};
+use crate::store::{ChildKind, EndedBelow, FinishedTurn, NextStage, StoreError};
+use crate::text;
+
+/// An answer on its way to people.
+struct Passed {
+    answer: Assistant,
+    citations: Vec<(String, String)>,
+    /// A line with what its report holds besides.
+    fields: Option<String>,
+}
+
+/// How a role let an answer through.
+enum Through {
+    As(Passed),
+    /// It did not finish, for this reason.
+    Not {
+        exit: EndReason,
+        why: String,
+    },
+}
+
+impl Turn {
+    /// Whether an answer of `destination` would pass further roles. If so, nobody sees words from now on before it has.
+    pub(super) fn passes_on_from(&mut self, destination: &Role) -> bool {
+        let Some(stages) = &self.stages else {
+            return false;
+        };
+        let passes = !stages.handoff.is_empty() || !destination.handoff.is_empty();
+        if passes && stages.speech.is_none() {
+            let speech = self.speak_unseen();
+            if let Some(stages) = &mut self.stages {
+                stages.speech = Some(speech);
+            }
+        }
+        passes
+    }
+
+    /// Has the answer pass the roles that it must pass.
+    pub(super) async fn pass_on(&mut self, outcome: Outcome) -> Result<Outcome, StoreError> {
+        let chain = self.chain();
+        let (answer, exit, remark, citations, lacks) = match outcome {
+            Outcome::Answer {
+                answer,
+                exit,
+                remark,
+                citations,
+            } if !chain.is_empty() => (answer, exit, remark, citations, None),
+            Outcome::Lacks {
+                answer,
+                missing,
+                exit,
+                error,
+            } if !chain.is_empty() && !answer.trim().is_empty() => {
+                let answer = Assistant {
+                    text: answer,
+                    ..Assistant::default()
+                };
+                (answer, exit, None, Vec::new(), Some((missing, error)))
+            }
+            other => return Ok(other),
+        };
+        if exit == EndReason::Refused {
+            // Words that nobody looked through: that it was declined is all there is to say.
+            return Ok(Outcome::Answer {
+                answer: Assistant::default(),
+                exit,
+                remark,
+                citations: Vec::new(),
+            });
+        }
+        // What a report holds besides is words of its role: they pass with the answer.
+        let fields = self.fields_of_giver();
+        let remark = remark.unwrap_or_default();
+        let remarks = remark
+            .lines()
+            .filter(|line| fields.as_deref() != Some(line));
+        let mut remarks: Vec<String> = remarks.map(str::to_owned).collect();
+        let mut passed = Passed {
+            answer,
+            citations,
+            fields,
+        };
+        let last = chain.len() - 1;
+        for (at, (stage, on_failure)) in chain.into_iter().enumerate() {
+            let through = self.pass(&stage, &passed, at == last).await?;
+            if let Some(outcome) = cut_short(&self.context.stop) {
+                return Ok(outcome);
+            }
+            match (through, on_failure) {
+                (Through::As(changed), _) => passed = changed,
+                (Through::Not { why, .. }, OnFailure::Show) => remarks.push(format!(
+                    "-# Not passed on: {} did not finish ({why}). This is the answer before it.",
+                    text::code_span(&stage.name)
+                )),
+                (Through::Not { exit, why }, OnFailure::Withhold) => {
+                    return self.withhold(&stage, exit, &why).await;
+                }
+            }
+        }
+        let Passed {
+            answer,
+            citations,
+            fields,
+        } = passed;
+        let remarks: Vec<String> = fields.into_iter().chain(remarks).collect();
+        let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
+        Ok(match lacks {
+            None => Outcome::Answer {
+                answer,
+                exit,
+                remark,
+                citations,
+            },
+            Some((missing, error)) => Outcome::Lacks {
+                answer: reply::answer(&answer.text, exit, &remarks_of(&remark), &citations),
+                missing,
+                exit,
+                error,
+            },
+        })
+    }
+
+    /// The line with what the report of whoever gave the answer holds besides.
+    fn fields_of_giver(&self) -> Option<String> {
+        let row = match &self.in_its_place {
+            Some(ended) => ended.below.end.report.as_ref(),
+            None => self.owed.row.as_ref(),
+        };
+        fields_line(row?.get("meta")?.as_object()?)
+    }
+
+    /// The roles that an answer passes now: those of the role that gave it, then those of the turn.
+    fn chain(&self) -> Vec<(Stage, OnFailure)> {
+        let Some(stages) = &self.stages else {
+            return Vec::new();
+        };
+        let of_giver = stages.handed_to.iter().flat_map(|role| &role.handoff);
+        let first: Vec<Handoff> = of_giver.chain(&stages.handoff).cloned().collect();
+        Stage::chain(&stages.roles, first.into_iter())
+    }
+
+    /// Has an answer pass one role.
+    async fn pass(
+        &mut self,
+        stage: &Stage,
+        before: &Passed,
+        is_last: bool,
+    ) -> Result<Through, StoreError> {
+        let role = match &stage.role {
+            Ok(role) => role.clone(),
+            Err(_) => Arc::new(Role::unusable(&stage.name)),
+        };
+        let (request, _) = self.request();
+        let from = format!(" from=\"{}\"", self.context.agent.name);
+        let (text, citations) = (&before.answer.text, &before.citations);
+        let fields = remarks_of(&before.fields);
+        let shown = reply::answer(text, EndReason::Answered, &fields, citations);
+        let words = UserText {
+            text: format!("{}\n\n{}", request.text, tagged("response", &from, &shown)),
+            ..request
+        };
+        let assignment = self.stage(ChildKind::Handoff, &role, words);
+        let begun = self.begin_handoff(&assignment).await?;
+        if stage.role.is_err() {
+            self.in_its_place = Some(never_ran(begun.new.turn.id));
+            return Ok(Through::Not {
+                exit: EndReason::Failed,
+                why: "it cannot be used".to_owned(),
+            });
+        }
+        self.doing(format!("Passing it to {}", role.name));
+        let speech = self
+            .stages
+            .as_ref()
+            .and_then(|stages| stages.speech.clone());
+        let ran = self.run_stage(assignment, begun, speech.filter(|_| is_last));
+        let (ended, outcome) = ran.await?;
+        self.in_its_place = Some(ended);
+        let exit = outcome.exit();
+        let has_words = outcome.words().is_some();
+        Ok(match outcome.given_by(&role.name, None) {
+            Outcome::Answer {
+                answer, citations, ..
+            } if has_words => {
+                self.answered_by = None;
+                Through::As(Passed {
+                    answer,
+                    citations,
+                    fields: self.fields_of_giver(),
+                })
+            }
+            Outcome::Answer { .. }
+            | Outcome::Lacks { .. }
+            | Outcome::None { .. }
+            | Outcome::Withheld { .. } => {
+                let why = exit.words();
+                Through::Not { exit, why }
+            }
+        })
+    }
+
+    /// Begins the turn of a role that the answer passes. Where there was one before it, that one's end is stored with it.
+    async fn begin_handoff(&mut self, assignment: &Assignment) -> Result<BegunChild, StoreError> {
+        let new = self.new_child(None, assignment).await;
+        let before = self.in_its_place.take();
+        let (turn, ended) = before.map_or((None, None), |ended| (ended.turn, Some(ended.below)));
+        let next = NextStage {
+            ended: ended.into_iter().collect(),
+            note: None,
+            begun: vec![new.clone()],
+        };
+        let store = &self.context.deps.store;
+        let begun = store.next_stage(self.context.id(), &next).await?;
+        if let Some(mut child) = turn {
+            child.accounting.stored();
+        }
+        self.closed_calls(next.ended.into_iter().flat_map(|ended| ended.results));
+        let conversation = begun.into_iter().next();
+        let conversation = conversation
+            .ok_or_else(|| StoreError::NotFound("conversation of a handoff".to_owned()))?;
+        Ok(BegunChild { new, conversation })
+    }
+
+    /// The answer is not shown. The ledger keeps it as what the role was given that should have passed it.
+    async fn withhold(
+        &mut self,
+        stage: &Stage,
+        exit: EndReason,
+        why: &str,
+    ) -> Result<Outcome, StoreError> {
+        let name = text::code_span(&stage.name);
+        self.add_note(format!(
+            "Your answer was withheld: {name} must pass it and did not finish ({why}). People did not see it."
+        ))
+        .await?;
+        Ok(Outcome::Withheld {
+            exit,
+            told: format!(
+                "**The answer was withheld.** {name} must pass it and did not finish ({why})."
+            ),
+        })
+    }
+}
+
+fn remarks_of(remark: &Option<String>) -> Vec<&str> {
+    remark.iter().map(String::as_str).collect()
+}
+
+/// The end of a turn whose role cannot be used.
+fn never_ran(turn: TurnId) -> EndedChild {
+    let end = FinishedTurn {
+        cost: Cost::Usd(0.0),
+        ..FinishedTurn::broken_off()
+    };
+    EndedChild {
+        below: EndedBelow {
+            turn,
+            end,
+            results: Vec::new(),
+        },
+        turn: None,
+    }
+}

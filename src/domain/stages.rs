@@ -1,0 +1,96 @@
+//! What a turn that answers people passes through besides its own work: where it may hand over to, and who passes its answer.
+
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize};
+
+/// Where a turn may hand over to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {
+    /// Names of roles; empty: it hands over to nobody.
+    pub destinations: Vec<String>,
+    /// Whether an answer must be handed over.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// A role that an answer passes before people get it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handoff {
+    pub role: String,
+    #[serde(default)]
+    pub on_failure: OnFailure,
+}
+
+/// What becomes of an answer that its handoff did not pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    #[default]
+    Show,
+    Withhold,
+}
+
+/// Roles that advise one turn.
+pub const MOST_ADVISORS: usize = 5;
+
+/// Roles that an answer passes one after another.
+pub const MOST_HANDOFFS: usize = 3;
+
+/// A handoff as people write it.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a handoff must be a role's name or an object with `role` and `on_failure`"
+)]
+enum Written {
+    Name(String),
+    Whole(Handoff),
+}
+
+impl From<Written> for Handoff {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Name(role) => Self {
+                role,
+                on_failure: OnFailure::Show,
+            },
+            Written::Whole(handoff) => handoff,
+        }
+    }
+}
+
+/// One handoff, or a list of them.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`handoff` must be a role's name, an object with `role` and `on_failure`, or a list of these"
+)]
+enum Chain {
+    List(Vec<Written>),
+    One(Written),
+}
+
+/// Reads `handoff` in all its spellings; null is not set.
+pub(super) fn handoffs<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Handoff>>, D::Error> {
+    let chain = Option::<Chain>::deserialize(deserializer)?;
+    Ok(chain.map(|chain| match chain {
+        Chain::List(list) => list.into_iter().map(Handoff::from).collect(),
+        Chain::One(one) => vec![one.into()],
+    }))
+}
+
+/// The handoffs that a JSON text says, in any of their spellings.
+///
+/// # Errors
+///
+/// When it is none of them.
+pub fn handoffs_of(json: &str) -> Result<Vec<Handoff>, serde_json::Error> {
+    let mut text = serde_json::Deserializer::from_str(json);
+    let read = handoffs(&mut text)?;
+    text.end()?;
+    Ok(read.unwrap_or_default())
+}
