@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirEntry, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{self, AtFlags, FileType, OFlags};
 
 use super::Workspace;
 use super::charter_file;
@@ -24,7 +24,8 @@ const MOST_NAMES: usize = 10_000;
 /// Folders below each other that are looked into.
 const DEEPEST: usize = 4;
 
-/// What shows whether anything changed: every file with its state.
+/// What shows whether anything changed: every file with its state, in the order in which the folders tell them, which stays
+/// while nothing does.
 pub type Stamps = Vec<(Place, String, Version)>;
 
 /// The places of one agent, open.
@@ -95,7 +96,7 @@ impl Places {
         }
     }
 
-    /// Every charter with its state, in the order of places and paths.
+    /// Every charter with its state.
     pub fn stamps(&self) -> Stamps {
         let mut stamps = Stamps::new();
         for folder in &self.0 {
@@ -110,20 +111,18 @@ impl Places {
                 &mut found,
             );
         }
-        stamps.sort_unstable();
-        let mut kept = (None, 0);
-        stamps.retain(|(place, ..)| {
-            kept = match kept {
-                (Some(before), count) if before == *place => (Some(before), count + 1),
-                _ => (Some(*place), 1),
-            };
-            kept.1 <= MOST_FILES
-        });
         stamps
     }
 
-    /// Reads these charters.
+    /// Reads these charters, in the order of places and paths.
     pub fn read(&self, stamps: &Stamps) -> Vec<Source> {
+        let mut files: Vec<_> = stamps
+            .iter()
+            .map(|(place, path, _)| (*place, path))
+            .collect();
+        files.sort_unstable();
+        let of_one_place = files.chunk_by(|one, other| one.0 == other.0);
+        let files = of_one_place.flat_map(|files| files.iter().take(MOST_FILES));
         let read = |place: Place, path: &str| -> Result<Vec<u8>, Unreadable> {
             let folders = self.0.iter().filter(|folder| folder.place == place);
             for folder in folders {
@@ -134,9 +133,9 @@ impl Places {
             }
             Err(io::Error::from(io::ErrorKind::NotFound).into())
         };
-        let sources = stamps.iter().map(|(place, path, _)| Source {
+        let sources = files.map(|(place, path)| Source {
             place: *place,
-            path: path.clone(),
+            path: (*path).clone(),
             bytes: read(*place, path),
         });
         sources.collect()
@@ -146,7 +145,8 @@ impl Places {
 /// The folders directly in a workspace that hold a repository, by name.
 fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
     let mut names: Vec<String> = entries(workspace, &mut { MOST_NAMES })
-        .filter(|(_, entry)| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .into_iter()
+        .filter(|(_, kind)| *kind == FileType::Directory)
         .map(|(name, _)| name)
         .collect();
     names.sort();
@@ -167,15 +167,14 @@ fn collect(
     names_left: &mut usize,
     found: &mut impl FnMut(String, Version),
 ) -> io::Result<()> {
-    let all: Vec<_> = entries(folder, names_left).collect();
-    for (name, entry) in all {
-        let kind = entry.file_type()?;
-        if kind.is_dir() && deeper > 0 {
+    for (name, kind) in entries(folder, names_left) {
+        let is_dir = kind == FileType::Directory;
+        if is_dir && deeper > 0 {
             if let Ok(inner) = open_dir(folder, &name) {
                 let path = format!("{path}/{name}");
                 collect(&inner, &path, deeper - 1, names_left, found)?;
             }
-        } else if !kind.is_dir() && name.ends_with(".md") {
+        } else if !is_dir && name.ends_with(".md") {
             let path = [path, "/", &name].concat();
             found(path, Version::of(folder, &name)?);
         }
@@ -184,18 +183,28 @@ fn collect(
 }
 
 /// What is in `folder` and has a name that is text, as long as there are names left to look at.
-fn entries<'a>(
-    folder: &Dir,
-    names_left: &'a mut usize,
-) -> impl Iterator<Item = (String, DirEntry)> + use<'a> {
-    let entries = folder.entries().into_iter().flatten().flatten();
-    entries
-        .take_while(move |_| {
-            let goes_on = *names_left > 0;
-            *names_left = names_left.saturating_sub(1);
-            goes_on
-        })
-        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry)))
+fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
+    let mut found = Vec::new();
+    for entry in fs::Dir::read_from(folder).into_iter().flatten().flatten() {
+        let (name, kind) = (entry.file_name(), entry.file_type());
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if *names_left == 0 {
+            break;
+        }
+        *names_left -= 1;
+        let kind = match kind {
+            // Not every file system says it here.
+            FileType::Unknown => fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
+            known => known,
+        };
+        if let Ok(name) = name.to_str() {
+            found.push((name.to_owned(), kind));
+        }
+    }
+    found
 }
 
 /// Opens a folder in `parent`, unless a link stands in its place.

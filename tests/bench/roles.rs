@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chorus::agent::{Charters, OwnRole, Roles};
-use chorus::charter::{Catalog, Known, Place, Source};
+use chorus::charter::{self, Catalog, Charter, Known, Place, Role, Source, Trust};
 use chorus::domain::AgentId;
 use chorus::permission::Profiles;
 use chorus::tools::Registry;
+use serde_json::{Value, json};
 
 use super::home;
 use super::machine::median;
@@ -75,6 +76,48 @@ pub(crate) async fn all(rows: &mut Vec<Row>) {
     assert!(matches!(look(), OwnRole::Good(_)));
     let own = times(|| drop(look()));
     rows.push(row("look at an agent's own charter, unchanged", 0.2, own));
+    let role = of_report(&known);
+    let contract = role.report.as_ref().unwrap();
+    let findings: Vec<Value> = (0..500)
+        .map(|line| json!({"file": "src/main.rs", "line": line, "what": "x".repeat(60), "kind": "kind-7"}))
+        .collect();
+    let data = json!({ "findings": findings });
+    assert!(data.to_string().len() > 50_000);
+    let judged = times(|| assert!(contract.lacks_data(Some(&data)).is_empty()));
+    rows.push(row(
+        "report of 50 KB judged by a schema of 15 KiB",
+        5.0,
+        judged,
+    ));
+}
+
+/// A role whose report has a large schema.
+fn of_report(known: &Known<'_>) -> Role {
+    let kinds: Vec<String> = (0..1_200).map(|kind| format!("kind-{kind}")).collect();
+    let schema = json!({
+        "type": "object",
+        "required": ["findings"],
+        "properties": {"findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}}},
+        "$defs": {"finding": {
+            "type": "object",
+            "required": ["file", "line", "what", "kind"],
+            "properties": {
+                "file": {"type": "string", "pattern": "^[a-z/._-]+$"},
+                "line": {"type": "integer", "minimum": 0},
+                "what": {"type": "string", "maxLength": 200},
+                "kind": {"enum": kinds},
+            },
+        }},
+    });
+    let text = format!(
+        "---\nname: finder\ndescription: Finds.\nreport: {{schema: {schema}}}\n---\nFind.\n"
+    );
+    let charter = Charter {
+        path: "finder.md",
+        bytes: text.as_bytes(),
+        trust: Trust::People,
+    };
+    charter::compile(&charter, known).unwrap()
 }
 
 /// A look at roles that were read before.
