@@ -1,8 +1,10 @@
 //! Places at the models: what a queue costs, whom it keeps waiting, and what an agent that sleeps costs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use chorus::llm::places::{Lane, PlaceLimits, Places};
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use super::bots::Kind;
 use super::stage::Stage;
@@ -21,9 +23,47 @@ const THOUGHT: Duration = Duration::from_millis(200);
 /// Agents that sleep until they are written to.
 const SLEEPERS: u64 = 400;
 
+/// Requests that wait while places are handed on.
+const CROWD: usize = 10_000;
+
 pub(crate) async fn rows(rows: &mut Vec<Row>) {
+    rows.push(handed_on().await);
     sleepers(rows).await;
     queue(rows).await;
+}
+
+/// From the end of a request to the moment at which the task of the next one goes on.
+async fn handed_on() -> Row {
+    let places = Places::default();
+    places.set(PlaceLimits {
+        all: 1,
+        ..PlaceLimits::default()
+    });
+    let mut held = places.ask("scripted", Lane::Root).ok();
+    let (sender, mut called) = mpsc::unbounded_channel();
+    for _ in 0..CROWD {
+        let mut queued = places.ask("scripted", Lane::Root).unwrap_err();
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            let place = queued.place().await;
+            let _ = sender.send((Instant::now(), place));
+        });
+    }
+    let mut took = Vec::new();
+    for _ in 0..CROWD {
+        let ended = Instant::now();
+        held.take();
+        let (at, place) = called.recv().await.unwrap();
+        took.push(at.saturating_duration_since(ended));
+        held = Some(place);
+    }
+    Row::new(
+        "a place handed on to the next of 10,000, p50",
+        Unit::Ms,
+        Target::Below(0.2),
+        ms(machine::median(&took)),
+        None,
+    )
 }
 
 /// A first message to agents that sleep, and the second to the same ones.
