@@ -93,7 +93,7 @@ fn legend<'a>(timeline: &Timeline, area: &Area<'a>) -> Result<(), DrawingError<'
             .flat_map(|row| &row.parts)
             .any(|(part, _)| *part == kind);
         if is_there {
-            area.draw(&Rectangle::new([(x, 70), (x + 24, 94)], colour.filled()))?;
+            area.draw(&Rectangle::new([(x, 66), (x + 24, 90)], colour.filled()))?;
             area.draw(&Text::new(name, (x + 36, 70), letters(LETTERS)))?;
             x += 36 + 14 * name.len() as i32 + 40;
         }
@@ -124,7 +124,7 @@ fn draw_rows<'a>(timeline: &Timeline, area: &Area<'a>) -> Result<(), DrawingErro
         let label = plain(&row.label, chars);
         area.draw(&Text::new(
             label,
-            (24 + indent as i32, y + 8),
+            (24 + indent as i32, y + 10),
             letters(LETTERS),
         ))?;
         if let Some(span) = &row.span {

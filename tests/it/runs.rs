@@ -16,6 +16,7 @@ mod kept;
 mod logged;
 mod looked_at;
 mod outcomes;
+mod printed;
 mod reading;
 mod refused;
 mod room;
