@@ -54,9 +54,10 @@ impl Turn {
             begun,
             ..NextStage::default()
         };
-        let conversations = match tasks.is_empty() {
-            true => Vec::new(),
-            false => store.next_stage(self.context.id(), &start).await?,
+        let conversations = if tasks.is_empty() {
+            Vec::new()
+        } else {
+            store.next_stage(self.context.id(), &start).await?
         };
         let begun = start.begun.into_iter().zip(conversations);
         let this: &Self = self;
