@@ -26,8 +26,8 @@ impl Actor {
         let mut left = message;
         for stop in self.stops() {
             match stop.hand_child(child.id, left) {
-                Ok(()) => return Ok(None),
-                Err(back) => left = back,
+                None => return Ok(None),
+                Some(back) => left = back,
             }
         }
         if let Some(branch) = self.deps.store.child_becomes_branch(child.id).await? {

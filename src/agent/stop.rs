@@ -68,8 +68,11 @@ pub(super) struct StopSignal {
     /// That of the parent turn: what ends it ends its children.
     above: Option<Box<StopSignal>>,
     /// Those of all child turns of the run that are not over.
-    children: Arc<Mutex<BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>>>,
+    children: Arc<Mutex<Children>>,
 }
+
+/// The signals of child turns, and how those that people can write to are found.
+type Children = BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>;
 
 /// How a child turn is found by those who write to it.
 #[derive(Clone, Debug)]
@@ -157,14 +160,14 @@ impl StopSignal {
         &self,
         conversation: ConversationId,
         message: Inbound,
-    ) -> Result<(), Inbound> {
+    ) -> Option<Inbound> {
         let children = self.children.lock();
         let mut all = children
             .values()
             .filter_map(|(_, running)| running.as_ref());
         match all.find(|running| running.conversation == conversation) {
-            Some(running) => running.steer.send(message).map_err(|back| back.0),
-            None => Err(message),
+            Some(running) => running.steer.send(message).err().map(|back| back.0),
+            None => Some(message),
         }
     }
 

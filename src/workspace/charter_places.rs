@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::{self, AtFlags, FileType, OFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 
 use super::Workspace;
 use super::charter_file;
@@ -185,7 +185,10 @@ fn collect(
 /// What is in `folder` and has a name that is text, as long as there are names left to look at.
 fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
     let mut found = Vec::new();
-    for entry in fs::Dir::read_from(folder).into_iter().flatten().flatten() {
+    // That of a workspace is open as a place only, which cannot be read.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = fs::openat(folder, ".", flags, Mode::empty()).and_then(fs::Dir::new);
+    for entry in opened.into_iter().flatten().flatten() {
         let (name, kind) = (entry.file_name(), entry.file_type());
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;

@@ -203,7 +203,7 @@ async fn without_a_thread_the_sub_agent_goes_on() {
                 method: "POST",
                 path: "/threads".into(),
                 times: 1,
-                effect: effect.clone(),
+                effect,
             });
             calls_explore(world);
             world

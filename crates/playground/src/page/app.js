@@ -122,8 +122,18 @@ const ordered = () => [...shown.values()].sort((a, b) => (BigInt(a.id) < BigInt(
 
 function redraw() {
   const all = ordered();
-  replace(list, all.length ? null : welcome(), all.map((one, at) => drawn(all, at)));
+  keepingFocus(() => replace(list, all.length ? null : welcome(), all.map((one, at) => drawn(all, at))));
   drawGuide();
+}
+
+// A press of a key must not go astray because the message of the focused button was drawn again.
+function keepingFocus(draw) {
+  const held = document.activeElement;
+  const message = list.contains(held) ? held.closest("[id^=m]") : null;
+  draw();
+  if (!message || held.isConnected) return;
+  const again = document.getElementById(message.id)?.querySelectorAll(held.tagName) ?? [];
+  [...again].find((one) => one.textContent === held.textContent)?.focus();
 }
 
 const drawn = (all, at) => element(all[at], all[at - 1], actions, at > 0 && all[at - 1].id === readUpTo);
@@ -139,7 +149,7 @@ function drawOne(message) {
   const fresh = drawn(all, at);
   const old = document.getElementById(`m${message.id}`);
   if (all.length === 1) replace(list, fresh);
-  else if (old) old.replaceWith(fresh);
+  else if (old) keepingFocus(() => old.replaceWith(fresh));
   else if (at === all.length - 1) list.append(fresh);
   else redraw();
   drawGuide();
