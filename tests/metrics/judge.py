@@ -23,7 +23,7 @@ for family in families:
     if family.type == "counter":
         assert all(sample.name.endswith(("_total", "_created")) for sample in family.samples), family.name
     if family.type == "histogram":
-        assert family.name.endswith("_seconds"), f"{family.name} does not name its unit"
+        assert family.name.endswith(("_seconds", "_usd")), f"{family.name} does not name its unit"
 
 dashboard = json.loads((contrib / "grafana/chorus.json").read_text())
 queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]

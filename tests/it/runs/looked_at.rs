@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{assignment, charter, run_test_with};
 use crate::store::damaged::changes;
 use crate::world::model::MODEL;
-use crate::world::{Setup, World};
+use crate::world::{Actor, Setup, World};
 
 const REVIEWER: &str = "---
 name: reviewer
@@ -35,7 +35,12 @@ fn says(text: &str, tokens: u64) -> Reply {
 
 /// The answer to a command of Ann with its file.
 async fn file(world: &World, typed: &str) -> Vec<u8> {
-    let run = world.ann.runs(typed, "#lab").await;
+    file_for(world, &world.ann, typed).await
+}
+
+/// The same for somebody else.
+async fn file_for(world: &World, person: &Actor, typed: &str) -> Vec<u8> {
+    let run = person.runs(typed, "#lab").await;
     let answer: Message = world
         .waits(&format!("a file from {typed}"), |world| {
             let mut replies = world.discord.replies_to(run).into_iter();
@@ -481,6 +486,61 @@ async fn what_works_in_a_channel_that_somebody_does_not_see_shows_its_name_and_i
         );
         let for_ann = world.ann.asks("/run show", "#lab").await;
         assert!(for_ann.contains("secret plan"), "{for_ann}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn stages_are_shown_and_agree_with_what_was_spent() {
+    run_test_with(priced(), async |world| {
+        for name in ["security", "billing", "editor"] {
+            let text = format!("---\nname: {name}\ndescription: Does {name}.\ntools: []\n---\nYou are {name}.\n");
+            charter(world, name, &text);
+        }
+        world.edits_agent_json(
+            "lab",
+            json!({"advisors": ["security"], "router": {"destinations": ["billing"]}, "handoff": "editor"}),
+        );
+        world.model.replies(says("Mind the prices.", 10));
+        world.model.calls(&[("hand_over", json!({"to": "billing"}))]);
+        world
+            .model
+            .replies(says("It costs two.", 20))
+            .replies(says("It costs two, please.", 30));
+        world.ann.says("#lab", "what does it cost?").await;
+        world.sees("#lab", "It costs two, please.").await;
+        let run = all_agree(world).await;
+        let kinds: Vec<&str> = nodes(&run["node"])
+            .iter()
+            .map(|node| node["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["turn", "advisor", "route", "handoff"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_redactor_withheld_is_shown_to_those_alone_who_manage_the_server() {
+    run_test_with(priced(), async |world| {
+        let text = "---\nname: redactor\ndescription: Takes out secrets.\ntools: []\ntimeout: 1s\n---\nTake out secrets.\n";
+        charter(world, "redactor", text);
+        let handoff = json!({"role": "redactor", "on_failure": "withhold"});
+        world.edits_agent_json("lab", json!({ "handoff": handoff }));
+        world.model.answers("The launch code is 0451.");
+        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
+        world.ann.says("#lab", "tell me").await;
+        world.sees("#lab", "**The answer was withheld.**").await;
+        drop(thoughts);
+        for format in ["text", "json", "jsonl", "html"] {
+            let typed = format!("/run show format:{format}");
+            let shown = match format {
+                "text" => world.bob.asks(&typed, "#lab").await,
+                _ => String::from_utf8(file_for(world, &world.bob, &typed).await).unwrap(),
+            };
+            assert!(shown.contains("redactor") && !shown.contains("0451"), "{shown}");
+        }
+        let page = String::from_utf8(file(world, "/run show format:html").await).unwrap();
+        assert!(page.contains("0451"), "{page}");
     })
     .await;
 }

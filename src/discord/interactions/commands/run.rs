@@ -174,54 +174,32 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     })
 }
 
-/// What somebody may see of runs that they may look at.
-struct Seen {
-    /// The agents whose channels they see, as child turns name them.
-    agents: HashSet<String>,
-    /// They manage the server.
-    is_manager: bool,
-}
-
-fn seen(bot: &Bot, viewer: &Viewer<'_>) -> Seen {
+/// The agents whose channels the viewer sees, as child turns name them.
+fn seen(bot: &Bot, viewer: &Viewer<'_>) -> HashSet<String> {
     let agents = bot.manager.agents(viewer.guild).into_iter();
     let seen = agents.filter(|agent| viewer.covers(agent.channel));
-    Seen {
-        agents: seen.map(|agent| format!("@{}", agent.name)).collect(),
-        is_manager: viewer.covers_destroyed(),
-    }
+    seen.map(|agent| format!("@{}", agent.name)).collect()
 }
 
-/// Of work in the channel of an agent that is not seen, its name and its cost are told. An answer that another role passes on, or
-/// withholds, is shown as it was before to those alone who manage the server.
-fn without_unseen(mut run: Run, seen: &Seen) -> Run {
-    fn look(node: &mut Node, seen: &Seen) {
+/// Of work in the channel of an agent that is not seen, its name and its cost are told.
+fn without_unseen(mut run: Run, seen: &HashSet<String>) -> Run {
+    fn look(node: &mut Node, seen: &HashSet<String>) {
         let role = node.role.as_deref().unwrap_or_default();
-        if role.starts_with('@') && !seen.agents.contains(role) {
+        if role.starts_with('@') && !seen.contains(role) {
             return node.hide();
         }
         node.children.iter_mut().for_each(|child| look(child, seen));
     }
     look(&mut run.node, seen);
-    let is_passed_on = run
-        .node
-        .children
-        .iter()
-        .any(|child| child.kind == "handoff");
-    if is_passed_on && !seen.is_manager {
-        without_words(&mut run.node);
-    }
     run
 }
 
-/// Takes out what models and tools said, in a turn and all below it.
-fn without_words(node: &mut Node) {
-    for op in &mut node.ops {
-        op.preview = None;
-    }
-    node.children.iter_mut().for_each(without_words);
-}
-
-async fn text_page(bot: &Bot, run: TurnId, seen: Seen, page: usize) -> Result<Body, Refusal> {
+async fn text_page(
+    bot: &Bot,
+    run: TurnId,
+    seen: HashSet<String>,
+    page: usize,
+) -> Result<Body, Refusal> {
     let draw = move |run| render::run_shown(&without_unseen(run, &seen), clock::now(), page);
     let drawn = bot.manager.look_at_run(run, Previews::None, draw).await?;
     drawn.ok_or_else(|| no_run(&run.short()))

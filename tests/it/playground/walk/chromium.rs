@@ -156,7 +156,7 @@ impl Browser {
         self.call("Emulation.setTouchEmulationEnabled", touch).await;
     }
 
-    /// Waits until a JavaScript expression is truthy; it is looked at again after each change of the document.
+    /// Waits until a JavaScript expression is truthy; it is looked at again after each change of the document and each picture.
     pub(super) async fn sees(&mut self, expression: &str) -> Value {
         let script = format!(
             "new Promise((resolve) => {{
@@ -172,7 +172,8 @@ impl Browser {
                 const all = {{ subtree: true, childList: true, attributes: true, characterData: true }};
                 if (look()) return;
                 watch.observe(document, all);
-                addEventListener('load', look);
+                // Pictures too, which change nothing in the document.
+                addEventListener('load', look, true);
             }})"
         );
         match tokio::time::timeout(PATIENCE, self.evaluates(&script)).await {
