@@ -263,11 +263,7 @@ impl OfTurn<'_> {
         ops.insert(
             0,
             Op {
-                preview: self
-                    .turn
-                    .begun_with
-                    .as_deref()
-                    .map(|text| self.shown.line(text, 2_000)),
+                preview: self.begun(),
                 ..op(OpKind::Begin, row.began_at, row.began_at, &row.begun.path)
             },
         );
@@ -279,6 +275,22 @@ impl OfTurn<'_> {
             });
         }
         ops
+    }
+
+    /// What it began with: targets, tools and limits, and below them what a child turn was told.
+    fn begun(&self) -> Option<String> {
+        let with = self.turn.begun_with.as_deref();
+        let with = with.map(|text| self.shown.line(text, 2_000));
+        let told = match self.said.first() {
+            Some(Said {
+                words,
+                what: SaidWhat::Input,
+                ..
+            }) if self.turn.row.begun.child.is_some() => self.shown.preview(words),
+            _ => None,
+        };
+        let lines: Vec<String> = with.into_iter().chain(told).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// Its requests to models, each with what the model said.
