@@ -21,7 +21,7 @@ fn withholds(role: &str) -> Value {
     json!({"role": role, "on_failure": "withhold"})
 }
 
-const SECRET: &str = "The launch code is 0451, and nobody else may ever get to read that.";
+const SECRET: &str = "The launch code is quagga, and nobody else may ever get to read that.";
 
 #[tokio::test]
 async fn only_what_the_last_role_says_is_shown_and_kept() {
@@ -33,7 +33,7 @@ async fn only_what_the_last_role_says_is_shown_and_kept() {
         );
         let thoughts = [
             world.model.thinks_then(SECRET),
-            world.model.thinks_then("Edited: 0451."),
+            world.model.thinks_then("Edited: quagga."),
             world.model.thinks_then("Edited: …"),
         ];
         world.ann.says("#lab", "tell me").await;
@@ -43,7 +43,7 @@ async fn only_what_the_last_role_says_is_shown_and_kept() {
         }
         let seen = world.sees("#lab", "Edited: …").await;
         assert!(
-            !seen.contains("0451") && !seen.contains("Not passed on"),
+            !seen.contains("quagga") && !seen.contains("Not passed on"),
             "{seen}"
         );
         assert!(seen.contains(", of it 2 sub-agents"), "{seen}");
@@ -51,7 +51,7 @@ async fn only_what_the_last_role_says_is_shown_and_kept() {
         let [first, second] = [told(&requests[1]), told(&requests[2])];
         assert_eq!(tagged("original_user_request", &first), "ann: tell me");
         assert_eq!(tagged("response", &first), SECRET);
-        assert_eq!(tagged("response", &second), "Edited: 0451.");
+        assert_eq!(tagged("response", &second), "Edited: quagga.");
         assert!(
             requests[2]["system"]
                 .to_string()
@@ -66,7 +66,7 @@ async fn only_what_the_last_role_says_is_shown_and_kept() {
         world.ledger_says(rows, &expected).await;
         // Nothing that anybody in Discord could have seen held it, not for a moment.
         let sent = world.discord.requests();
-        assert!(!format!("{sent:?}").contains("0451"), "{sent:?}");
+        assert!(!format!("{sent:?}").contains("quagga"), "{sent:?}");
     })
     .await;
 }
@@ -104,17 +104,17 @@ async fn a_redactor_that_hangs_withholds_and_the_ledger_keeps_the_answer() {
             .sees("#lab", "**The answer was withheld.** `redactor` must pass it and did not finish (time limit).")
             .await;
         drop(thoughts);
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
         world.ledger_says("SELECT exit FROM turns ORDER BY rowid", &["time_limit", "time_limit"]).await;
-        let kept = "SELECT count(*) || '' FROM items i JOIN turns t ON t.id = i.turn_id WHERE i.body LIKE '%0451%' AND t.kind = 'handoff'";
+        let kept = "SELECT count(*) || '' FROM items i JOIN turns t ON t.id = i.turn_id WHERE i.body LIKE '%quagga%' AND t.kind = 'handoff'";
         assert_eq!(world.ledger(kept).await, ["1"]);
         world.model.answers("I cannot.").answers("No.");
         world.ann.says("#lab", "again").await;
         world.sees("#lab", "No.").await;
         let asked = world.model.requests();
         let next = told(&asked[asked.len() - 2]);
-        assert!(next.contains("[note] Your answer was withheld") && !next.contains("0451"), "{next}");
-        assert!(!format!("{:?}", world.discord.requests()).contains("0451"));
+        assert!(next.contains("[note] Your answer was withheld") && !next.contains("quagga"), "{next}");
+        assert!(!format!("{:?}", world.discord.requests()).contains("quagga"));
     })
     .await;
 }
@@ -143,7 +143,7 @@ async fn an_editor_that_fails_leaves_the_redactor_its_work() {
             tagged("response", &told(&world.model.last_request())),
             SECRET
         );
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
     })
     .await;
 }
@@ -156,7 +156,7 @@ async fn its_model_may_be_gone() {
         world.model.fails_with(404, json!({"type": "error", "error": {"type": "not_found_error", "message": "model: gone"}}));
         world.ann.says("#lab", "tell me").await;
         let seen = world.sees("#lab", "**The answer was withheld.**").await;
-        assert!(seen.contains("did not finish (failed)") && !seen.contains("0451"), "{seen}");
+        assert!(seen.contains("did not finish (failed)") && !seen.contains("quagga"), "{seen}");
     })
     .await;
 }
@@ -186,14 +186,14 @@ async fn neither_words_before_calls_nor_those_of_sub_agents_nor_reasons_are_show
         thought.ends();
         let card = world.question("#lab").await;
         assert!(
-            !card.embeds[0].to_string().contains("0451"),
+            !card.embeds[0].to_string().contains("quagga"),
             "{:?}",
             card.embeds
         );
         world.model.answers(SECRET).answers("Nothing.");
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "Nothing.").await;
-        assert!(!format!("{:?}", world.discord.requests()).contains("0451"));
+        assert!(!format!("{:?}", world.discord.requests()).contains("quagga"));
     })
     .await;
 }
@@ -208,7 +208,7 @@ async fn a_refusal_is_shown_without_its_words() {
         });
         world.ann.says("#lab", "tell me").await;
         let seen = world.sees("#lab", "The model declined to answer.").await;
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
     })
     .await;
 }
@@ -229,7 +229,7 @@ async fn a_routed_answer_passes_too_and_so_it_does_the_destinations_own_handoff(
         world
             .model
             .answers(SECRET)
-            .answers("Edited 0451.")
+            .answers("Edited quagga.")
             .answers("Edited.");
         world.ann.says("#lab", "tell me").await;
         let seen = world.sees("#lab", "Edited.").await;
@@ -242,7 +242,7 @@ async fn a_routed_answer_passes_too_and_so_it_does_the_destinations_own_handoff(
             "handoff lab/redactor answered",
         ];
         world.ledger_says(rows, &expected).await;
-        assert!(!format!("{:?}", world.discord.requests()).contains("0451"));
+        assert!(!format!("{:?}", world.discord.requests()).contains("quagga"));
         world.model.answers("Fine.").answers("Fine, edited.");
         world.ann.says("#lab", "thanks").await;
         world.sees("#lab", "Fine, edited.").await;
@@ -276,7 +276,7 @@ async fn a_stop_and_an_abort_reach_the_handoff() {
         world.ann.runs("/abort", "#lab").await;
         let seen = world.sees("#lab", "1 sub-agent was ended with it").await;
         drop(thought);
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
         nothing_is_left(world).await;
         world
             .ledger_says(
@@ -302,7 +302,7 @@ async fn a_kill_while_the_answer_is_passed_leaves_one_line_and_shows_nothing_of_
         let seen = world
             .sees("#lab", "I was restarted in the middle of this")
             .await;
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
         world
             .ledger_says(
                 "SELECT state FROM turns ORDER BY rowid",

@@ -526,7 +526,7 @@ async fn what_a_redactor_withheld_is_shown_to_those_alone_who_manage_the_server(
         charter(world, "redactor", text);
         let handoff = json!({"role": "redactor", "on_failure": "withhold"});
         world.edits_agent_json("lab", json!({ "handoff": handoff }));
-        world.model.answers("The launch code is 0451.");
+        world.model.answers("The launch code is quagga.");
         let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
         world.ann.says("#lab", "tell me").await;
         world.sees("#lab", "**The answer was withheld.**").await;
@@ -537,10 +537,10 @@ async fn what_a_redactor_withheld_is_shown_to_those_alone_who_manage_the_server(
                 "text" => world.bob.asks(&typed, "#lab").await,
                 _ => String::from_utf8(file_for(world, &world.bob, &typed).await).unwrap(),
             };
-            assert!(shown.contains("redactor") && !shown.contains("0451"), "{shown}");
+            assert!(shown.contains("redactor") && !shown.contains("quagga"), "{shown}");
         }
         let page = String::from_utf8(file(world, "/run show format:html").await).unwrap();
-        assert!(page.contains("0451"), "{page}");
+        assert!(page.contains("quagga"), "{page}");
     })
     .await;
 }
