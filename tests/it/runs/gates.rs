@@ -29,7 +29,7 @@ async fn a_role_of_the_workspace_passes_nothing() {
         in_workspace(world, "friend");
         let handoff = json!([{"role": "redactor", "on_failure": "withhold"}]);
         world.edits_agent_json("lab", json!({"handoff": handoff, "advisors": ["friend"]}));
-        world.model.answers("0451").answers("Nothing.");
+        world.model.answers("quagga").answers("Nothing.");
         world.ann.says("#lab", "tell me").await;
         world.sees("#lab", "Nothing.").await;
         let asked = world.model.requests();
@@ -39,12 +39,12 @@ async fn a_role_of_the_workspace_passes_nothing() {
         assert!(advice.contains(expected), "{advice}");
         // The file of people goes: the one in the workspace does not take its place.
         remove(world, "redactor");
-        world.model.answers("0451");
+        world.model.answers("quagga");
         world.ann.says("#lab", "again").await;
         let withheld = "**The answer was withheld.** `redactor` must pass it and did not finish (it cannot be used).";
         let seen = world.sees("#lab", withheld).await;
-        assert!(!seen.contains("0451"), "{seen}");
-        let kept = "SELECT count(*) || '' FROM items i JOIN turns t ON t.id = i.turn_id WHERE i.body LIKE '%0451%' AND t.kind = 'handoff'";
+        assert!(!seen.contains("quagga"), "{seen}");
+        let kept = "SELECT count(*) || '' FROM items i JOIN turns t ON t.id = i.turn_id WHERE i.body LIKE '%quagga%' AND t.kind = 'handoff'";
         assert_eq!(world.ledger(kept).await, ["2"]);
     })
     .await;
@@ -109,16 +109,16 @@ async fn a_charter_whose_gate_is_gone_keeps_it_over_a_restart() {
         charter(world, "redactor", REDACTOR);
         let own = "---\nname: lab\ndescription: Tells.\nhandoff: {role: redactor, on_failure: withhold}\n---\nTell.\n";
         std::fs::write(world.home().join("agents/lab/charter.md"), own).unwrap();
-        world.model.answers("0451").answers("Nothing.");
+        world.model.answers("quagga").answers("Nothing.");
         world.ann.says("#lab", "tell me").await;
         world.sees("#lab", "Nothing.").await;
         world.stops().await;
         remove(world, "redactor");
         world.starts().await;
-        world.model.answers("0451");
+        world.model.answers("quagga");
         world.ann.says("#lab", "tell me again").await;
         let seen = world.sees("#lab", "**The answer was withheld.**").await;
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
     })
     .await;
 }
@@ -129,13 +129,13 @@ async fn a_branch_that_works_as_a_role_passes_the_gates_of_the_agent() {
         charter(world, "redactor", REDACTOR);
         let handoff = json!({"role": "redactor", "on_failure": "withhold"});
         world.edits_agent_json("lab", json!({ "handoff": handoff }));
-        world.model.answers("0451").answers("Nothing.");
+        world.model.answers("quagga").answers("Nothing.");
         world
             .ann
             .runs("/branch new prompt:tell me role:general", "#lab")
             .await;
         let seen = world.sees("#lab", "Nothing.").await;
-        assert!(!seen.contains("0451"), "{seen}");
+        assert!(!seen.contains("quagga"), "{seen}");
     })
     .await;
 }
