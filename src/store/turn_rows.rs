@@ -39,7 +39,7 @@ pub struct TurnRow {
     pub status_post: Option<MessageId>,
     pub began_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// What its last word held besides: [`FinishedTurn::report`].
+    /// What its last word held besides: `FinishedTurn::report`.
     pub report: Option<Value>,
 }
 
