@@ -10,7 +10,7 @@
 //! | what | where |
 //! |---|---|
 //! | the actor, what it is told and what it tells | `actor`, `mailbox`, `event`, `identity`, `deps` |
-//! | its conversations, and what is done to one as a whole | `conversation`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
+//! | its conversations, and what is done to one as a whole | `conversation`, `branches`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
 //! | its turns | `running`, `child_threads`, `turn`, `run`, `stop`, `deadline`, `stuck`, `work_clock`, `end_reason`, `last_line` |
 //! | what it is, by its files | `setup`, `core_agents`, `files`, `modes`, `prompt`, `tool_specs` |
 //! | models, and what they cost | `models`, `auxiliary`, `budget`, `refine` |
@@ -20,6 +20,7 @@
 mod actor;
 mod at_work;
 mod auxiliary;
+mod branches;
 mod budget;
 mod child_threads;
 mod closing;

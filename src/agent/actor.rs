@@ -33,7 +33,7 @@ use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::job::JobKind;
-use super::mailbox::{AgentCommand, ConversationState, NewBranch, Place, Prompt, Trigger};
+use super::mailbox::{AgentCommand, ConversationState, Trigger};
 use super::saving::{EndSaving, IdleSaving};
 use super::seed::Seed;
 use super::session_manager::{SessionError, Summary};
@@ -443,81 +443,6 @@ impl Actor {
             .open_conversation(self.agent.id, ConversationKind::Root)
             .await?;
         Ok(self.take_in(&row))
-    }
-
-    /// The branch that lives in a thread; opened with the thread's first message.
-    async fn thread(
-        &mut self,
-        thread: ChannelId,
-        prompt: &str,
-    ) -> Result<ConversationId, StoreError> {
-        let here = self
-            .conversations
-            .values()
-            .find(|conversation| conversation.channel == thread);
-        if let Some(conversation) = here {
-            return Ok(conversation.id);
-        }
-        let row = match self.deps.store.conversation_by_thread(thread).await? {
-            Some(row) if row.agent == self.agent.id => row,
-            _ => {
-                let branch = NewBranch {
-                    thread: Some(thread),
-                    ..NewBranch::default()
-                };
-                self.open_branch(branch, prompt).await?
-            }
-        };
-        Ok(self.take_in(&row))
-    }
-
-    async fn open_branch(
-        &self,
-        branch: NewBranch,
-        prompt: &str,
-    ) -> Result<ConversationRow, StoreError> {
-        let kind = ConversationKind::Branch {
-            thread: branch.thread,
-            prompt: crate::text::one_line(prompt, 200),
-            role: branch.role,
-            reports_to: branch.reports_to,
-        };
-        let store = &self.deps.store;
-        let opened = store.open_branch_with(self.agent.id, kind, branch.history);
-        let row = opened.await?;
-        if let Some(opened) = branch.opened {
-            let _ = opened.send(row.number);
-        }
-        Ok(row)
-    }
-
-    async fn prompt(&mut self, prompt: Prompt) {
-        if self.is_destroyed {
-            let command = AgentCommand::Prompt(Box::new(prompt));
-            return self.leave_unanswered(command).await;
-        }
-        self.silence_is_over();
-        let Prompt { trigger, place } = prompt;
-        let place = match place {
-            Place::NewBranch(branch) => {
-                let opened = self.open_branch(branch, trigger.text()).await;
-                opened.map(|row| self.take_in(&row))
-            }
-            Place::Channel(channel) if channel != self.agent.channel => {
-                self.thread(channel, trigger.text()).await
-            }
-            Place::Conversation(id) if self.conversations.contains_key(&id) => Ok(id),
-            Place::Channel(_) | Place::Conversation(_) => self.main().await,
-        };
-        match place {
-            Ok(id) if self.defers(id) => {
-                let place = Place::Conversation(id);
-                let prompt = Prompt { trigger, place };
-                self.defer(id, AgentCommand::Prompt(Box::new(prompt)));
-            }
-            Ok(id) => self.give(id, trigger),
-            Err(error) => self.trouble(Some(self.agent.channel), &error),
-        }
     }
 
     /// Tells people that the ledger itself failed: without it nothing else can be promised.
