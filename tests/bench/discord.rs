@@ -250,9 +250,10 @@ async fn converse(discord: Discord, mut socket: WebSocket) {
                 match payload["op"].as_u64() {
                     Some(1) => line.send(json!({"op": 11, "s": null, "t": null, "d": null}).to_string()).unwrap(),
                     Some(2) => {
-                        discord.tell(Seen::Identified { at });
                         *discord.shared.line.lock().unwrap() = Some(line.clone());
                         discord.greeting().into_iter().for_each(|event| line.send(event).unwrap());
+                        // Who hears of it may speak at once.
+                        discord.tell(Seen::Identified { at });
                     }
                     _ => {}
                 }
