@@ -24,7 +24,7 @@ use tracing::error;
 
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta};
-use crate::store::{ConversationKind, ConversationRow, StoreError};
+use crate::store::{ConversationRow, StoreError};
 use crate::text::escape;
 
 use super::conversation::{Conversation, Items};
@@ -312,7 +312,10 @@ impl Actor {
                 channel: row.thread.unwrap_or(self.agent.channel),
                 role: row.role.clone(),
                 reports_to: row.reports_to,
-                items: Items::Stored,
+                items: match row.items {
+                    0 => Items::Here(Arc::default()),
+                    _ => Items::Stored,
+                },
                 seed: Seed::of(row.seed.as_deref()),
                 calibration: Default::default(),
                 len: Arc::new(AtomicUsize::new(row.items as usize)),
@@ -437,11 +440,7 @@ impl Actor {
         if let Some(main) = self.main {
             return Ok(main);
         }
-        let row = self
-            .deps
-            .store
-            .open_conversation(self.agent.id, ConversationKind::Root)
-            .await?;
+        let row = self.deps.store.main_conversation(self.agent.id).await?;
         Ok(self.take_in(&row))
     }
 

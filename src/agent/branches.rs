@@ -1,7 +1,7 @@
 //! Prompts that stand for a message, and the branches that they or a thread's first message open.
 
 use crate::domain::{ChannelId, ConversationId};
-use crate::store::{ConversationKind, ConversationRow, StoreError};
+use crate::store::{ConversationRow, NewConversation, StoreError};
 use crate::text;
 
 use super::actor::Actor;
@@ -39,14 +39,14 @@ impl Actor {
         branch: NewBranch,
         prompt: &str,
     ) -> Result<ConversationRow, StoreError> {
-        let kind = ConversationKind::Branch {
+        let conversation = NewConversation {
             thread: branch.thread,
             prompt: text::one_line(prompt, 200),
             role: branch.role,
             reports_to: branch.reports_to,
         };
         let store = &self.deps.store;
-        let opened = store.open_branch_with(self.agent.id, kind, branch.history);
+        let opened = store.open_branch_with(self.agent.id, conversation, branch.history);
         let row = opened.await?;
         if let Some(opened) = branch.opened {
             let _ = opened.send(row.number);

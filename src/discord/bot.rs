@@ -9,9 +9,9 @@ pub(super) mod first_contact;
 mod members;
 pub(super) mod once;
 pub(super) mod pending;
-pub(super) mod posting;
 mod refusal;
 pub(super) mod servers;
+pub(super) mod under_way;
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use self::command_ids::KnownIds;
 use self::first_contact::Hints;
 use self::once::Once;
 use self::pending::Pending;
-use self::posting::Posting;
+use self::under_way::UnderWay;
 use super::gateway::SerenityContext;
 use super::rest::Rest;
 use crate::config::Config;
@@ -67,7 +67,8 @@ pub(super) struct BotInner {
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
     pub(super) making: ChannelMaking,
-    pub(super) posting: Posting,
+    pub(super) posting: UnderWay,
+    pub(super) opening: UnderWay,
     pub(super) hints: Hints,
     pub(super) once: Once,
     /// Agents for which a model or a profile is being chosen.

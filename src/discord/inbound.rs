@@ -317,6 +317,7 @@ impl Queue {
         }
         self.know_what_it_replies_to(&message).await;
         let parent = self.parent(agent.guild);
+        self.bot.knows_thread(self.channel, parent).await;
         let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
         let received = self.bot.manager.receive(agent, inbound);
@@ -339,7 +340,7 @@ impl Queue {
         let Some(replied) = message::replied_to(message) else {
             return;
         };
-        if !self.bot.posting.is_under_way(self.channel) {
+        if !self.bot.posting.is_in(self.channel) {
             return;
         }
         let known = self.bot.store.conversation_of_message(replied).await;

@@ -15,7 +15,7 @@ use super::bot::command_ids::KnownIds;
 use super::bot::first_contact::Hints;
 use super::bot::once::Once;
 use super::bot::pending::Pending;
-use super::bot::posting::Posting;
+use super::bot::under_way::UnderWay;
 use super::bot::{Bot, BotInner};
 use super::error::DiscordError;
 use super::gateway::presence::Busy;
@@ -128,7 +128,8 @@ pub async fn run(
         operator,
         outbox,
         making: ChannelMaking::default(),
-        posting: Posting::default(),
+        posting: UnderWay::posts(),
+        opening: UnderWay::threads(),
         hints: Hints::default(),
         once: Once::default(),
         pending: Pending::default(),

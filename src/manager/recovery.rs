@@ -79,6 +79,9 @@ pub async fn recover(
     closing
         .told
         .extend(unfinished.unreadable.iter().flat_map(told_of_unreadable));
+    closing
+        .told
+        .extend(told_in_threads(store, &unfinished.turns).await?);
     for conversation in &unfinished.conversations {
         let changed = closing.histories.contains_key(&conversation.id);
         let due = changed || conversation.is_unsaved();
@@ -96,6 +99,7 @@ pub async fn recover(
         store.close_unfinished(closing).await?;
         log_ends(store, &unfinished.turns).await?;
     }
+    store.say_in_threads().await?;
     Ok(Recovered {
         contexts: contexts(store).await?,
         unclaimed: store.unclaimed().await?,
@@ -311,6 +315,24 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
         });
     }
     told
+}
+
+/// What is said in the threads of sub-agents that did not come to their reports.
+async fn told_in_threads(store: &Store, turns: &[UnfinishedTurn]) -> Result<Vec<Told>, StoreError> {
+    let mut told = Vec::new();
+    for open in turns.iter().filter(|open| open.turn.begun.child.is_some()) {
+        let conversation = store.conversation(open.turn.begun.conversation).await?;
+        if let Some(channel) = conversation.and_then(|row| row.thread) {
+            let mut part = NewPart::notice(format!("-# {INTERRUPTED}"));
+            part.body.archives = true;
+            told.push(Told {
+                channel,
+                edits: None,
+                part,
+            });
+        }
+    }
+    Ok(told)
 }
 
 /// What people are told of a turn of which nothing else is known.

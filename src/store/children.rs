@@ -13,6 +13,7 @@ use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::thread_words;
 use super::turn_rows::{TurnRow, turn_row};
 use super::turns::{ChildOf, FinishedTurn, NewTurn, end_turn};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, ToolResult, TurnId};
@@ -37,6 +38,15 @@ pub struct EndedBelow {
     pub end: FinishedTurn,
     /// The results of the parent's calls in the answer that began it, in their order.
     pub results: Vec<(ToolResult, CallEnd)>,
+}
+
+/// What people are told of a child turn as it ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToldOfEnd {
+    /// The channel of the other agent that it worked as, and what is said there.
+    pub elsewhere: Option<(ChannelId, String)>,
+    /// Its last words in its own thread, where it has one.
+    pub in_thread: Vec<NewPart>,
 }
 
 /// From one stage of a turn to the next: what is stored of it in one transaction.
@@ -98,8 +108,8 @@ impl Store {
             .collect()
     }
 
-    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it. Where it
-    /// worked as another agent, that one's channel is told of it by `notice`.
+    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it, and so is
+    /// what people are told.
     ///
     /// # Errors
     ///
@@ -110,14 +120,15 @@ impl Store {
         end: &FinishedTurn,
         parent: TurnId,
         result: &ToolResult,
-        notice: Option<(ChannelId, String)>,
+        told: ToldOfEnd,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         end_turn(&mut batch, child, end)?;
         end_call(&mut batch, parent, result, CallEnd::Finished)?;
-        if let Some((channel, text)) = notice {
+        if let Some((channel, text)) = told.elsewhere {
             queue(&mut batch, channel, None, NewPart::notice(&text), None)?;
         }
+        thread_words::keep(&mut batch, child, told.in_thread)?;
         self.run(batch).await.map(drop)
     }
 

@@ -1,5 +1,7 @@
 //! Conversations: opened, found again, closed. What they hold is next door, in `items`.
 
+use std::sync::LazyLock;
+
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -12,22 +14,17 @@ use super::items::replace;
 use super::turn_rows::OF_MESSAGE;
 use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
-/// Which conversation to open.
+/// A branch to open beside an agent's main conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConversationKind {
-    /// The agent's main one; at most one is open.
-    Root,
-    /// A branch beside it.
-    Branch {
-        /// The Discord thread it lives in, if it has one.
-        thread: Option<ChannelId>,
-        /// What it was opened for.
-        prompt: String,
-        /// The role that it works as.
-        role: Option<String>,
-        /// The conversation that is told what its first turn came to.
-        reports_to: Option<ConversationId>,
-    },
+pub struct NewConversation {
+    /// The Discord thread it lives in, if it has one.
+    pub thread: Option<ChannelId>,
+    /// What it was opened for.
+    pub prompt: String,
+    /// The role that it works as.
+    pub role: Option<String>,
+    /// The conversation that is told what its first turn came to.
+    pub reports_to: Option<ConversationId>,
 }
 
 /// One conversation of an agent.
@@ -80,27 +77,40 @@ pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
      WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1) AS turn_at FROM conversations c";
 
+/// The main conversation of an agent that is open.
+static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {
+    format!("{SELECT} WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL")
+});
+
 impl Store {
-    /// Opens a conversation. An agent's main one is given as it is when it is open already.
-    pub async fn open_conversation(
-        &self,
-        agent: AgentId,
-        kind: ConversationKind,
-    ) -> Result<ConversationRow, StoreError> {
-        self.write(move |db| Box::pin(async move { open(db, agent, kind).await }))
-            .await
+    /// The main conversation of an agent, opened where none is open. That does not wait for the disk: the commit that puts
+    /// something into it does.
+    pub async fn main_conversation(&self, agent: AgentId) -> Result<ConversationRow, StoreError> {
+        let (agent, at) = (agent.to_string(), now());
+        let mut batch = Batch::default();
+        batch
+            .add(
+                "INSERT INTO conversations (agent_id, number, kind, opened_at, last_active_at) SELECT ?, 0, 'main', ?, ?
+                 WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE agent_id = ? AND number = 0 AND closed_at IS NULL)",
+            )
+            .bind(&agent)
+            .bind(&at)
+            .bind(&at)
+            .bind(&agent);
+        batch.add(&OPEN_MAIN).bind(&agent);
+        conversation(self.run(batch.unsynced()).await?.row()?)
     }
 
     /// Opens a branch that holds `items` from its beginning.
     pub async fn open_branch_with(
         &self,
         agent: AgentId,
-        kind: ConversationKind,
+        branch: NewConversation,
         items: Vec<Item>,
     ) -> Result<ConversationRow, StoreError> {
         self.write(move |db| {
             Box::pin(async move {
-                let mut row = open(&mut *db, agent, kind).await?;
+                let mut row = open_branch(&mut *db, agent, branch).await?;
                 replace(db, row.id, &items).await?;
                 row.items = items.len() as u64;
                 Ok(row)
@@ -251,51 +261,27 @@ impl Store {
     }
 }
 
-async fn open(
+async fn open_branch(
     db: &mut SqliteConnection,
     agent: AgentId,
-    kind: ConversationKind,
+    branch: NewConversation,
 ) -> Result<ConversationRow, StoreError> {
-    let (number, thread, prompt, role, reports_to) = match kind {
-        ConversationKind::Root => {
-            let row = sqlx::query(sqlx::AssertSqlSafe(format!(
-                "{SELECT} WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL"
-            )))
-            .bind(agent.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-            if let Some(row) = row {
-                return conversation(&row);
-            }
-            (0, None, String::new(), None, None)
-        }
-        ConversationKind::Branch {
-            thread,
-            prompt,
-            role,
-            reports_to,
-        } => {
-            let last: i64 = sqlx::query_scalar(
-                "SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?",
-            )
+    let last: i64 =
+        sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?")
             .bind(agent.to_string())
             .fetch_one(&mut *db)
             .await?;
-            (last + 1, thread, prompt, role, reports_to)
-        }
-    };
     let opened = now();
     let row = sqlx::query(
         "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_at, last_active_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
+         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
     )
     .bind(agent.to_string())
-    .bind(number)
-    .bind(if number == 0 { "main" } else { "branch" })
-    .bind(thread.map(ChannelId::as_i64))
-    .bind(prompt)
-    .bind(role)
-    .bind(reports_to.map(|conversation| conversation.0))
+    .bind(last + 1)
+    .bind(branch.thread.map(ChannelId::as_i64))
+    .bind(branch.prompt)
+    .bind(branch.role)
+    .bind(branch.reports_to.map(|conversation| conversation.0))
     .bind(&opened)
     .bind(&opened)
     .fetch_one(db)

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 11] = [
+const MIGRATIONS: [(i64, &str, &str); 12] = [
     (
         1,
         "ledger",
@@ -49,6 +49,11 @@ const MIGRATIONS: [(i64, &str, &str); 11] = [
         11,
         "looking_at_runs",
         include_str!("../../migrations/0011_looking_at_runs.sql"),
+    ),
+    (
+        12,
+        "thread_words",
+        include_str!("../../migrations/0012_thread_words.sql"),
     ),
 ];
 

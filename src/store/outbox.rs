@@ -283,7 +283,7 @@ pub(super) fn queue_of_turn(
     Ok(())
 }
 
-fn nonce() -> String {
+pub(super) fn nonce() -> String {
     let mut nonce = Uuid::new_v4().simple().to_string();
     nonce.truncate(NONCE_LENGTH);
     nonce

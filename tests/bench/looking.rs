@@ -8,8 +8,8 @@ use chorus::domain::{
 };
 use chorus::drawing::{self, Detail};
 use chorus::store::{
-    AttachedRows, AttemptRow, ChildKind, ChildOf, ConversationKind, EndReason, FinishedTurn,
-    NewChild, NewTurn, Previews, Starting, Store,
+    AttachedRows, AttemptRow, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn,
+    Previews, Starting, Store, ToldOfEnd,
 };
 use chorus::text::redact::Redactor;
 use tempfile::TempDir;
@@ -79,10 +79,7 @@ async fn times(work: impl AsyncFn()) -> Duration {
 /// A root with as many children as there may be, each with its calls.
 async fn fill(store: &Store) -> TurnId {
     let agent = AgentId::random();
-    let conversation = store
-        .open_conversation(agent, ConversationKind::Root)
-        .await
-        .unwrap();
+    let conversation = store.main_conversation(agent).await.unwrap();
     let root = turn(agent, conversation.id, None);
     let words = Item::User(UserText {
         text: "go".to_owned(),
@@ -134,7 +131,13 @@ async fn fill(store: &Store) -> TurnId {
                 .unwrap();
         }
         store
-            .finish_child(child.id, &end(), root.id, &result(call), None)
+            .finish_child(
+                child.id,
+                &end(),
+                root.id,
+                &result(call),
+                ToldOfEnd::default(),
+            )
             .await
             .unwrap();
     }

@@ -18,8 +18,8 @@ use chorus::domain::{
     Person, ProfileRef, ToolCall, ToolResult, TurnId, Usage, UserId, UserText,
 };
 use chorus::store::{
-    AgentRow, AttachedRows, ConversationKind, ConversationRow, FinishedTurn, FirstPart, NewPart,
-    NewQuestion, NewTurn, Store,
+    AgentRow, AttachedRows, ConversationRow, FinishedTurn, FirstPart, NewPart, NewQuestion,
+    NewTurn, Store,
 };
 use tempfile::TempDir;
 
@@ -58,10 +58,7 @@ impl Home {
     }
 
     pub(crate) async fn conversation(&self) -> ConversationRow {
-        self.store
-            .open_conversation(self.agent, ConversationKind::Root)
-            .await
-            .unwrap()
+        self.store.main_conversation(self.agent).await.unwrap()
     }
 
     /// A running turn that message `trigger` started.

@@ -17,7 +17,7 @@ use crate::agent::reports::Heading;
 use crate::agent::stop::{Stop, Stopper};
 use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
 use crate::exec::Ending;
-use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError};
+use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
 
@@ -232,17 +232,19 @@ impl Turn {
             is_error,
             images: Vec::new(),
         };
-        let notice = self.notice_elsewhere(&title);
+        let people = ToldOfEnd {
+            elsewhere: self.notice_elsewhere(&title),
+            in_thread: self.last_in_thread(&heading, &text),
+        };
         let has_answer = answer.is_some();
         let end = self.end_of_child(exit, answer);
         let store = &self.context.deps.store;
-        let shown = notice.as_ref().map(|(channel, _)| *channel);
+        let elsewhere = people.elsewhere.as_ref().map(|(channel, _)| *channel);
         store
-            .finish_child(self.context.id(), &end, parent, &result, notice)
+            .finish_child(self.context.id(), &end, parent, &result, people)
             .await?;
         self.accounting.stored();
-        self.tell_end(&heading, &text);
-        if let Some(channel) = shown {
+        if let Some(channel) = elsewhere {
             self.context.deps.emit(Event::Outbox(channel));
         }
         self.ended(exit, has_answer).log();

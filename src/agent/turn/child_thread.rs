@@ -20,7 +20,8 @@ const NAME: usize = 100;
 /// Characters of what a model says beside its calls.
 const SAID: usize = 200;
 
-/// What is said in a child's thread goes in here. The thread is over when this is dropped.
+/// What is said in a child's thread goes in here, but for its last words, which are stored with its end. They are said when all
+/// clones of this are dropped.
 pub(super) type Says = mpsc::UnboundedSender<Vec<NewPart>>;
 
 impl Turn {
@@ -76,16 +77,16 @@ impl Turn {
         }
     }
 
-    /// Says in its thread what it came to: its last words there.
-    pub(super) fn tell_end(&self, heading: &str, report: &str) {
-        let Some(thread) = self.thread() else {
-            return;
-        };
+    /// What it came to, as it is said in its thread last; nothing without one.
+    pub(super) fn last_in_thread(&self, heading: &str, report: &str) -> Vec<NewPart> {
+        if self.thread().is_none() {
+            return Vec::new();
+        }
         let footer = Footer {
             line: Some(heading.trim_matches(['[', ']']).to_owned()),
             ..Footer::default()
         };
-        let _ = thread.send(last(self.as_parts(report, &footer)));
+        last(self.as_parts(report, &footer))
     }
 
     fn thread(&self) -> Option<&Says> {

@@ -21,7 +21,7 @@ use crate::domain::{
 use crate::llm::history;
 use crate::llm::route::Planned;
 use crate::store::{
-    ChildKind, ChildOf, FinishedTurn, NewChild, NewPart, NewTurn, StoreError, TurnEnd,
+    ChildKind, ChildOf, FinishedTurn, NewChild, NewPart, NewTurn, StoreError, ToldOfEnd, TurnEnd,
 };
 use crate::text;
 
@@ -216,7 +216,7 @@ impl Turn {
         };
         let _found = stop.found_as(id, Some(running));
         let thread = self.open_thread(&assignment, &begun);
-        let panicked = thread.clone();
+        let is_seen = thread.is_some();
         let answers = AnsweredCall {
             id: call.id.clone(),
             written: call.written.clone(),
@@ -241,12 +241,13 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
-                if let Some(thread) = panicked {
-                    let _ = thread.send(last(vec![NewPart::notice(BROKE_OFF)]));
-                }
                 let path = format!("{}/{role}", self.context.path);
                 log::broke_off(&self.context.agent, &path, id, Some(self.context.id()));
-                self.close_broken_child(call, &role, id).await
+                let mut told = ToldOfEnd::default();
+                if is_seen {
+                    told.in_thread = last(vec![NewPart::notice(BROKE_OFF)]);
+                }
+                self.close_broken_child(call, &role, id, told).await
             }
         }
     }
@@ -434,6 +435,7 @@ impl Turn {
         call: &Call,
         role: &str,
         child: TurnId,
+        told: ToldOfEnd,
     ) -> Result<ToolResult, StoreError> {
         let result = ToolResult {
             call_id: call.id.clone(),
@@ -445,7 +447,7 @@ impl Turn {
         let end = FinishedTurn::broken_off();
         let store = &self.context.deps.store;
         store
-            .finish_child(child, &end, self.context.id(), &result, None)
+            .finish_child(child, &end, self.context.id(), &result, told)
             .await?;
         Ok(result)
     }

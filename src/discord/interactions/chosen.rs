@@ -65,7 +65,7 @@ impl Chosen {
             ))
         };
         let mut turn = bot.store.turn_of_message(self.message).await?;
-        if turn.is_none() && bot.posting.is_under_way(self.here.channel) {
+        if turn.is_none() && bot.posting.is_in(self.here.channel) {
             // An answer can be seen before its id is known.
             bot.posting.settles(self.here.channel).await;
             turn = bot.store.turn_of_message(self.message).await?;

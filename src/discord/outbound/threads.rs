@@ -1,20 +1,17 @@
 //! Threads of child turns: opened when one begins, archived once it is over. What is said in them goes through the outbox.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use tracing::{debug, warn};
 
 use super::OutboundContext;
 use crate::agent::event::ChildThread;
+use crate::discord::bot::under_way::OPENED_WITHIN;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Request, RestError, Urgency, route, snowflake};
-use crate::domain::ChannelId;
+use crate::domain::{ChannelId, ConversationId};
 use crate::store::{NewPart, StoreError};
-
-/// How long Discord may take to open one; the child does not wait for it, but its words would come late.
-const OPENED_WITHIN: Duration = Duration::from_secs(20);
 
 /// A thread that all who see the channel can see.
 const PUBLIC: u64 = 11;
@@ -37,35 +34,27 @@ enum NoThread {
 
 /// Shows a child turn in a thread of its own until it ends. Where there is none, the child goes on all the same.
 pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) {
-    let thread = match context.thread_of(&child).await {
-        Ok(thread) => thread,
-        Err(why) => {
-            return warn!(
-                channel.id = %child.below,
-                turn.id = %child.turn,
-                "a sub-agent works without a thread: {why}"
-            );
-        }
-    };
-    let mut is_over = false;
+    let thread = context.thread_of(&child).await.inspect_err(|why| {
+        warn!(
+            channel.id = %child.below,
+            turn.id = %child.turn,
+            "a sub-agent works without a thread: {why}"
+        );
+    });
+    let thread = thread.ok();
     loop {
         let said = tokio::select! {
             biased;
             said = child.said.recv() => said,
             () = context.stop.cancelled() => child.said.try_recv().ok(),
         };
-        let Some(parts) = said else {
-            break;
-        };
-        is_over = parts.iter().any(|part| part.body.archives);
-        context.post_in(thread, parts).await;
+        match (said, thread) {
+            (None, _) => break,
+            (Some(parts), Some(thread)) => context.post_in(thread, parts).await,
+            (Some(_), None) => {}
+        }
     }
-    if !is_over {
-        // It panicked, or the ledger failed: its parent tells what is known of that.
-        let mut last = NewPart::notice("-# It did not come to an end.");
-        last.body.archives = true;
-        context.post_in(thread, vec![last]).await;
-    }
+    context.say_last(thread, child.conversation).await;
 }
 
 impl OutboundContext {
@@ -76,6 +65,7 @@ impl OutboundContext {
         if let Some(thread) = known.and_then(|row| row.thread) {
             return Ok(thread);
         }
+        let _opening = self.bot.opening.begin(child.below);
         let thread = self.open_thread(child).await?;
         store.child_lives_in(child.conversation, thread).await?;
         Ok(thread)
@@ -116,6 +106,26 @@ impl OutboundContext {
             .once();
         if let Err(error) = self.bot.rest.send(request).await {
             debug!(channel.id = %thread, "failed to archive a thread: {error}");
+        }
+    }
+
+    /// Says what was stored with the end of a child turn; nothing of it is kept without a thread.
+    async fn say_last(&self, thread: Option<ChannelId>, conversation: ConversationId) {
+        let said = self.bot.store.say_in_thread(conversation).await;
+        let Some(thread) = thread else {
+            return;
+        };
+        match said {
+            Ok(true) => self.bot.deliver(thread),
+            Ok(false) => {
+                // What its parent worked in broke off, or the ledger failed.
+                let mut last = NewPart::notice("-# It did not come to an end.");
+                last.body.archives = true;
+                self.post_in(thread, vec![last]).await;
+            }
+            Err(error) => {
+                warn!(channel.id = %thread, "failed to say in its thread what a sub-agent came to: {error}");
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use chorus::domain::MessageId;
+use serde_json::json;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -61,6 +62,10 @@ shards!(
     nothing_is_lost_of_a_turn_with_stages,
     (Story::Stages, Recovery::Whole)
 );
+shards!(
+    nothing_is_lost_in_the_threads_of_sub_agents,
+    (Story::Threads, Recovery::Whole)
+);
 
 /// What a conversation is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +74,8 @@ enum Story {
     Jobs,
     /// A job in words alone, with an advisor before it, a destination that answers and a role that the answer passes.
     Stages,
+    /// Jobs of sub-agents, each in a thread.
+    Threads,
 }
 
 /// What becomes of the starts after a kill.
@@ -97,12 +104,17 @@ async fn at_every_edge((story, recovery): (Story, Recovery), shard: usize) {
                 world.model.follows(jobs::work_in_stages);
                 world.edits_agent_json(AGENT, jobs::stages());
             }
+            Story::Threads => {
+                world.model.follows(jobs::work);
+                world.edits_agent_json(AGENT, json!({"child_threads": true}));
+            }
         }
         world.stops().await;
         let mut run = Run {
             kinds: match story {
                 Story::Jobs => &Kind::ALL,
                 Story::Stages => &[Kind::Plain],
+                Story::Threads => &[Kind::Run],
             },
             shard,
             ..Run::default()
@@ -223,6 +235,8 @@ impl Run {
         world.starts().await;
         self.order(world, Kind::Plain);
         all_answered(world, &[AGENT], &self.jobs).await;
+        let unsent = "SELECT count(*) || '' FROM outbox WHERE state IN ('pending', 'sending')";
+        world.ledger_says(unsent, &["0"]).await;
         world.stops().await;
     }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chorus::agent::session_file;
+use chorus::domain::ChannelId;
 use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
 use super::jobs::{self, EFFECTS, Kind};
 use super::steps::Side;
@@ -56,6 +57,8 @@ pub(super) struct Verdict {
     pub(super) done_twice: Vec<usize>,
     /// Jobs whose call is said to have succeeded and left no mark.
     pub(super) results_lost: Vec<usize>,
+    /// Sub-agents whose end is not said in their thread, or said twice.
+    pub(super) ended_wrong: Vec<String>,
     /// Files that cannot be read, and what the database says of itself.
     pub(super) corrupt: Vec<String>,
     /// Requests that a provider refuses.
@@ -66,12 +69,12 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | announced wrong | done twice | results lost | corrupt | invalid histories |"
+            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | announced wrong | done twice | results lost | ended wrong | corrupt | invalid histories |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         writeln!(
             f,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.kills.at_random,
             self.kills.before,
             self.kills.after,
@@ -82,6 +85,7 @@ impl fmt::Display for Verdict {
             self.announced_wrong.len(),
             self.done_twice.len(),
             self.results_lost.len(),
+            self.ended_wrong.len(),
             self.corrupt.len(),
             self.refused.len()
         )
@@ -126,6 +130,7 @@ impl Verdict {
                 verdict.done_twice.push(job.number);
             }
         }
+        verdict.ended_wrong = ended_wrong(world).await;
         verdict.corrupt = corrupt(world).await;
         verdict
     }
@@ -137,6 +142,7 @@ impl Verdict {
             && self.announced_wrong.is_empty()
             && self.done_twice.is_empty()
             && self.results_lost.is_empty()
+            && self.ended_wrong.is_empty()
             && self.corrupt.is_empty()
             && self.refused.is_empty();
         assert!(is_clean, "{when}\n{self}\n{self:#?}\n{}", world.report());
@@ -185,6 +191,39 @@ fn succeeded(world: &World) -> BTreeSet<usize> {
     succeeded
 }
 
+/// The sub-agents that have a thread in which their end is not said just once.
+async fn ended_wrong(world: &World) -> Vec<String> {
+    let mut db = open(world).await;
+    let ended: Vec<(i64, String, String)> = sqlx::query_as(
+        "SELECT c.thread_id, substr(t.id, -8), t.state FROM turns t JOIN conversations c ON c.id = t.conversation_id
+         WHERE t.kind = 'sub_agent' AND c.thread_id IS NOT NULL",
+    )
+    .fetch_all(&mut db)
+    .await
+    .unwrap();
+    let mut wrong = Vec::new();
+    for (thread, turn, state) in ended {
+        let messages = world.discord.messages(ChannelId::from_i64(thread));
+        let is_end = |text: &str| match state.as_str() {
+            "interrupted" => text == "-# Interrupted: I was restarted.",
+            _ => text.contains(&format!("-# general · {turn} · answered")),
+        };
+        let ends = messages.iter().filter(|message| is_end(&message.content));
+        let ends = ends.count();
+        if ends != 1 {
+            let said: Vec<&str> = messages.iter().map(|one| one.content.as_str()).collect();
+            wrong.push(format!("{turn} ({state}): {ends} times in {said:?}"));
+        }
+    }
+    wrong
+}
+
+/// The database, which nobody else has open.
+async fn open(world: &World) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
+    options.connect().await.unwrap()
+}
+
 async fn corrupt(world: &World) -> Vec<String> {
     let mut corrupt = Vec::new();
     let agents = std::fs::read_dir(world.home().join("agents")).unwrap();
@@ -198,8 +237,7 @@ async fn corrupt(world: &World) -> Vec<String> {
             }
         }
     }
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
+    let mut db = open(world).await;
     let verdict: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
         .fetch_one(&mut db)
         .await

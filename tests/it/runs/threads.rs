@@ -25,6 +25,31 @@ async fn is_open(world: &World, name: &str) {
         .await;
 }
 
+/// Has the sub-agent look on until it is told where.
+fn looks_until_told(world: &World) {
+    world.model.follows(|request| {
+        let said = request.to_string();
+        let is_child = request["system"].to_string().contains("a sub-agent of");
+        let count = request["messages"].as_array().map_or(0, Vec::len);
+        let look = json!({"pattern": format!("TODO {count}")});
+        Reply::new(vec![match (is_child, said.contains("look in src only")) {
+            (true, false) => Block::Call(format!("toolu_{count}"), "grep".to_owned(), look),
+            (true, true) => Block::Text("Only in src, then.".to_owned()),
+            (false, _) => Block::Text("It was told where.".to_owned()),
+        }])
+    });
+}
+
+/// Has Discord open the next thread at once, and tell us of it a second later.
+fn is_told_late(world: &World) {
+    world.discord.order(Fault {
+        method: "POST",
+        path: "/threads".into(),
+        times: 1,
+        effect: Effect::AnsweredLate(Duration::from_secs(1)),
+    });
+}
+
 async fn is_archived(world: &World, name: &str) {
     let thread = world.channel(name);
     world
@@ -78,18 +103,7 @@ async fn a_word_in_the_thread_steers_that_sub_agent_alone() {
     run_test_with(setup, async |world| {
         calls_explore(world);
         let first = world.model.streams_and_calls("Looking.", "view", json!({"path": "."}));
-        // It looks on until it is told where.
-        world.model.follows(|request| {
-            let said = request.to_string();
-            let is_child = request["system"].to_string().contains("a sub-agent of");
-            let count = request["messages"].as_array().map_or(0, Vec::len);
-            let look = json!({"pattern": format!("TODO {count}")});
-            Reply::new(vec![match (is_child, said.contains("look in src only")) {
-                (true, false) => Block::Call(format!("toolu_{count}"), "grep".to_owned(), look),
-                (true, true) => Block::Text("Only in src, then.".to_owned()),
-                (false, _) => Block::Text("It was told where.".to_owned()),
-            }])
-        });
+        looks_until_told(world);
         world.ann.says("#lab", "how many?").await;
         world.model.was_asked(2).await;
         is_open(world, THREAD).await;
@@ -106,6 +120,70 @@ async fn a_word_in_the_thread_steers_that_sub_agent_alone() {
         assert!(!parent.contains("look in src only"), "{parent}");
         let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id) FROM turns ORDER BY rowid";
         assert_eq!(world.ledger(turns).await, ["turn 1", "sub_agent 1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_word_in_a_thread_whose_id_is_not_known_yet_steers_too() {
+    let setup = Setup {
+        config: json!({"orchestration": {"child_steps": 1000}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        is_told_late(world);
+        calls_explore(world);
+        looks_until_told(world);
+        world.ann.says("#lab", "how many?").await;
+        is_open(world, THREAD).await;
+        world.bob.says(THREAD, "look in src only").await;
+        world.sees("#lab", "It was told where.").await;
+        world.sees(THREAD, "Only in src, then.").await;
+        let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id) FROM turns ORDER BY rowid";
+        assert_eq!(world.ledger(turns).await, ["turn 1", "sub_agent 1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stop_in_a_thread_whose_id_is_not_known_yet_is_of_that_sub_agent() {
+    run_test(async |world| {
+        is_told_late(world);
+        calls_explore(world);
+        let _thought = world.model.is_thinking();
+        world.model.answers("Half of it.").answers("Done.");
+        world.ann.says("#lab", "how many?").await;
+        world.model.was_asked(2).await;
+        is_open(world, THREAD).await;
+        world.ann.runs("/stop", THREAD).await;
+        world.sees(THREAD, "Half of it.").await;
+        world.sees("#lab", "Done.").await;
+        let exits = "SELECT kind || ' ' || exit FROM turns ORDER BY rowid";
+        assert_eq!(
+            world.ledger(exits).await,
+            ["turn answered", "sub_agent stopped"]
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_thread_that_opens_after_the_end_has_the_prompt_and_the_report() {
+    run_test(async |world| {
+        is_told_late(world);
+        calls_explore(world);
+        world
+            .model
+            .answers("There is one TODO.")
+            .answers("One, says explore.");
+        world.ann.says("#lab", "how many?").await;
+        world.sees("#lab", "One, says explore.").await;
+        let shown = world.sees(THREAD, "There is one TODO.").await;
+        is_archived(world, THREAD).await;
+        let at = |words: &str| shown.find(words);
+        assert!(at("Find TODO.") < at("There is one TODO."), "{shown}");
+        let kept = "SELECT count(*) || '' FROM thread_words";
+        assert_eq!(world.ledger(kept).await, ["0"]);
     })
     .await;
 }
@@ -295,6 +373,8 @@ async fn after_a_kill_its_thread_leads_to_what_it_knew() {
         world
             .sees("#lab", "I was restarted in the middle of this")
             .await;
+        world.sees(thread, "-# Interrupted: I was restarted.").await;
+        is_archived(world, thread).await;
         world.model.answers("I had waited.");
         world.ann.says(thread, "what did you do?").await;
         world.sees(thread, "I had waited.").await;

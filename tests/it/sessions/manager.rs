@@ -7,7 +7,7 @@ use chorus::agent::session_file::FileError;
 use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
 use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SaveTrigger, SessionId, TurnId};
 use chorus::llm::history;
-use chorus::store::{ConversationKind, NewTurn, SavedAs, Store};
+use chorus::store::{NewTurn, SavedAs, Store};
 use tempfile::TempDir;
 
 use super::{answered, rich_conversation, said};
@@ -330,11 +330,7 @@ async fn adds(store: &Store, conversation: ConversationId, item: Item) {
 async fn a_save_marks_its_conversation_and_clear_ends_it() {
     let desk = Desk::new().await;
     let agent = AgentId::random();
-    let opened = desk
-        .store
-        .open_conversation(agent, ConversationKind::Root)
-        .await
-        .unwrap();
+    let opened = desk.store.main_conversation(agent).await.unwrap();
     for item in [said("a"), answered("b")] {
         adds(&desk.store, opened.id, item).await;
     }
@@ -351,19 +347,14 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
     assert!(row().await.is_unsaved());
     desk.manager.clear(opened.id).await.unwrap();
     assert!(row().await.closed_at.is_some());
-    let next = desk
-        .store
-        .open_conversation(agent, ConversationKind::Root)
-        .await
-        .unwrap();
+    let next = desk.store.main_conversation(agent).await.unwrap();
     assert_ne!(next.id, opened.id);
 }
 
 #[tokio::test]
 async fn a_save_notes_no_more_items_than_there_are() {
     let desk = Desk::new().await;
-    let kind = ConversationKind::Root;
-    let opened = desk.store.open_conversation(AgentId::random(), kind).await;
+    let opened = desk.store.main_conversation(AgentId::random()).await;
     let id = opened.unwrap().id;
     for item in ["a", "b", "c", "d"].map(said) {
         adds(&desk.store, id, item).await;

@@ -3,7 +3,7 @@
 use chorus::domain::{CallId, Item, TurnId};
 use chorus::store::{
     AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn, Starting,
-    StoreError, TurnEnd, TurnRow,
+    StoreError, ToldOfEnd, TurnEnd, TurnRow,
 };
 
 use super::{CHANNEL, Home, answer, finished, new_turn, result, user};
@@ -110,7 +110,7 @@ async fn a_child_and_the_call_it_answers_end_together_or_not_at_all() {
     let finish = async |call: &str| {
         let told = result(call, "All well.");
         home.store
-            .finish_child(new.turn.id, &end, root, &told, None)
+            .finish_child(new.turn.id, &end, root, &told, ToldOfEnd::default())
             .await
     };
     assert!(matches!(finish("b").await, Err(StoreError::NotFound(_))));

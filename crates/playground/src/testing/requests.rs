@@ -55,8 +55,10 @@ pub enum Effect {
     },
     /// This status with a page of HTML and none of Discord's headers, as from what stands before Discord.
     Page(u16),
-    /// The answer comes this much later.
+    /// It is done and answered this much later.
     Late(Duration),
+    /// It is done at once, and the answer comes this much later.
+    AnsweredLate(Duration),
     /// The connection ends, and nothing was done.
     DropBefore,
     /// It is done, and the connection ends before the answer.
@@ -154,6 +156,11 @@ pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
             return answered((code(status), page).into_response());
         }
         Some(Effect::Late(delay)) => tokio::time::sleep(delay).await,
+        Some(Effect::AnsweredLate(delay)) => {
+            let response = discord.change(|world| finish(world, call, judgement));
+            tokio::time::sleep(delay).await;
+            return answered(response);
+        }
         Some(Effect::RateLimited { .. }) | None => {}
     }
     discord.change(|world| {
@@ -172,6 +179,7 @@ impl Effect {
             | Self::Refused { .. }
             | Self::Page(_)
             | Self::Late(_)
+            | Self::AnsweredLate(_)
             | Self::DropBefore
             | Self::DropAfter => None,
         }

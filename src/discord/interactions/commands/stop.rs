@@ -38,6 +38,7 @@ async fn end_turns(
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
         let by = person(ctx);
+        bot(ctx).knows_thread(here.channel, here.parent).await;
         let target = match child.map(|child| child.trim().parse()) {
             None => Target::Channel(here.channel),
             Some(Ok(child)) => Target::Child(child),

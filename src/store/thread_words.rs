@@ -1,0 +1,67 @@
+//! What child turns say last in their threads: stored with their end (C2), since a thread may still be opening then, and what was
+//! said in it before may not be in the outbox yet.
+
+use super::Store;
+use super::batch::Batch;
+use super::codec::{json, now};
+use super::error::StoreError;
+use super::outbox::nonce;
+use super::part::NewPart;
+use crate::domain::{ConversationId, TurnId};
+
+impl Store {
+    /// Puts the last words of a conversation's child turn into the outbox of its thread, and says whether there were any. Where
+    /// it has no thread, they are dropped.
+    pub async fn say_in_thread(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(
+                "INSERT INTO outbox (channel_id, part, kind, body, nonce, state, queued_at)
+                 SELECT c.thread_id, w.part, w.kind, w.body, w.nonce, 'pending', w.queued_at
+                 FROM thread_words w JOIN conversations c ON c.id = w.conversation_id
+                 WHERE w.conversation_id = ? AND c.thread_id IS NOT NULL ORDER BY w.id",
+            )
+            .bind(conversation.0);
+        batch
+            .add("DELETE FROM thread_words WHERE conversation_id = ?")
+            .bind(conversation.0);
+        let said = self.run(batch).await?;
+        Ok(said.changed.first().is_some_and(|count| *count > 0))
+    }
+
+    /// The same for all that a crash left behind.
+    pub async fn say_in_threads(&self) -> Result<(), StoreError> {
+        let mut db = self.reader().await?;
+        let left: Vec<i64> =
+            sqlx::query_scalar("SELECT DISTINCT conversation_id FROM thread_words")
+                .fetch_all(&mut *db)
+                .await?;
+        drop(db);
+        for conversation in left {
+            self.say_in_thread(ConversationId(conversation)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what is to be said last in the thread of a child turn.
+pub(super) fn keep(
+    batch: &mut Batch,
+    child: TurnId,
+    words: Vec<NewPart>,
+) -> Result<(), StoreError> {
+    for (position, part) in (0_i64..).zip(words) {
+        batch
+            .add(
+                "INSERT INTO thread_words (conversation_id, part, kind, body, nonce, queued_at)
+                 SELECT conversation_id, ?, ?, ?, ?, ? FROM turns WHERE id = ?",
+            )
+            .bind(position)
+            .bind(part.kind.as_str())
+            .bind(json(&part.body)?)
+            .bind(nonce())
+            .bind(now())
+            .bind(child.to_string());
+    }
+    Ok(())
+}
