@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::agent::MOST_CORE_AGENTS;
 use crate::clock;
 use crate::config::{Key, Right, Unset, ValueKind, agent_keys, is_default};
 use crate::domain::{AgentConfig, AgentStatus, GuildId, Person, ProfileRef};
@@ -116,15 +117,22 @@ impl AgentManager {
             self.index(&agent, &file.config).await
         })
         .await?;
-        if key.name == "core" {
-            let read = self.configuration(&agent).await;
-            self.get_ready(&agent, &read).await;
-        }
-        Ok(format!(
+        let mut told = format!(
             "`{}.{key}` is now {}. It applies from the next request.",
             agent.name,
             shown(&checked)
-        ))
+        );
+        if key.name == "core" {
+            let read = self.configuration(&agent).await;
+            self.get_ready(&agent, &read).await;
+            let is_core = self.inner.deps.configurations.core.has(agent.id);
+            if checked == Value::Bool(true) && !is_core {
+                told.push_str(&format!(
+                    " {MOST_CORE_AGENTS} other agents go first already, so it stays an ordinary one until one of them does not."
+                ));
+            }
+        }
+        Ok(told)
     }
 
     /// The value as `agent.json` holds it.

@@ -386,8 +386,10 @@ impl Observer for Watcher<'_> {
 
     fn queues(&mut self, before: usize) {
         self.deadline.stands();
-        self.turn
-            .doing(format!("Waiting for a place ({before} before it)"));
+        self.turn.doing(match before {
+            0 => "Waiting for a place (next)".to_owned(),
+            before => format!("Waiting for a place ({before} before it)"),
+        });
     }
 
     async fn queued(&mut self, wait: &Attempt) {

@@ -15,6 +15,13 @@ use crate::text;
 /// How often one that waits looks how many are before it.
 const LOOKS: Duration = Duration::from_secs(1);
 
+/// The same where there are more than [`MANY`]. Each look is an edit of a message: those who wait in a long queue would take all
+/// requests that Discord allows, from the answers too.
+const SELDOM: Duration = Duration::from_secs(5);
+
+/// So many that one more or less is no news.
+const MANY: usize = 10;
+
 impl Router {
     /// A place for attempt `number`. What is done is told to the observer only where it has to wait.
     pub(super) async fn place(
@@ -33,7 +40,9 @@ impl Router {
         let gives_up_after = self.places.queue_limits().gives_up_after;
         let gives_up = began + gives_up_after;
         let waited = loop {
-            observer.queues(queued.before());
+            let before = queued.before();
+            observer.queues(before);
+            let looks = if before > MANY { SELDOM } else { LOOKS };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break Err(StepFailure::Stopped),
@@ -46,7 +55,7 @@ impl Router {
                         queued.limit()
                     )));
                 }
-                () = sleep(LOOKS) => {}
+                () = sleep(looks) => {}
             }
         };
         drop(queued);

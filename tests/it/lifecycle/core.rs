@@ -29,6 +29,37 @@ async fn what_is_wrong_with_its_charter_is_told_before_anybody_writes() {
 }
 
 #[tokio::test]
+async fn after_fifty_an_agent_is_told_to_be_an_ordinary_one_until_there_is_room() {
+    run_test(async |world| {
+        let names: Vec<String> = (0..50).map(|number| format!("core-{number}")).collect();
+        for name in &names {
+            world.makes_agent(name).await;
+        }
+        world.stops().await;
+        for name in &names {
+            world.edits_agent_json(name, json!({"core": true}));
+        }
+        world.starts().await;
+        let last = format!("#{}", names[49]);
+        let status = world.ann.asks("/status", &last).await;
+        assert!(status.contains("core, ready"), "{status}");
+        let told = world
+            .ann
+            .asks("/agent config name:lab key:core value:true", "#general")
+            .await;
+        assert!(told.contains("50 other agents go first already"), "{told}");
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("not core: 50 others are"), "{status}");
+        let command = "/agent config name:core-7 key:core value:default";
+        world.ann.asks(command, "#general").await;
+        world.exchange("hello", "Hello.").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("core, ready"), "{status}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_key_makes_an_agent_one_and_takes_it_back() {
     run_test(async |world| {
         let command = "/agent config name:lab key:core value:true";

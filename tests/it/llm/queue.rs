@@ -59,13 +59,9 @@ async fn the_second_says_that_it_waits_and_a_core_agent_goes_first() {
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
         world.ann.says("#dev", "what about dev").await;
-        world
-            .sees("#dev", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
         world.ann.says("#ops", "what about ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#ops", r"Waiting for a place \(next\)").await;
         world
             .sees("#dev", r"Waiting for a place \(1 before it\)")
             .await;
@@ -110,9 +106,7 @@ async fn a_core_agent_passes_a_queue_of_twenty() {
             )
             .await;
         world.ann.says("#ops", "what about ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#ops", r"Waiting for a place \(next\)").await;
         world.model.always_answers("a task of the crowd", "Done.");
         world.model.always_answers("what about ops", "Here.");
         thought.ends();
@@ -169,18 +163,14 @@ async fn an_abort_in_the_queue_frees_at_once() {
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
         world.ann.says("#dev", "what about dev").await;
-        world
-            .sees("#dev", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
         world.ann.says("#ops", "what about ops").await;
         world
             .sees("#ops", r"Waiting for a place \(1 before it\)")
             .await;
         world.ann.runs("/abort", "#dev").await;
         world.sees("#dev", "Nothing more will run").await;
-        world
-            .sees("#ops", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#ops", r"Waiting for a place \(next\)").await;
         world.model.answers("The second.");
         thought.ends();
         world.sees("#ops", "The second.").await;
@@ -208,21 +198,54 @@ async fn last_words_go_before_all_others() {
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
         world.ann.says("#dev", "what about dev").await;
-        world
-            .sees("#dev", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
         world.ann.says("#ops", "what about ops").await;
         world
             .sees("#ops", r"Waiting for a place \(1 before it\)")
             .await;
         world.ann.runs("/stop", "#ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#ops", r"Waiting for a place \(next\)").await;
         world.model.answers("Last words.").answers("The third.");
         thought.ends();
         world.sees("#ops", "Last words.").await;
         world.sees("#dev", "The third.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_waited_long_goes_before_a_core_agent_that_came_later() {
+    let setup = Setup {
+        queue: QueueLimits {
+            rises_after: Duration::from_nanos(1),
+            ..QueueLimits::default()
+        },
+        ..one_place()
+    };
+    run_test_with(setup, async |world| {
+        for name in ["dev", "ops"] {
+            world.makes_agent(name).await;
+        }
+        world
+            .ann
+            .asks("/agent config name:ops key:core value:true", "#general")
+            .await;
+        let thought = world.model.thinks_then("The first.");
+        world.ann.says("#lab", "think").await;
+        world.model.was_asked(1).await;
+        world.ann.says("#dev", "what about dev").await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
+        world.ann.says("#ops", "what about ops").await;
+        world
+            .sees("#ops", r"Waiting for a place \(1 before it\)")
+            .await;
+        world.model.always_answers("what about dev", "The second.");
+        world.model.always_answers("what about ops", "The third.");
+        thought.ends();
+        world.sees("#dev", "The second.").await;
+        world.sees("#ops", "The third.").await;
+        let needles = ["what about dev", "what about ops"];
+        assert_eq!(order(world, &needles), needles);
     })
     .await;
 }
@@ -306,9 +329,7 @@ async fn a_summary_takes_a_place_too() {
         world.ann.runs("/context clear", "#lab").await;
         world.model.was_asked(2).await;
         world.ann.says("#dev", "what about dev").await;
-        world
-            .sees("#dev", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
         world.model.answers("After the summary.");
         summary.ends();
         world.sees("#dev", "After the summary.").await;
@@ -329,9 +350,7 @@ async fn a_reload_changes_the_limits_while_requests_wait() {
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
         world.ann.says("#dev", "what about dev").await;
-        world
-            .sees("#dev", r"Waiting for a place \(0 before it\)")
-            .await;
+        world.sees("#dev", r"Waiting for a place \(next\)").await;
         world.model.answers("Let in.");
         let config = json!({"default_model": "scripted-model", "max_requests": 2});
         fs::write(world.home().join("config.json"), config.to_string()).unwrap();
@@ -339,6 +358,42 @@ async fn a_reload_changes_the_limits_while_requests_wait() {
         world.sees("#dev", "Let in.").await;
         thought.ends();
         world.sees("#lab", "The first.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_limit_that_is_lowered_lets_end_what_runs_and_nobody_else_in() {
+    let setup = Setup {
+        way: Way::Program,
+        ..with(json!({"max_requests": 2}))
+    };
+    run_test_with(setup, async |world| {
+        for name in ["dev", "ops"] {
+            world.makes_agent(name).await;
+        }
+        let first = world.model.thinks_then("The first.");
+        world.ann.says("#lab", "think").await;
+        world.model.was_asked(1).await;
+        let second = world.model.thinks_then("The second.");
+        world.ann.says("#dev", "think too").await;
+        world.model.was_asked(2).await;
+        world.ann.says("#ops", "what about ops").await;
+        world.sees("#ops", r"Waiting for a place \(next\)").await;
+        let config =
+            json!({"default_model": "scripted-model", "max_requests": 1, "idle_timeout": "3h"});
+        fs::write(world.home().join("config.json"), config.to_string()).unwrap();
+        world.signals(Signal::HUP).await;
+        world.waits_for_reply("/settings show", "3 h").await;
+        first.ends();
+        world.sees("#lab", "The first.").await;
+        let after = "SELECT count(*) || '' FROM turns WHERE exit = 'answered'";
+        world.ledger_says(after, &["1"]).await;
+        assert!(order(world, &["what about ops"]).is_empty());
+        world.model.answers("The third.");
+        second.ends();
+        world.sees("#dev", "The second.").await;
+        world.sees("#ops", "The third.").await;
     })
     .await;
 }
