@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::program;
 use crate::world::{Setup, World, run_test_with};
 
-/// Everything that a collector is sent while a program of this setup runs `story`.
-async fn collected(setup: Setup, story: impl AsyncFnOnce(&mut World)) -> Vec<u8> {
-    let received = Arc::<Mutex<Vec<u8>>>::default();
+/// The requests that a collector is sent while a program of this setup runs `story`.
+async fn collected(setup: Setup, story: impl AsyncFnOnce(&mut World)) -> Vec<Bytes> {
+    let received = Arc::<Mutex<Vec<Bytes>>>::default();
     let store = Arc::clone(&received);
     let collector = Router::new().route(
         "/v1/traces",
-        post(async move |body: Bytes| store.lock().unwrap().extend_from_slice(&body)),
+        post(async move |body: Bytes| store.lock().unwrap().push(body)),
     );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -36,9 +36,10 @@ async fn collected(setup: Setup, story: impl AsyncFnOnce(&mut World)) -> Vec<u8>
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
     name: String,
-    trace: Vec<u8>,
-    id: Vec<u8>,
-    parent: Vec<u8>,
+    /// All three in hex; empty for no parent.
+    trace: String,
+    id: String,
+    parent: String,
 }
 
 /// The fields of a protobuf message that hold bytes, by number.
@@ -77,6 +78,48 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     found
 }
 
+/// What the published schema makes of them with Google's library; none where both are missing.
+fn judged(received: &[Bytes]) -> Option<Vec<Span>> {
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/otlp");
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<_> = received
+        .iter()
+        .enumerate()
+        .map(|(number, body)| {
+            let file = folder.path().join(number.to_string());
+            std::fs::write(&file, body).unwrap();
+            file
+        })
+        .collect();
+    let judge = std::process::Command::new("python3")
+        .arg(format!("{place}/judge.py"))
+        .args(files)
+        .env("PYTHONPATH", format!("{place}/packages"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output();
+    let judge = judge.ok().filter(|judge| judge.status.code() != Some(77));
+    let Some(judge) = judge else {
+        println!(
+            "not run: OpenTelemetry's published schema is missing (python3 -m pip install --target tests/otlp/packages -r tests/otlp/requirements.txt)"
+        );
+        return None;
+    };
+    assert!(
+        judge.status.success(),
+        "{}",
+        String::from_utf8_lossy(&judge.stderr)
+    );
+    let spans: Vec<Value> = serde_json::from_slice(&judge.stdout).unwrap();
+    let text = |span: &Value, key| span[key].as_str().unwrap().to_owned();
+    let span = |span| Span {
+        name: text(span, "name"),
+        trace: text(span, "trace"),
+        id: text(span, "id"),
+        parent: text(span, "parent"),
+    };
+    Some(spans.iter().map(span).collect())
+}
+
 /// The spans of `ExportTraceServiceRequest`s behind one another, which protobuf reads as one.
 fn spans(received: &[u8]) -> Vec<Span> {
     let of = |bytes, number| {
@@ -87,13 +130,14 @@ fn spans(received: &[u8]) -> Vec<Span> {
     let resources = of(received, 1);
     let scopes = resources.flat_map(|resource| of(resource, 2));
     let spans = scopes.flat_map(|scope| of(scope, 2));
-    let text = |span, number| of(span, number).next().unwrap_or_default().to_vec();
+    let bytes = |span, number| of(span, number).next().unwrap_or_default().to_vec();
+    let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     spans
         .map(|span| Span {
-            name: String::from_utf8(text(span, 5)).unwrap(),
-            trace: text(span, 1),
-            id: text(span, 2),
-            parent: text(span, 4),
+            name: String::from_utf8(bytes(span, 5)).unwrap(),
+            trace: hex(bytes(span, 1)),
+            id: hex(bytes(span, 2)),
+            parent: hex(bytes(span, 4)),
         })
         .collect()
 }
@@ -108,7 +152,10 @@ async fn a_run_is_one_trace_in_which_a_sub_agent_lies_in_the_turn_that_called_it
         world.sees("#lab", "All well.").await;
     })
     .await;
-    let all = spans(&received);
+    let all = spans(&received.concat());
+    if let Some(judged) = judged(&received) {
+        assert_eq!(judged, all);
+    }
     let named = |name: &str| {
         let found: Vec<&Span> = all.iter().filter(|span| span.name == name).collect();
         assert!(!found.is_empty(), "no {name} in {all:?}");
@@ -120,7 +167,7 @@ async fn a_run_is_one_trace_in_which_a_sub_agent_lies_in_the_turn_that_called_it
     let [child] = named("invoke_agent explore")[..] else {
         panic!("{all:?}");
     };
-    assert_eq!(root.parent, b"");
+    assert_eq!(root.parent, "");
     assert_eq!((&child.trace, &child.parent), (&root.trace, &root.id));
     let asked = named("chat scripted-model");
     let of = |turn: &Span| asked.iter().filter(|one| one.parent == turn.id).count();
@@ -142,6 +189,8 @@ async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people(
         world.sees("#lab", "A private answer.").await;
     })
     .await;
+    judged(&received);
+    let received = received.concat();
     let text = String::from_utf8_lossy(&received);
     for name in [
         "chat scripted-model",
