@@ -12,7 +12,7 @@ mod timeline;
 pub mod usage_chart;
 
 pub use letters::NoPicture;
-pub use run_events::{run_event_lines, run_events, run_json, run_schema};
+pub use run_events::{run_event_lines, run_events, run_json, run_json_text, run_schema};
 pub use run_lines::{Detail, run_line, run_lines};
 pub use run_markdown::run_markdown;
 pub use run_page::{MOST_BYTES as PAGE_BYTES, run_page};

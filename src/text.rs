@@ -30,4 +30,4 @@ pub use long_code::{CodeFile, without_long_code};
 pub use look_alike::look_alikes;
 pub use short::{bytes, count, near, one_line, sentence, slug};
 pub use split::{MAX_PARTS, PART_CHARS, Split, pieces, split};
-pub use visible::{is_hidden, prose, visible};
+pub use visible::{is_hidden, prose, visible, visible_json};

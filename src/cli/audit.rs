@@ -76,7 +76,7 @@ impl Audit {
             let mut out = BufWriter::new(io::stdout().lock());
             for filter in filters {
                 let print = |row: &AuditRow, id: i64| -> anyhow::Result<()> {
-                    writeln!(out, "{}", line(row, id))?;
+                    writeln!(out, "{}", text::visible_json(&line(row, id).to_string()))?;
                     Ok(())
                 };
                 left = each(&agents, filter, left, print).await?;

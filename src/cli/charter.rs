@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::output::print_line;
+use super::output::{print_json, print_line};
 use crate::charter::{self, Catalog, Entry, Known, MAX_BYTES, Problems, Role, Trust};
 use crate::config::{Config, Env, Paths};
 use crate::domain::AgentName;
@@ -136,7 +136,7 @@ fn folder_of(paths: &Paths, agent: &str) -> Result<Workspace, Failure> {
 fn list(catalog: &Catalog, json: bool) -> Result<(), Failure> {
     if json {
         let roles: Vec<Value> = catalog.entries().iter().map(listed).collect();
-        print_line!("{:#}", json!({ "roles": roles }));
+        print_json(&json!({ "roles": roles }))?;
         return Ok(());
     }
     for entry in catalog.entries() {
@@ -188,9 +188,7 @@ fn show(paths: &Paths, agent: Option<&str>, name: &str, known: &Known<'_>) -> Re
 }
 
 fn print(role: &Role) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(role).context("writing the role as JSON")?;
-    print_line!("{text}");
-    Ok(())
+    Ok(print_json(role)?)
 }
 
 /// The role that the agent's own charter describes, where it can be used.
@@ -219,7 +217,7 @@ fn check_all(
         .collect();
     if json {
         let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
-        print_line!("{:#}", json!({ "files": files }));
+        print_json(&json!({ "files": files }))?;
     } else {
         checked.iter().for_each(Checked::print);
     }

@@ -7,12 +7,11 @@ mod machine;
 mod models;
 
 use anstyle::AnsiColor;
-use anyhow::Context;
 
 use self::check::{Check, Verdict};
 use super::failure::Failure;
 use super::looking;
-use super::output::{self, print_line};
+use super::output::{self, print_json, print_line};
 use super::progress::Progress;
 use crate::config::{Config, Env};
 
@@ -32,10 +31,7 @@ impl Doctor {
         let env = Env::of_process()?;
         let checks = looking::runtime()?.block_on(examine(&env));
         if self.json {
-            print_line!(
-                "{}",
-                serde_json::to_string_pretty(&checks).context("writing JSON")?
-            );
+            print_json(&checks)?;
         } else {
             print(&checks);
         }

@@ -7,7 +7,11 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::text;
 
 /// The first error of writing to standard output.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -31,6 +35,17 @@ pub(super) fn print(out: &mut impl Write, text: Arguments<'_>) {
     if failed.is_none() {
         *failed = out.write_fmt(text).err();
     }
+}
+
+/// Prints a value as JSON. What people and models wrote hides nothing in it, and moves no terminal's cursor.
+///
+/// # Errors
+///
+/// Where it is no JSON.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(value).context("writing JSON")?;
+    print_line!("{}", text::visible_json(&json));
+    Ok(())
 }
 
 /// Tells people something on standard error, which may lead nowhere.

@@ -88,7 +88,8 @@ fn check(profiles: &Stack, form: Form) -> anyhow::Result<()> {
             }
             Form::Json => {
                 let verdict = check::judge_json(profiles, &line, &prepare);
-                writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+                let verdict = serde_json::to_string(&verdict)?;
+                writeln!(out, "{}", text::visible_json(&verdict))?;
             }
         }
     }

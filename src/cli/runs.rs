@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
-use super::output::{print_line, print_text};
+use super::output::{print_json, print_line, print_text};
 use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
@@ -93,9 +93,7 @@ impl Runs {
                 let runs = list(&agents, agent.as_deref(), since, last).await?;
                 if json {
                     let runs: Vec<_> = runs.iter().map(as_json).collect();
-                    let json = serde_json::to_string_pretty(&runs);
-                    print_line!("{}", json.context("writing JSON")?);
-                    return Ok(());
+                    return print_json(&runs);
                 }
                 print(&runs).context("writing")
             }),
@@ -107,12 +105,12 @@ impl Runs {
                     let store = crate::store::Store::open_read_only(&database).await?;
                     let run = match store.find_runs(&id).await?.as_slice() {
                         [] => bail!("there is no run {id}; chorus runs list shows the latest"),
-                        [first, second, ..] if id.len() < 8 => bail!(
-                            "{id} may mean {} or {}: give more of the id",
+                        [one] => one.run,
+                        [first, second, ..] => bail!(
+                            "{id} may mean {} or {}: give the whole id",
                             first.run,
                             second.run
                         ),
-                        [first, ..] => first.run,
                     };
                     let rows = store.run_rows(run, previews(format, full)).await?;
                     let rows = rows.with_context(|| format!("there is no run {id}"))?;
@@ -144,10 +142,7 @@ fn show(run: &Run, format: Format, full: bool) -> anyhow::Result<()> {
         }
         Format::Md => print_text!("{}", drawing::run_markdown(run, now, detail)),
         Format::Html => print_text!("{}", drawing::run_page(run, now)),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(&drawing::run_json(run));
-            print_line!("{}", json.context("writing JSON")?);
-        }
+        Format::Json => print_line!("{}", drawing::run_json_text(run)),
         Format::Jsonl => print_text!("{}", drawing::run_event_lines(run)),
     }
     Ok(())

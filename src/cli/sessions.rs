@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
-use super::output::{print_line, print_text};
+use super::output::{print_json, print_line, print_text};
 use super::table::{self, Side};
 use crate::agent::session_file;
 use crate::config::Env;
@@ -70,9 +70,7 @@ impl Sessions {
                 Action::List { agent, json } => {
                     let sessions = all(&agents, agent.as_deref()).await?;
                     if json {
-                        let json = serde_json::to_string_pretty(&sessions);
-                        print_line!("{}", json.context("writing JSON")?);
-                        return Ok(());
+                        return print_json(&sessions);
                     }
                     list(&sessions).context("writing")
                 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
-use super::output::print_line;
+use super::output::{print_json, print_line};
 use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
@@ -99,8 +99,7 @@ impl Usage {
                 }
             }
             if self.json {
-                let json = serde_json::to_string_pretty(&lines).context("writing JSON")?;
-                print_line!("{json}");
+                print_json(&lines)?;
             } else {
                 print(self.days, self.by, &sums).context("writing")?;
             }

@@ -129,6 +129,16 @@ pub enum OpKind {
     Report,
 }
 
+impl Op {
+    /// When it was over; where that is no time, when it began.
+    pub fn ended_at(&self) -> DateTime<Utc> {
+        let ms = i64::try_from(self.ms).ok();
+        let length = ms.and_then(TimeDelta::try_milliseconds);
+        let end = length.and_then(|length| self.at.checked_add_signed(length));
+        end.unwrap_or(self.at)
+    }
+}
+
 impl OpKind {
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -197,10 +207,7 @@ impl Node {
     pub fn asked_ms(&self) -> u64 {
         let mut spans: Vec<(i64, i64)> = self
             .of_kind(OpKind::Question)
-            .map(|op| {
-                let began = op.at.timestamp_millis();
-                (began, began + i64::try_from(op.ms).unwrap_or(i64::MAX / 2))
-            })
+            .map(|op| (op.at.timestamp_millis(), op.ended_at().timestamp_millis()))
             .collect();
         spans.sort_unstable();
         let (mut sum, mut covered) = (0, i64::MIN);

@@ -7,11 +7,17 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Node, Op, OpKind, Run};
+use crate::text;
 
 /// A run as JSON, version 1.
 pub fn run_json(run: &Run) -> Value {
     // It has neither maps nor numbers that JSON does not know.
     serde_json::to_value(run).unwrap_or_default()
+}
+
+/// The same as text; what people and models wrote hides nothing in it.
+pub fn run_json_text(run: &Run) -> String {
+    text::visible_json(&format!("{:#}", run_json(run))).into_owned()
 }
 
 /// The JSON Schema of it.
@@ -33,10 +39,11 @@ pub fn run_events(run: &Run) -> Vec<Value> {
 
 /// The same as text, one JSON object a line.
 pub fn run_event_lines(run: &Run) -> String {
-    let lines = run_events(run)
+    let lines: String = run_events(run)
         .into_iter()
-        .map(|event| format!("{event}\n"));
-    lines.collect()
+        .map(|event| format!("{event}\n"))
+        .collect();
+    text::visible_json(&lines).into_owned()
 }
 
 type Event = (DateTime<Utc>, Value);
@@ -77,7 +84,7 @@ fn of_node(node: &Node, began: Option<DateTime<Utc>>, events: &mut Vec<Event>) {
 }
 
 fn of_op(op: &Op, node: &Node, events: &mut Vec<Event>) {
-    let ended = op.at + chrono::TimeDelta::milliseconds(i64::try_from(op.ms).unwrap_or(0));
+    let ended = op.ended_at();
     match op.kind {
         OpKind::Begin | OpKind::Report => {}
         OpKind::Tool => {

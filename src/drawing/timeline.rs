@@ -79,14 +79,11 @@ fn parts(node: &Node, place: impl Fn(DateTime<Utc>) -> f64) -> Vec<(OpKind, Bar)
     let mut parts: Vec<(OpKind, Bar)> = shown
         .take(MOST_PARTS)
         .map(|op| {
-            let end = op.at + chrono::TimeDelta::milliseconds(i64::try_from(op.ms).unwrap_or(0));
-            (
-                op.kind,
-                Bar {
-                    from: place(op.at),
-                    to: place(end),
-                },
-            )
+            let bar = Bar {
+                from: place(op.at),
+                to: place(op.ended_at()),
+            };
+            (op.kind, bar)
         })
         .collect();
     // A wait is a part of the call that waits, so it is drawn over it.

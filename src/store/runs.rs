@@ -145,6 +145,10 @@ fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     })
 }
 
+/// A body in which NUL is a sign for it: SQLite takes a text to end there. A backslash of the text itself is no beginning of one.
+const WITHOUT_NUL: &str = r"iif(instr(body, '\u0000'),
+                 replace(replace(replace(body, '\\', char(1)), '\u0000', '\u2400'), char(1), '\\'), body)";
+
 /// What the conversations of the run hold of its turns, each text cut to `most` characters: a picture or a page that was
 /// fetched is not read for its beginning.
 fn said_sql(most: usize) -> String {
@@ -155,7 +159,7 @@ fn said_sql(most: usize) -> String {
              json_extract(sound, '$.usage.input') AS input,
              (SELECT json_group_array(json_array(json_extract(value, '$.id'), substr(json_extract(value, '$.arguments'), 1, {most})))
                 FROM json_each(sound, '$.tool_calls')) AS calls
-         FROM (SELECT id, turn_id, role, iif(json_valid(body), body, NULL) AS sound FROM items
+         FROM (SELECT id, turn_id, role, iif(json_valid(body), {WITHOUT_NUL}, NULL) AS sound FROM items
              WHERE conversation_id IN (SELECT conversation_id FROM turns WHERE id IN ({TURNS}))
                  AND turn_id IN ({TURNS}) ORDER BY id LIMIT {MOST_SAID})"
     )

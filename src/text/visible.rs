@@ -81,6 +81,25 @@ fn push_number(shown: &mut String, c: char) {
     shown.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
 }
 
+/// JSON that says the same, with each hidden character in its texts escaped: a reader sees it, and a terminal shows it.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// `text` as prose, with what hides written by its number.
 ///
 /// Unlike [`visible`] it leaves alone what prose in the languages of people and in emoji needs: blanks that print as blanks,

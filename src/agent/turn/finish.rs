@@ -82,7 +82,10 @@ impl Turn {
                 };
                 (None, PartKind::Failure, report.render())
             }
-            Outcome::Withheld { told, .. } => (None, PartKind::Failure, told),
+            Outcome::Withheld { told, .. } => {
+                let run = self.context.id().short();
+                (None, PartKind::Failure, format!("{told}\n-# run {run}"))
+            }
         };
         let reply = self
             .context

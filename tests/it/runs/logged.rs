@@ -1,6 +1,7 @@
 //! What the log says of the turns of a run: one last line each, under the names that other programs know, and the spans of a child
 //! within that of its parent.
 
+use chorus_playground::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{assignment, run_test_with};
@@ -128,6 +129,39 @@ async fn each_turn_ends_with_one_line_that_says_all_of_it() {
         ["invoke_agent lab", "invoke_agent explore"],
         "{names:?}"
     );
+}
+
+#[tokio::test]
+async fn a_thread_that_discord_refuses_is_one_line() {
+    for (code, status, why) in [
+        (50_013, 403, "Create Public Threads"),
+        (160_006, 400, "1,000 open threads"),
+    ] {
+        let lines = logged(json!({}), async |world| {
+            world.discord.order(Fault {
+                method: "POST",
+                path: "/threads".into(),
+                times: 1,
+                effect: Effect::Refused { status, code },
+            });
+            world.edits_agent_json("lab", json!({"child_threads": true}));
+            world.model.calls(&[assignment("explore", "Look.")]);
+            world.model.answers("Looked.").answers("All well.");
+            world.ann.says("#lab", "go").await;
+            world.sees("#lab", "All well.").await;
+        })
+        .await;
+        let said: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| line["message"].as_str())
+            .filter(|message| message.contains("thread"))
+            .collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with("a sub-agent works without a thread: ") && said[0].contains(why),
+            "{said:?}"
+        );
+    }
 }
 
 #[tokio::test]

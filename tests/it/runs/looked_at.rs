@@ -34,7 +34,7 @@ fn says(text: &str, tokens: u64) -> Reply {
 }
 
 /// The answer to a command of Ann with its file.
-async fn file(world: &World, typed: &str) -> Vec<u8> {
+pub(super) async fn file(world: &World, typed: &str) -> Vec<u8> {
     file_for(world, &world.ann, typed).await
 }
 

@@ -22,9 +22,6 @@ const PAGE_PREVIEW: usize = 4 << 10;
 /// Bytes of each text where a program reads it.
 const DATA_PREVIEW: usize = 400;
 
-/// Characters of an id that tell one run from all others.
-const SHORT_ID: usize = 8;
-
 /// Show runs: who asked, what was done, and what it cost
 #[poise::command(
     slash_command,
@@ -141,13 +138,13 @@ async fn named(bot: &Bot, viewer: &Viewer<'_>, word: &str) -> Result<TurnId, Ref
     }
     match theirs.as_slice() {
         [] => Err(no_run(word)),
-        [first, second, ..] if word.len() < SHORT_ID => Err(Refusal(format!(
-            "{} may mean run {} or run {}: give more of the id.",
+        [one] => Ok(one.run),
+        [first, second, ..] => Err(Refusal(format!(
+            "{} may mean run `{}` or run `{}`: give the whole id.",
             text::code_span(word),
-            first.run.short(),
-            second.run.short()
+            first.run,
+            second.run
         ))),
-        [first, ..] => Ok(first.run),
     }
 }
 
@@ -246,7 +243,7 @@ fn drawn(run: &Run, format: Format) -> Result<(&'static str, Vec<u8>), Refusal> 
             )
         }
         Format::Html => ("html", drawing::run_page(run, now).into_bytes()),
-        Format::Json => ("json", drawing::run_json(run).to_string().into_bytes()),
+        Format::Json => ("json", drawing::run_json_text(run).into_bytes()),
         Format::JsonLines => ("jsonl", drawing::run_event_lines(run).into_bytes()),
     })
 }
