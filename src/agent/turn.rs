@@ -17,6 +17,7 @@ mod child_thread;
 mod children;
 mod context;
 mod context_meter;
+mod endings;
 mod finish;
 mod in_its_place;
 mod live;

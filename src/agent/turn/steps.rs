@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use crate::agent::budget::OverBudget;
-use crate::agent::end_reason::{CUT_ANSWER, EndReason};
+use crate::agent::end_reason::EndReason;
 use crate::agent::setup::Wanted;
-use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
 use crate::store::{NewPart, Starting, StoreError};
-use crate::text;
 
-use super::report::{self, Reported};
+use super::endings::{Last, cut_short};
 use super::request::Asked;
 use super::stages::Routed;
 use super::{Outcome, Turn};
@@ -23,53 +21,22 @@ const PAUSES: u32 = 5;
 /// Times a conversation is made shorter because every window was too small for it; each time it is about half as long.
 const SHORTENINGS: u32 = 4;
 
-/// Why tools are off in a step.
-struct Last {
-    exit: EndReason,
-    detail: String,
-    /// Whether the model knows.
-    is_told: bool,
-}
-
-impl Last {
-    fn new(exit: EndReason, detail: String) -> Self {
-        Self {
-            exit,
-            detail,
-            is_told: false,
-        }
-    }
-
-    /// Whether what lacks in a report may be asked for again: not where time or money is used, or somebody waits for the end.
-    fn leaves_steps(&self) -> bool {
-        !matches!(
-            self.exit,
-            EndReason::Stopped | EndReason::TimeLimit | EndReason::Budget
-        )
-    }
-
-    /// Everything was tried to make the conversation shorter.
-    fn is_full(&self) -> bool {
-        self.exit == EndReason::Window
-    }
-}
-
 /// Little things that may happen a few times in a turn and no more.
 #[derive(Default)]
-struct RetryCounters {
+pub(super) struct RetryCounters {
     pauses: u32,
-    nudged: bool,
+    pub(super) nudged: bool,
     told_to_hand_over: bool,
     told_cut: bool,
     /// Times that the conversation was found too long for every window.
     too_long: u32,
     /// Sources of searches in earlier replies of the turn.
-    citations: Vec<(String, String)>,
+    pub(super) citations: Vec<(String, String)>,
 }
 
 impl RetryCounters {
     /// Keeps sources for the end: a search may be in one reply, and the answer in a later one.
-    fn cite(&mut self, citations: Vec<(String, String)>) {
+    pub(super) fn cite(&mut self, citations: Vec<(String, String)>) {
         for (title, url) in citations {
             if !self.citations.iter().any(|(_, known)| *known == url) {
                 self.citations.push((title, url));
@@ -79,7 +46,7 @@ impl RetryCounters {
 }
 
 /// What a reply means for the loop.
-enum Next {
+pub(super) enum Next {
     Again,
     /// The next step is the last.
     Last(Last),
@@ -210,32 +177,6 @@ impl Turn {
             .map(|read| self.context.deps.docs_read(&self.context.agent, read));
     }
 
-    /// The first limit that this turn has come to.
-    fn limit_reached(&self) -> Option<Last> {
-        let limits = self.limits();
-        let reached = |exit, detail| Some(Last::new(exit, detail));
-        if self.context.stop.asked() == Some(Stop::Graceful) {
-            return reached(EndReason::Stopped, String::new());
-        }
-        if self.accounting.tally.steps >= limits.steps {
-            return reached(
-                EndReason::StepLimit,
-                text::count(limits.steps as usize, "step", "steps"),
-            );
-        }
-        if self.clock.worked() >= limits.work {
-            return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
-        }
-        let usage = self.whole().usage;
-        let used = usage.input_total() + usage.output;
-        if let Some(most) = limits.tokens
-            && used >= most
-        {
-            return reached(EndReason::Budget, format!("{most} tokens"));
-        }
-        None
-    }
-
     /// Makes of a reply what it means.
     async fn take_reply(
         &mut self,
@@ -308,130 +249,6 @@ impl Turn {
                 Next::Last(Last::new(EndReason::Loop, String::new()))
             }
         })
-    }
-
-    /// Tells the model once that the step is its last, and why.
-    async fn tell_last(&mut self, last: Option<&mut Last>) -> Result<(), StoreError> {
-        let Some(last) = last.filter(|last| !last.is_told) else {
-            return Ok(());
-        };
-        last.is_told = true;
-        self.log_final_turn(last.exit);
-        let left = self.tools_that_end();
-        let left: Vec<&str> = left.iter().map(|tool| tool.name.as_str()).collect();
-        let note = last.exit.last_step_note(&last.detail, &left);
-        self.add_note(note).await
-    }
-
-    /// Whether an answer is the report that the turn's role owes.
-    fn is_report(&self, answer: &Assistant) -> bool {
-        let says_it = answer.tool_calls.is_empty() && !answer.text.trim().is_empty();
-        self.contract().is_some() && (says_it || report::is_called(answer))
-    }
-
-    /// Ends the turn with a report that holds what it must; else the model is asked for what lacks.
-    async fn reported(
-        &mut self,
-        answer: Assistant,
-        stop: StopReason,
-        last: Option<&Last>,
-        retries: &mut RetryCounters,
-    ) -> Result<Next, StoreError> {
-        let may_go_on = last.is_none_or(Last::leaves_steps) && !self.context.is_stopping();
-        let cut = (stop == StopReason::MaxTokens).then(|| CUT_ANSWER.to_owned());
-        let limit = last.and_then(|last| last.exit.remark(&last.detail));
-        let exit = match last {
-            Some(last) if last.exit != EndReason::Report => last.exit,
-            Some(_) | None => EndReason::Answered,
-        };
-        Ok(match self.take_report(answer, may_go_on).await? {
-            Reported::Whole { answer, fields } => {
-                let remarks: Vec<String> = [fields, cut, limit].into_iter().flatten().collect();
-                Next::Over(Outcome::Answer {
-                    answer,
-                    exit,
-                    remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-                    citations: std::mem::take(&mut retries.citations),
-                })
-            }
-            Reported::Lacks => Next::Again,
-            Reported::Never => {
-                let exit = match last {
-                    Some(last) if last.exit == EndReason::Stopped => EndReason::Stopped,
-                    Some(_) | None => EndReason::Report,
-                };
-                Next::Over(self.without_whole_report(exit, String::new()))
-            }
-        })
-    }
-
-    /// The last step's reply: its text is the answer, its calls are not looked at but for one that hands over or reports.
-    async fn closing(
-        &mut self,
-        reply: Reply,
-        last: &Last,
-        retries: &mut RetryCounters,
-    ) -> Result<Next, StoreError> {
-        if reply.truncated_calls.is_empty()
-            && let Some(handed) = self.handed_over(&reply.assistant)
-        {
-            return Ok(Next::Over(self.hand_over(reply.assistant, handed).await?));
-        }
-        retries.cite(reply.citations);
-        let mut answer = reply.assistant;
-        if !(self.contract().is_some() && report::is_called(&answer)) {
-            answer.tool_calls.clear();
-        }
-        if self.is_report(&answer) {
-            return self.reported(answer, reply.stop, Some(last), retries).await;
-        }
-        if answer.text.trim().is_empty() {
-            return Ok(Next::Over(Outcome::None {
-                exit: last.exit,
-                error: last.detail.clone(),
-            }));
-        }
-        let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
-        let limit = last.exit.remark(&last.detail);
-        let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
-        Ok(Next::Over(Outcome::Answer {
-            answer,
-            exit: last.exit,
-            remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-            citations: std::mem::take(&mut retries.citations),
-        }))
-    }
-
-    /// A reply without calls: the answer, unless it is empty.
-    async fn answered(
-        &mut self,
-        answer: Assistant,
-        stop: StopReason,
-        retries: &mut RetryCounters,
-    ) -> Result<Next, StoreError> {
-        let is_cut = stop == StopReason::MaxTokens;
-        if !answer.text.trim().is_empty() {
-            return Ok(Next::Over(Outcome::Answer {
-                answer,
-                exit: EndReason::Answered,
-                remark: is_cut.then(|| CUT_ANSWER.to_owned()),
-                citations: std::mem::take(&mut retries.citations),
-            }));
-        }
-        if retries.nudged {
-            return Ok(Next::Over(Outcome::None {
-                exit: EndReason::Failed,
-                error: "the model answered twice with nothing".to_owned(),
-            }));
-        }
-        retries.nudged = true;
-        let note = if is_cut {
-            "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
-        } else {
-            "Your answer was empty. Answer the person, or go on with a tool call."
-        };
-        self.add_note(note).await?;
-        Ok(Next::Again)
     }
 
     /// A reply with calls that are cut or make no sense: none of its calls runs, and the model is told why.
@@ -524,19 +341,6 @@ impl Turn {
         self.transcript.push(item);
         Ok(())
     }
-}
-
-/// An abort or a shutdown ends the turn where it stands.
-pub(super) fn cut_short(stop: &StopSignal) -> Option<Outcome> {
-    let exit = match stop.asked()? {
-        Stop::Graceful => return None,
-        Stop::Abort => EndReason::Aborted,
-        Stop::Shutdown => EndReason::Interrupted,
-    };
-    Some(Outcome::None {
-        exit,
-        error: String::new(),
-    })
 }
 
 /// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.
