@@ -19,6 +19,12 @@ const MOST_FILES: usize = 200;
 /// Bytes kept for one agent: room for one runaway build log and some ordinary ones.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
 
+/// Files that go at once where there are too many: the next ones find room without a look at all of them.
+const GO_AT_ONCE: usize = 20;
+
+/// Bytes of a text that is kept without a look at how large all others are.
+const SMALL: usize = 64 * 1024;
+
 /// Where long outputs are.
 #[derive(Clone, Debug)]
 pub struct OutputStore {
@@ -49,7 +55,9 @@ impl OutputStore {
     pub fn save_as(&self, agent: &AgentName, id: &str, text: &str) -> io::Result<()> {
         let folder = self.folder(agent);
         fs::create_dir_all(&folder)?;
-        make_room(&folder)?;
+        if text.len() > SMALL || fs::read_dir(&folder)?.count() >= MOST_FILES {
+            make_room(&folder)?;
+        }
         fs::write(folder.join(Handle(id.to_owned()).file_name()), text)
     }
 
@@ -153,8 +161,12 @@ fn make_room(folder: &Path) -> io::Result<()> {
     kept.sort();
     let mut bytes: u64 = kept.iter().map(|(_, size, _)| size).sum();
     let mut files = kept.len();
+    let most = match files {
+        0..MOST_FILES => MOST_FILES,
+        _ => MOST_FILES - GO_AT_ONCE,
+    };
     for (_, size, path) in kept {
-        if files < MOST_FILES && bytes < MOST_BYTES {
+        if files < most && bytes < MOST_BYTES {
             break;
         }
         fs::remove_file(path)?;

@@ -21,6 +21,12 @@ const CHILDREN: u64 = 4;
 /// Sub-agents of one run, one after the other.
 const CHAIN: u64 = 90;
 
+/// A file whose lines take as much of a request as a report with its call.
+const LOOKED: &str = "looked-at.txt";
+
+/// Characters of it.
+const LOOKED_CHARS: usize = 110;
+
 /// How long a model thinks in a crowd.
 const THOUGHT: Duration = Duration::from_millis(200);
 
@@ -40,7 +46,8 @@ pub(crate) async fn rows(rows: &mut Vec<Row>) {
     stages(rows).await;
 }
 
-/// What the model calls instead of answering, where people wrote `delegate N` or `chain N`.
+/// What the model calls instead of answering, where people wrote `delegate N`, `chain N`, or `look N`, whose results are as long
+/// as the reports of a chain.
 pub(crate) fn calls_in(request: &Value) -> Vec<Block> {
     let messages = request["messages"].as_array();
     let Some(last) = messages.and_then(|all| all.last()) else {
@@ -59,13 +66,18 @@ pub(crate) fn calls_in(request: &Value) -> Vec<Block> {
         let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok()
     };
+    let done = said.matches("\"tool_result\"").count() as u64;
     if let Some(many) = asked("chain ", &said) {
-        let done = said.matches("\"tool_result\"").count() as u64;
         return if done < many {
             vec![call(0)]
         } else {
             Vec::new()
         };
+    }
+    if let Some(many) = asked("look ", &said) {
+        let id = format!("toolu_{done}");
+        let look = Block::Call(id, "view".to_owned(), json!({"path": LOOKED}));
+        return if done < many { vec![look] } else { Vec::new() };
     }
     match asked("delegate ", &last) {
         Some(many) if !has_results => (0..many).map(call).collect(),
@@ -180,24 +192,46 @@ async fn memory(rows: &mut Vec<Row>) {
     stage.close().await;
 }
 
-/// Steps of one run whose sub-agents come and go.
+/// Steps of one run whose sub-agents come and go, against those of a turn whose requests are as long.
 async fn chain(rows: &mut Vec<Row>) {
-    let (mut stage, _home) = stage(3).await;
-    let (mut early, mut late) = (Vec::new(), Vec::new());
-    for agent in 0..3 {
-        let steps = stage.turn(agent, &format!("chain {CHAIN}")).await.steps;
-        early.extend_from_slice(&steps[10..40]);
-        late.extend_from_slice(&steps[steps.len() - 30..]);
+    let (mut stage, home) = stage(6).await;
+    for agent in 3..6 {
+        let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
+        std::fs::create_dir_all(&workspace).unwrap();
+        std::fs::write(workspace.join(LOOKED), "x".repeat(LOOKED_CHARS)).unwrap();
     }
-    for (when, steps) in [
-        ("after 5 to 20 sub-agents of its run", &early),
-        ("after 75 to 90", &late),
+    for (what, said, each, agents) in [
+        ("sub-agents of its run", "chain", 2, 0..3),
+        ("files, with no sub-agents", "look", 1, 3..6),
     ] {
+        let (mut early, mut late, mut longest) = (Vec::new(), Vec::new(), 0);
+        for agent in agents {
+            let turn = stage.turn(agent, &format!("{said} {CHAIN}")).await;
+            // Those of the turn itself: with sub-agents, each second one.
+            let own: Vec<Duration> = turn
+                .steps
+                .into_iter()
+                .skip(each - 1)
+                .step_by(each)
+                .collect();
+            early.extend_from_slice(&own[5..20]);
+            late.extend_from_slice(&own[own.len() - 15..]);
+            longest = turn.longest;
+        }
+        for (when, steps) in [("5 to 20", &early), ("75 to 90", &late)] {
+            rows.push(Row::new(
+                &format!("a step after {when} {what}, p50"),
+                Unit::Ms,
+                Target::None,
+                ms(machine::median(steps)),
+                None,
+            ));
+        }
         rows.push(Row::new(
-            &format!("a step {when}, p50"),
-            Unit::Ms,
+            "… its last request",
+            Unit::Bytes,
             Target::None,
-            ms(machine::median(steps)),
+            longest as f64,
             None,
         ));
     }

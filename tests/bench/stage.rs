@@ -37,6 +37,8 @@ pub(crate) struct Turn {
     pub whole: Duration,
     /// Bytes of the first request.
     pub request: Bytes,
+    /// How many bytes the last one has.
+    pub longest: usize,
 }
 
 /// One turn of a crowd.
@@ -89,13 +91,17 @@ impl Stage {
         let said = self.discord.says(agent, text);
         let (mut request, mut to_request, mut answered) = (None, Duration::ZERO, said);
         let mut steps = Vec::new();
+        let mut longest = 0;
         loop {
             match next(&mut self.seen).await {
                 Seen::Asked { at, body } if request.is_none() => {
                     to_request = at - said;
                     request = Some(body);
                 }
-                Seen::Asked { at, .. } => steps.push(at - answered),
+                Seen::Asked { at, body } => {
+                    longest = body.len();
+                    steps.push(at - answered);
+                }
                 Seen::Answered { at } => answered = at,
                 Seen::Posted {
                     at,
@@ -107,6 +113,7 @@ impl Stage {
                         to_reply: at.saturating_duration_since(answered),
                         whole: at.saturating_duration_since(said),
                         request: request.unwrap_or_default(),
+                        longest,
                     };
                 }
                 Seen::Posted { .. } | Seen::Identified { .. } => {}
