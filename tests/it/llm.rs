@@ -16,6 +16,7 @@ mod queue;
 mod requests;
 mod route;
 mod seen;
+mod stages;
 mod tokens;
 mod turns;
 mod who_answers;

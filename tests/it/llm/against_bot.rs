@@ -6,7 +6,8 @@ mod faults;
 
 use std::collections::HashMap;
 
-use faults::{ANSWER, Fault, Then, broken_streams, no_answers, of};
+pub(super) use faults::ANSWER;
+use faults::{Fault, Then, broken_streams, no_answers, of};
 
 use super::seen::asking;
 use super::wire::{FORMATS, Format, Wire, answer, events};

@@ -90,6 +90,20 @@ fn any_cap(dice: &mut Dice) -> f64 {
     10f64.powf(dice.below(30_000) as f64 / 10_000.0 - 3.0)
 }
 
+/// Tokens from twice of what a root's first request takes to more than all of them take, each as likely as ten times as many.
+fn any_tokens(dice: &mut Dice) -> u64 {
+    10f64.powf(dice.below(12_000) as f64 / 10_000.0 + 4.3) as u64
+}
+
+/// Falls as `CHORUS_RUN_SEED` says, else as never before.
+fn dice() -> Dice {
+    let seed = std::env::var("CHORUS_RUN_SEED").ok();
+    let seed = seed.and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("CHORUS_RUN_SEED={seed}");
+    Dice(seed)
+}
+
 /// Has a root with sixteen sub-agents come to each of these caps.
 async fn hold_caps(caps: &[f64]) {
     run_test_with(priced(), async |world| {
@@ -121,11 +135,7 @@ async fn sixteen_at_once_never_go_past_the_cap_and_the_root_has_its_last_words()
 #[tokio::test]
 #[ignore = "a hundred rounds take minutes"]
 async fn a_hundred_rounds_of_sixteen_never_go_past_any_cap() {
-    let seed = std::env::var("CHORUS_RUN_SEED").ok();
-    let seed = seed.and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("CHORUS_RUN_SEED={seed}");
-    let mut dice = Dice(seed);
+    let mut dice = dice();
     for _ in 0..100 / IN_A_WORLD {
         let caps: Vec<f64> = (0..IN_A_WORLD).map(|_| any_cap(&mut dice)).collect();
         hold_caps(&caps).await;
@@ -159,6 +169,16 @@ async fn hold_tokens(tokens: u64, rounds: usize) {
 async fn sixteen_at_once_never_go_past_the_tokens_of_their_run() {
     hold_tokens(20_000, 1).await;
     hold_tokens(120_000, 2).await;
+}
+
+/// The same command as for the caps in money.
+#[tokio::test]
+#[ignore = "a hundred rounds take minutes"]
+async fn a_hundred_rounds_of_sixteen_never_go_past_the_tokens_of_their_run() {
+    let mut dice = dice();
+    for _ in 0..100 / IN_A_WORLD {
+        hold_tokens(any_tokens(&mut dice), IN_A_WORLD).await;
+    }
 }
 
 #[tokio::test]

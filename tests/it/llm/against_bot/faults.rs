@@ -15,7 +15,7 @@ pub(super) use formats::of;
 pub(super) use streams::broken_streams;
 
 /// What people see of an answer that the bot is given.
-pub(super) const ANSWER: &str = "Grüße, Welt 🌍";
+pub(in crate::llm) const ANSWER: &str = "Grüße, Welt 🌍";
 
 pub(super) const CUT: &str = "invalid_response";
 pub(super) const LINE: &str = "network_error";

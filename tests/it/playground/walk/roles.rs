@@ -1,4 +1,6 @@
-//! A task that is handed to two roles.
+//! A task that is handed to two roles, and roles around a turn.
+
+use serde_json::{Value, json};
 
 use super::chromium::{Browser, Light, Screen};
 use super::{at_the_desk, makes_agent, picture};
@@ -19,6 +21,43 @@ async fn a_task_is_handed_to_two_roles_and_what_they_report_is_read() {
     browser.reads("of it 2 sub-agents").await;
     shows_the_run(&mut browser).await;
     assert!(program.workspace("helper").join("a.txt").exists());
+}
+
+#[tokio::test]
+async fn advisors_are_asked_and_an_answer_passes_a_role() {
+    let Some((mut browser, program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    says(&mut browser, "ask my advisors").await;
+    browser.reads("I have no advisors yet.").await;
+    let file = program.workspace("helper").with_file_name("agent.json");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    config["advisors"] = json!(["explore", "general"]);
+    config["handoff"] = json!("general");
+    std::fs::write(&file, config.to_string()).unwrap();
+    says(&mut browser, "Ask my advisors!").await;
+    browser
+        .reads("My advisors told me, before I read your message:")
+        .await;
+    browser
+        .reads("look at what you cannot undo before you do it.")
+        .await;
+    browser.reads("Passed by the demo model.").await;
+    browser.reads("of it 3 sub-agents").await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("/run show").await;
+    browser.clicks("[role=option]", "/run show").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.reads("├ advisor explore").await;
+    browser.reads("└ handoff general").await;
+}
+
+/// Writes a message and sends it.
+async fn says(browser: &mut Browser, words: &str) {
+    browser.clicks("#composer-text", "").await;
+    browser.types(words).await;
+    browser.presses_enter().await;
 }
 
 /// Looks at the run as text and as a picture, on a desktop and on a phone.
