@@ -43,6 +43,14 @@ pub(super) fn brings_notes(mode: Mode) -> bool {
     }
 }
 
+/// Whether roles stand around a turn that answers people.
+pub(super) fn has_stages(mode: Mode) -> bool {
+    match mode {
+        Mode::Direct | Mode::Lightweight => false,
+        Mode::Standard | Mode::Full => true,
+    }
+}
+
 /// Share of the room at which a summary is begun in the background; none where what does not fit is left out instead.
 ///
 /// Work of many steps fills the rest while the summary is being made.

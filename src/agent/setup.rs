@@ -172,6 +172,12 @@ impl Setup {
         modes::in_force(&[of_role, of_agent, asked])
     }
 
+    /// The same of the agent itself, whatever role a branch of it works as.
+    pub(super) fn mode_of_agent(&self, asked: Option<Mode>) -> Mode {
+        let own = self.of_agent().map(|role| role.mode);
+        modes::in_force(&[own, self.config.mode, asked])
+    }
+
     /// What the role says before everything else; empty without one.
     pub(super) fn prompt(&self, mode: Mode) -> Cow<'_, str> {
         self.role

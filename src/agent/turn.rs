@@ -11,6 +11,7 @@
 mod accounting;
 mod attachments;
 mod begin;
+mod broken;
 mod calls;
 mod child;
 mod child_thread;
@@ -65,8 +66,8 @@ use crate::llm::Target;
 use crate::store::StoreError;
 use crate::tools::{ResultRoom, Shelf};
 
+pub(super) use self::broken::{BROKEN, close_broken};
 pub(super) use self::context_meter::Calibration;
-pub(super) use self::finish::{BROKEN, close_broken};
 
 /// Runs a turn to its end.
 pub(super) async fn run(

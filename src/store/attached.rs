@@ -14,6 +14,8 @@ pub struct AttachedRows {
     pub attempts: Vec<AttemptRow>,
     /// What a turn began with, once that is known: whom it may ask, its tools, its limits.
     pub begun_with: Option<(TurnId, String)>,
+    /// The root of a run whose words pass a role before people get them.
+    pub hides_words: Option<TurnId>,
 }
 
 impl AttachedRows {
@@ -29,6 +31,11 @@ impl AttachedRows {
                 .add("UPDATE turns SET begun_with = ? WHERE id = ?")
                 .bind(begun_with)
                 .bind(turn.to_string());
+        }
+        if let Some(root) = self.hides_words {
+            batch
+                .add("UPDATE turns SET hides_words = 1 WHERE id = ?")
+                .bind(root.to_string());
         }
     }
 }

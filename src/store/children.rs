@@ -57,6 +57,7 @@ pub struct NextStage {
     pub note: Option<Item>,
     /// The child turns that begin.
     pub begun: Vec<NewChild>,
+    pub attached: AttachedRows,
 }
 
 impl Store {
@@ -100,6 +101,7 @@ impl Store {
         for child in &stage.begun {
             insert_child(&mut batch, child)?;
         }
+        stage.attached.add_to(&mut batch);
         self.run(batch)
             .await?
             .rows
@@ -129,19 +131,6 @@ impl Store {
             queue(&mut batch, channel, None, NewPart::notice(&text), None)?;
         }
         thread_words::keep(&mut batch, child, told.in_thread)?;
-        self.run(batch).await.map(drop)
-    }
-
-    /// Ends what still runs below a turn that broke off.
-    pub async fn fail_children(&self, run: TurnId) -> Result<(), StoreError> {
-        let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?
-                 WHERE run_id = ? AND kind <> 'turn' AND state = 'running'",
-            )
-            .bind(now())
-            .bind(run.to_string());
         self.run(batch).await.map(drop)
     }
 

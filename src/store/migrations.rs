@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 12] = [
+const MIGRATIONS: [(i64, &str, &str); 13] = [
     (
         1,
         "ledger",
@@ -54,6 +54,11 @@ const MIGRATIONS: [(i64, &str, &str); 12] = [
         12,
         "thread_words",
         include_str!("../../migrations/0012_thread_words.sql"),
+    ),
+    (
+        13,
+        "words_that_pass",
+        include_str!("../../migrations/0013_words_that_pass.sql"),
     ),
 ];
 

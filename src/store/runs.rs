@@ -85,11 +85,11 @@ impl Store {
 }
 
 impl Store {
-    /// Whether people may not have got what turns of a run said: its answer passes a role, or is still on its way.
+    /// Whether people may not have got what turns of a run said: it passes a role first, or is still on its way.
     pub async fn words_may_change(&self, run: TurnId) -> Result<bool, StoreError> {
         let mut db = self.reader().await?;
         let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM turns WHERE (id = ?1 AND state = 'running') OR (run_id = ?1 AND kind = 'handoff') LIMIT 1",
+            "SELECT 1 FROM turns WHERE id = ?1 AND (state = 'running' OR hides_words)",
         )
         .bind(run.to_string())
         .fetch_optional(&mut *db)

@@ -171,10 +171,22 @@ impl Tasks {
 
     /// Ends what a turn left running, before it is over itself.
     pub async fn stop_of_turn(&self, agent: AgentId, turn: TurnId, ending: Ending) {
-        let keys = self.keys().into_iter().filter(|key| key.0 == agent);
-        let stops = keys.map(|(_, id)| async move {
+        let mut keys = self.keys();
+        keys.retain(|key| key.0 == agent);
+        self.stop_those_of(keys, &[turn], ending).await;
+    }
+
+    /// Ends what these turns left running, whichever agents they worked as.
+    pub async fn stop_of_turns(&self, turns: &[TurnId]) {
+        self.stop_those_of(self.keys(), turns, Ending::InOrder)
+            .await;
+    }
+
+    async fn stop_those_of(&self, keys: Vec<Key>, turns: &[TurnId], ending: Ending) {
+        let stops = keys.into_iter().map(|(agent, id)| async move {
             let row = self.row(agent, &id).await;
-            if row.is_ok_and(|row| row.task.turn == Some(turn)) {
+            let turn = row.ok().and_then(|row| row.task.turn);
+            if turn.is_some_and(|turn| turns.contains(&turn)) {
                 // It may have ended by itself meanwhile.
                 let _ = self.end(agent, &id, ending).await;
             }

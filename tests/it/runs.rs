@@ -3,6 +3,7 @@
 mod advisors;
 mod asked;
 mod beside;
+mod broken;
 mod budgets;
 mod by_people;
 mod called;
@@ -12,6 +13,7 @@ mod elsewhere;
 mod ended;
 mod gates;
 mod handoff;
+mod hidden;
 mod hostile;
 mod kept;
 mod logged;
@@ -27,6 +29,7 @@ mod shown;
 mod sixteen;
 mod stopped;
 mod threads;
+mod unruly;
 mod within;
 
 use serde_json::{Value, json};
@@ -123,4 +126,7 @@ async fn nothing_is_left(world: &World) {
     let open = "SELECT count(*) || '' FROM calls WHERE state IN ('proposed', 'started')
         AND turn_id NOT IN (SELECT id FROM turns WHERE state = 'running')";
     assert_eq!(world.ledger(open).await, ["0"]);
+    let asked = "SELECT count(*) || '' FROM approvals WHERE decision IS NULL
+        AND turn_id NOT IN (SELECT id FROM turns WHERE state = 'running')";
+    assert_eq!(world.ledger(asked).await, ["0"]);
 }

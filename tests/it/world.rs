@@ -12,6 +12,7 @@
 #![allow(dead_code)] // What a person can do here is not bounded by what the tests of one day do.
 
 mod actor;
+mod broken;
 pub(crate) mod daemon;
 pub(crate) mod model;
 pub(crate) mod scenes;
@@ -32,6 +33,7 @@ use crate::poll;
 use crate::published::broken_for_discord;
 
 pub(crate) use actor::Actor;
+use broken::BreaksAt;
 use daemon::Running;
 pub(crate) use daemon::Way;
 use model::Model;
@@ -58,6 +60,8 @@ pub(crate) struct Setup {
     pub queue: QueueLimits,
     /// How long the last words of a sub-agent may take.
     pub childs_last_words: Duration,
+    /// A line of the log: the first task that would write it panics. Only for [`Way::InProcess`].
+    pub breaks_at: Option<&'static str>,
 }
 
 /// Whether the agent `lab` is made before the test begins.
@@ -87,6 +91,7 @@ impl Default for Setup {
             discord: discord_options(),
             queue: QueueLimits::default(),
             childs_last_words: Duration::from_secs(30),
+            breaks_at: None,
         }
     }
 }
@@ -211,7 +216,8 @@ impl World {
             options.queue_limits = queue_limits;
             options.childs_last_words = childs_last_words;
         };
-        let running = Running::start(self.setup.way, prefix, self.variables(), waits);
+        let breaks_at = self.setup.breaks_at.map(BreaksAt::new);
+        let running = Running::start(self.setup.way, prefix, self.variables(), breaks_at, waits);
         self.daemon = Some(running);
     }
 

@@ -12,8 +12,9 @@ use super::look::first_lines;
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::Event;
 use crate::agent::identity::Identity;
+use crate::agent::modes;
 use crate::charter::{Catalog, Role};
-use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, OnFailure, Router};
+use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, Mode, OnFailure, Router};
 use crate::text::{self, escape};
 
 /// The roles around a turn, by name.
@@ -96,13 +97,30 @@ impl Stage {
 }
 
 impl Setup {
-    /// The roles around its turns that answer people: by `agent.json`, else by the agent's own charter.
-    pub(in crate::agent) fn stages(&self) -> StageNames {
+    /// The roles around a turn that answers people and was asked for in this mode: by `agent.json`, else by the agent's own charter.
+    /// A branch's role has its own besides, and does not say whether the agent's are passed.
+    pub(in crate::agent) fn stages(&self, asked: Option<Mode>) -> StageNames {
+        let mut names = if modes::has_stages(self.mode_of_agent(asked)) {
+            self.stages_of_agent()
+        } else {
+            StageNames::default()
+        };
+        let has_own = modes::has_stages(self.mode(asked));
+        if let Some(role) = self.role.as_ref().filter(|_| self.is_child && has_own) {
+            names = names.with_role_of_branch(role);
+        }
+        names.router = names
+            .router
+            .filter(|router| has_own && !router.destinations.is_empty());
+        names
+    }
+
+    fn stages_of_agent(&self) -> StageNames {
         let (config, own) = (&self.config, self.of_agent());
         let advisors = config.advisors.as_ref();
         let router = config.router.as_ref();
         let handoff = config.handoff.as_ref();
-        let names = StageNames {
+        StageNames {
             advisors: advisors
                 .or(own.map(|role| &role.advisors))
                 .cloned()
@@ -114,15 +132,7 @@ impl Setup {
                 .or(own.map(|role| &role.handoff))
                 .cloned()
                 .unwrap_or_default(),
-        };
-        let mut names = match &self.role {
-            Some(role) if self.is_child => names.with_role_of_branch(role),
-            Some(_) | None => names,
-        };
-        names.router = names
-            .router
-            .filter(|router| !router.destinations.is_empty());
-        names
+        }
     }
 }
 

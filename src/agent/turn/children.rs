@@ -21,17 +21,17 @@ use crate::domain::{
 use crate::llm::history;
 use crate::llm::route::Planned;
 use crate::store::{
-    ChildKind, ChildOf, FinishedTurn, NewChild, NewPart, NewTurn, StoreError, ToldOfEnd, TurnEnd,
+    ChildKind, ChildOf, NewChild, NewPart, NewTurn, StoreError, ToldOfEnd, TurnEnd,
 };
 use crate::text;
 
 use super::begin;
+use super::broken::BROKE_OFF;
 use super::calls::Call;
 use super::child::{self, AnsweredCall, ChildSide, Reported};
 use super::child_thread::{Says, last};
 use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
-use super::log;
 use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
 use super::{Turn, TurnHead};
@@ -44,10 +44,6 @@ pub(super) const TIME_OF_STAGE: Duration = Duration::from_secs(60);
 
 /// Tokens that a report is reckoned to take in the request after it.
 const REPORT_TOKENS: u64 = 1_500;
-
-/// What the parent is told of a child whose task broke off.
-const BROKE_OFF: &str =
-    "Error: it ended because of a bug in Chorus. What it did so far stays done.";
 
 /// A child turn whose beginning is in the ledger.
 #[derive(Clone)]
@@ -241,11 +237,10 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
-                let path = format!("{}/{role}", self.context.path);
-                log::broke_off(&self.context.agent, &path, id, Some(self.context.id()));
                 let mut told = ToldOfEnd::default();
                 if is_seen {
-                    told.in_thread = last(vec![NewPart::notice(BROKE_OFF)]);
+                    let words = format!("Error: {BROKE_OFF}.");
+                    told.in_thread = last(vec![NewPart::notice(&words)]);
                 }
                 self.close_broken_child(call, &role, id, told).await
             }
@@ -427,28 +422,5 @@ impl Turn {
         if self.context.child.is_some() && self.place.lock().is_none() {
             self.take_place().await;
         }
-    }
-
-    /// Ends a child whose task broke off: what the ledger has of it stands, and its parent is told.
-    async fn close_broken_child(
-        &self,
-        call: &Call,
-        role: &str,
-        child: TurnId,
-        told: ToldOfEnd,
-    ) -> Result<ToolResult, StoreError> {
-        let result = ToolResult {
-            call_id: call.id.clone(),
-            name: call.written.clone(),
-            content: format!("[{role} · {} · failed]\n{BROKE_OFF}", child.short()),
-            is_error: true,
-            images: Vec::new(),
-        };
-        let end = FinishedTurn::broken_off();
-        let store = &self.context.deps.store;
-        store
-            .finish_child(child, &end, self.context.id(), &result, told)
-            .await?;
-        Ok(result)
     }
 }

@@ -1,21 +1,14 @@
 //! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people are shown.
 
-use tracing::error;
-
-use crate::agent::deps::AgentDeps;
 use crate::agent::end_reason::{EndReason, FailureReport};
-use crate::agent::event::{Event, Said, TurnRef, TurnSummary};
-use crate::agent::identity::Identity;
+use crate::agent::event::{Event, Said, TurnSummary};
 use crate::agent::stop::Stopper;
-use crate::domain::{AgentConfig, Assistant, ChannelId, Cost, Item, TurnId, Usage};
+use crate::domain::{AgentConfig, Assistant, Item};
 use crate::llm::Target;
-use crate::store::{
-    AttachedRows, FinishedTurn, FirstPart, NewPart, Part, PartKind, PartState, StoreError,
-};
+use crate::store::{FinishedTurn, FirstPart, NewPart, Part, PartKind, PartState, StoreError};
 
 use super::child::EndedChild;
 use super::context::TurnContext;
-use super::log;
 use super::reply::{self, Footer, Summary};
 use super::{Outcome, Turn};
 
@@ -26,9 +19,6 @@ pub(super) const CUT_BY_STOP: &str =
 /// What the model is told where its server was not served for a while.
 const CUT_BY_END_OF_SERVICE: &str =
     "The turn above was interrupted here: this server was not served for a while.";
-
-/// What people are told where something panicked.
-pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
 
 impl Turn {
     /// Ends the turn with its outcome.
@@ -227,58 +217,4 @@ impl Outcome {
             Self::None { .. } | Self::Withheld { .. } => Said::Report,
         }
     }
-}
-
-/// Ends a turn whose task broke off: what the ledger has stands, and people are told.
-pub(in crate::agent) async fn close_broken(
-    deps: &AgentDeps,
-    agent: &Identity,
-    channel: ChannelId,
-    turn: TurnId,
-) {
-    let broken = Footer {
-        button: reply::button(EndReason::Failed),
-        ..Footer::default()
-    };
-    let row = deps.store.turn(turn).await.ok().flatten();
-    let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
-    let broken_words = format!("{BROKEN}\n-# run {}", turn.short());
-    let ended = FinishedTurn {
-        answer: None::<Assistant>,
-        exit: EndReason::Failed,
-        steps: 0,
-        usage: Usage::default(),
-        cost: Cost::Unknown,
-        parts: reply::parts(&broken_words, &broken, PartKind::Failure, reply_to),
-        first: FirstPart::Waits,
-        attached: AttachedRows::default(),
-        report: None,
-    };
-    if let Err(error) = deps.store.finish_turn(turn, ended).await {
-        error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
-        // It had not begun, or the ledger fails: this line is all that people get.
-        deps.emit(Event::Say {
-            channel,
-            reply_to,
-            text: BROKEN.to_owned(),
-        });
-    }
-    if let Err(error) = deps.store.fail_children(turn).await {
-        error!(turn.id = %turn, "failed to close the sub-agents of a turn that panicked: {error}");
-    }
-    log::broke_off(agent, agent.name.as_str(), turn, None);
-    let reference = TurnRef {
-        turn,
-        run: turn,
-        agent: agent.id,
-        agent_name: agent.name.to_string(),
-        channel,
-        reply_to,
-    };
-    let summary = TurnSummary {
-        exit: EndReason::Failed,
-        said: Said::Report,
-    };
-    deps.emit(Event::Outbox(channel));
-    deps.emit(Event::TurnEnded(reference, summary));
 }

@@ -29,15 +29,12 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::event::Speech;
 use crate::agent::setup::{Stage, advisor_fault, handoff_fault};
 use crate::charter::{Catalog, Role};
-use crate::domain::{Handoff, Item, Mode, ToolResult, UserText};
-use crate::store::{CallEnd, ChildKind, EndedBelow, FinishedTurn, NextStage, StoreError};
+use crate::domain::{Handoff, Item, ToolResult, UserText};
+use crate::store::{CallEnd, ChildKind, EndedBelow, NextStage, StoreError};
 use crate::text;
 
 /// Characters of a stage's title, which is taken from the words that it is about.
 const TITLE_CHARS: usize = 40;
-
-/// What people are told of a child turn whose task broke off.
-const BROKE_OFF: &str = "it ended because of a bug in Chorus. What it did so far stays done";
 
 /// The stages of one turn, as its beginning found them.
 pub(super) struct Stages {
@@ -58,10 +55,7 @@ pub(super) struct Stages {
 impl Turn {
     /// Looks up the stages that its files name; none in a mode without any.
     pub(super) async fn look_for_stages(&mut self) {
-        let names = match self.mode() {
-            Mode::Direct | Mode::Lightweight => return,
-            Mode::Standard | Mode::Full => self.setup.stages(),
-        };
+        let names = self.setup.stages(self.context.asked_mode);
         if names.is_empty() {
             return;
         }
@@ -121,8 +115,9 @@ impl Turn {
         }
     }
 
-    /// From now on nobody sees what its model says before the answer. Gives where they saw it.
+    /// From now on nobody sees what its model says before the answer, nor when they look at the run. Gives where they saw it.
     fn speak_unseen(&mut self) -> watch::Sender<Speech> {
+        self.accounting.attached.hides_words = Some(self.context.id());
         self.context.run.hide_words();
         let (unseen, _) = watch::channel(Speech::default());
         std::mem::replace(&mut self.live.speech, unseen)
@@ -181,6 +176,7 @@ impl Turn {
         speech: Option<watch::Sender<Speech>>,
     ) -> Result<(EndedChild, Outcome), StoreError> {
         let id = begun.new.turn.id;
+        let role = assignment.role.name.clone();
         let stop = self.context.stop.below();
         let _found = stop.found_as(id, None);
         self.log_child(id, &begun.new.turn.path);
@@ -199,16 +195,7 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
-                let below = EndedBelow {
-                    turn: id,
-                    end: FinishedTurn::broken_off(),
-                    results: Vec::new(),
-                };
-                let outcome = Outcome::None {
-                    exit: EndReason::Failed,
-                    error: BROKE_OFF.to_owned(),
-                };
-                Ok((EndedChild { below, turn: None }, outcome))
+                Ok(self.broken_stage(&role, id).await)
             }
         }
     }

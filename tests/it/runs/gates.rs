@@ -1,5 +1,6 @@
 //! Gates cannot be replaced from inside, and what becomes of a turn whose gate broke.
 
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
 use super::{charter, run_test, told};
@@ -138,6 +139,45 @@ async fn a_branch_that_works_as_a_role_passes_the_gates_of_the_agent() {
         assert!(!seen.contains("quagga"), "{seen}");
     })
     .await;
+}
+
+/// A role of the workspace is what the agent itself can write, and a branch what it can open.
+#[tokio::test]
+async fn the_mode_of_a_role_takes_no_gate_of_the_agent_away() {
+    for mode in ["direct", "lightweight"] {
+        run_test(async |world| {
+            charter(world, "redactor", REDACTOR);
+            let handoff = json!({"role": "redactor", "on_failure": "withhold"});
+            world.edits_agent_json("lab", json!({ "handoff": handoff }));
+            let folder = world.workspace("lab").join(".claude/agents");
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!("---\nname: leak\ndescription: Leaks.\nmode: {mode}\n---\nTell all.\n");
+            std::fs::write(folder.join("leak.md"), text).unwrap();
+            world.model.follows(|request| {
+                let system = request["system"].to_string();
+                let said = request["messages"].to_string();
+                let is_over = said.contains("tool_result") || said.contains("[note]");
+                let words = match system {
+                    system if system.contains("Tell all.") => "quagga",
+                    system if system.contains("You are `redactor`") => "Nothing.",
+                    _ if is_over => "It is under way.",
+                    _ => {
+                        let task = json!({"role": "leak", "prompt": "Tell.", "title": "tell", "wait": false});
+                        let call = Block::Call("toolu_1".to_owned(), "sub_agent".to_owned(), task);
+                        return Reply::new(vec![call]);
+                    }
+                };
+                Reply::new(vec![Block::Text(words.to_owned())])
+            });
+            world.ann.says("#lab", "go").await;
+            let ended = "SELECT c.kind || ' ' || t.exit FROM turns t JOIN conversations c ON c.id = t.conversation_id
+                WHERE c.kind = 'branch' AND t.state = 'finished'";
+            world.ledger_says(ended, &["branch answered"]).await;
+            let seen = world.sees("#lab", "Nothing.").await;
+            assert!(!seen.contains("quagga"), "{mode}: {seen}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub(super) async fn file(world: &World, typed: &str) -> Vec<u8> {
 }
 
 /// The same for somebody else.
-async fn file_for(world: &World, person: &Actor, typed: &str) -> Vec<u8> {
+pub(super) async fn file_for(world: &World, person: &Actor, typed: &str) -> Vec<u8> {
     let run = person.runs(typed, "#lab").await;
     let answer: Message = world
         .waits(&format!("a file from {typed}"), |world| {
@@ -515,32 +515,6 @@ async fn stages_are_shown_and_agree_with_what_was_spent() {
             .map(|node| node["kind"].as_str().unwrap())
             .collect();
         assert_eq!(kinds, ["turn", "advisor", "route", "handoff"]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn what_a_redactor_withheld_is_shown_to_those_alone_who_manage_the_server() {
-    run_test_with(priced(), async |world| {
-        let text = "---\nname: redactor\ndescription: Takes out secrets.\ntools: []\ntimeout: 1s\n---\nTake out secrets.\n";
-        charter(world, "redactor", text);
-        let handoff = json!({"role": "redactor", "on_failure": "withhold"});
-        world.edits_agent_json("lab", json!({ "handoff": handoff }));
-        world.model.answers("The launch code is quagga.");
-        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
-        world.ann.says("#lab", "tell me").await;
-        world.sees("#lab", "**The answer was withheld.**").await;
-        drop(thoughts);
-        for format in ["text", "json", "jsonl", "html"] {
-            let typed = format!("/run show format:{format}");
-            let shown = match format {
-                "text" => world.bob.asks(&typed, "#lab").await,
-                _ => String::from_utf8(file_for(world, &world.bob, &typed).await).unwrap(),
-            };
-            assert!(shown.contains("redactor") && !shown.contains("quagga"), "{shown}");
-        }
-        let page = String::from_utf8(file(world, "/run show format:html").await).unwrap();
-        assert!(page.contains("quagga"), "{page}");
     })
     .await;
 }

@@ -102,3 +102,32 @@ async fn a_turn_of_the_first_version_is_a_run_of_its_own() {
     }
     store.close().await;
 }
+
+/// Two runs of the version before: the answer of the first passed a role.
+const WITH_A_HANDOFF: &str = "
+    INSERT INTO agents (id, name, guild_id, channel_id, permissions, created_at, status)
+        VALUES ('5b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f', 'lab', 7, 50, 'standard', '2026-01-01T00:00:00.000000Z', 'active');
+    INSERT INTO conversations (agent_id, number, opened_at, last_active_at) VALUES
+        ('5b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f', 0, '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z');
+    INSERT INTO turns (id, agent_id, conversation_id, origin_id, depth, channel_id, state, exit, began_at, run_id, kind, path)
+        SELECT id, '5b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f', 1, run, 0, 50, 'finished', 'answered', '2026-01-01T00:00:00.000000Z', run, kind, 'lab'
+        FROM (SELECT '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51' AS id, '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51' AS run, 'turn' AS kind
+            UNION ALL SELECT '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e52', '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51', 'handoff'
+            UNION ALL SELECT '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e53', '0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e53', 'turn');
+";
+
+#[tokio::test]
+async fn words_that_passed_a_role_stay_hidden_after_an_upgrade() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db/chorus.db");
+    before("words_that_pass", &path, WITH_A_HANDOFF).await;
+    let store = Store::open(&path).await.unwrap();
+    for (id, hidden) in [
+        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51", true),
+        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e53", false),
+    ] {
+        let id: TurnId = id.parse().unwrap();
+        assert_eq!(store.words_may_change(id).await.unwrap(), hidden, "{id}");
+    }
+    store.close().await;
+}

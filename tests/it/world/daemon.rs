@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::PATIENCE;
+use super::broken::BreaksAt;
 
 /// How the daemon runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ impl Running {
         way: Way,
         prefix: &[String],
         variables: Vec<(String, String)>,
+        breaks_at: Option<BreaksAt>,
         waits: impl FnOnce(&mut DaemonOptions),
     ) -> Self {
         match way {
@@ -60,11 +62,12 @@ impl Running {
                 waits(&mut options);
                 let phase = options.phase.subscribe();
                 let stop = CancellationToken::new();
-                let runtime = Builder::new_multi_thread()
-                    .worker_threads(1)
-                    .enable_all()
-                    .build()
-                    .unwrap();
+                let mut runtime = Builder::new_multi_thread();
+                runtime.worker_threads(1).enable_all();
+                if let Some(breaks_at) = breaks_at {
+                    runtime.on_thread_start(breaks_at.on_each_thread());
+                }
+                let runtime = runtime.build().unwrap();
                 let task = runtime.spawn(daemon::run(options, stop.clone()));
                 Self::Task {
                     runtime,

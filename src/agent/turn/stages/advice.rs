@@ -50,13 +50,14 @@ impl Turn {
             text::count(tasks.len(), "advisor", "advisors")
         ));
         let store = self.context.deps.store.clone();
-        let start = NextStage {
+        let mut start = NextStage {
             begun,
             ..NextStage::default()
         };
         let conversations = if tasks.is_empty() {
             Vec::new()
         } else {
+            start.attached = std::mem::take(&mut self.accounting.attached);
             store.next_stage(self.context.id(), &start).await?
         };
         let begun = start.begun.into_iter().zip(conversations);
@@ -94,7 +95,7 @@ impl Turn {
         let end = NextStage {
             ended: below,
             note: Some(note.clone()),
-            begun: Vec::new(),
+            ..NextStage::default()
         };
         store.next_stage(self.context.id(), &end).await?;
         for mut child in children.into_iter().flatten() {

@@ -235,6 +235,10 @@ impl Turn {
             calls: vec![call.clone()],
             children: vec![new.clone()],
         };
+        let passes = self.passes_on_from(&to);
+        if passes {
+            self.accounting.attached.hides_words = Some(self.context.id());
+        }
         let begun = self.record_and_start(answer, starting).await?;
         let Some(conversation) = begun.into_iter().next() else {
             return Err(StoreError::NotFound(
@@ -242,7 +246,9 @@ impl Turn {
             ));
         };
         self.doing(format!("Handed over to {}", to.name));
-        let passes = self.passes_on_from(&to);
+        if passes {
+            self.passes_unseen();
+        }
         let speech = (!passes).then(|| self.live.speech.clone());
         let begun = BegunChild { new, conversation };
         let (mut ended, outcome) = self.run_stage(assignment, begun, speech).await?;

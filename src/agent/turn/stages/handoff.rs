@@ -35,19 +35,24 @@ enum Through {
 }
 
 impl Turn {
-    /// Whether an answer of `destination` would pass further roles. If so, nobody sees words from now on before it has.
-    pub(super) fn passes_on_from(&mut self, destination: &Role) -> bool {
-        let Some(stages) = &self.stages else {
-            return false;
-        };
-        let passes = !stages.handoff.is_empty() || !destination.handoff.is_empty();
-        if passes && stages.speech.is_none() {
+    /// Whether an answer of `destination` would pass further roles.
+    pub(super) fn passes_on_from(&self, destination: &Role) -> bool {
+        let stages = self.stages.as_ref();
+        stages.is_some_and(|stages| !stages.handoff.is_empty() || !destination.handoff.is_empty())
+    }
+
+    /// From now on nobody sees words of this turn before they have passed further roles.
+    pub(super) fn passes_unseen(&mut self) {
+        if self
+            .stages
+            .as_ref()
+            .is_some_and(|stages| stages.speech.is_none())
+        {
             let speech = self.speak_unseen();
             if let Some(stages) = &mut self.stages {
                 stages.speech = Some(speech);
             }
         }
-        passes
     }
 
     /// Has the answer pass the roles that it must pass.
@@ -221,8 +226,8 @@ impl Turn {
         let (turn, ended) = before.map_or((None, None), |ended| (ended.turn, Some(ended.below)));
         let next = NextStage {
             ended: ended.into_iter().collect(),
-            note: None,
             begun: vec![new.clone()],
+            ..NextStage::default()
         };
         let store = &self.context.deps.store;
         let begun = store.next_stage(self.context.id(), &next).await?;
