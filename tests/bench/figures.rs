@@ -67,6 +67,12 @@ pub(crate) async fn all(only: &str) {
     if wanted("sub-agents") {
         runs::rows(&mut rows).await;
     }
+    if wanted("sub-agents: chain") {
+        runs::chain(&mut rows).await;
+    }
+    if wanted("sub-agents: stages") {
+        runs::stages(&mut rows).await;
+    }
     if wanted("places") {
         places::rows(&mut rows).await;
     }

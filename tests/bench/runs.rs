@@ -36,14 +36,12 @@ const GIVEN_BACK_IN: Duration = Duration::from_secs(10);
 /// How long a sub-agent's model thinks while memory is looked at.
 const LOOKED_AT: Duration = Duration::from_secs(6);
 
-/// The rows of sub-agents.
+/// Most rows of sub-agents.
 pub(crate) async fn rows(rows: &mut Vec<Row>) {
     calls(rows).await;
     rate(rows).await;
     memory(rows).await;
-    chain(rows).await;
     crowd(rows).await;
-    stages(rows).await;
 }
 
 /// What the model calls instead of answering, where people wrote `delegate N`, `chain N`, or `look N`, whose results are as long
@@ -193,7 +191,7 @@ async fn memory(rows: &mut Vec<Row>) {
 }
 
 /// Steps of one run whose sub-agents come and go, against those of a turn whose requests are as long.
-async fn chain(rows: &mut Vec<Row>) {
+pub(crate) async fn chain(rows: &mut Vec<Row>) {
     let (mut stage, home) = stage(6).await;
     for agent in 3..6 {
         let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
@@ -274,7 +272,7 @@ async fn crowd(rows: &mut Vec<Row>) {
 }
 
 /// Turns with two advisors against turns of agents without stages, in turn.
-async fn stages(rows: &mut Vec<Row>) {
+pub(crate) async fn stages(rows: &mut Vec<Row>) {
     let home = home::with_agents(24, "standard").await;
     for agent in 12..24 {
         let file = home.path().join(format!("agents/agent-{agent}/agent.json"));
