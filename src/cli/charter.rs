@@ -76,7 +76,7 @@ impl Charter {
                 repository,
                 json,
             } => {
-                let profiles = Profiles::builtin().context("a built-in profile")?;
+                let profiles = Profiles::default();
                 with_known(&profiles, |known| check_all(files, repository, json, known))
             }
             What::List { agent, json } => {

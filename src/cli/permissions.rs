@@ -122,8 +122,7 @@ fn load(profile: &str) -> Result<Arc<Profile>, Failure> {
     let path = Path::new(profile);
     let is_file = profile.contains('/') || profile.ends_with(".json") || path.is_file();
     if !is_file {
-        let resolved =
-            Profiles::builtin().and_then(|all| all.resolve(&ProfileRef::Named(profile.to_owned())));
+        let resolved = Profiles::default().resolve(&ProfileRef::Named(profile.to_owned()));
         return resolved.map_err(|error| Failure::Configuration(error.to_string()));
     }
     let text = std::fs::read_to_string(path)

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::env::without_dots;
 use super::keys::Config;
 use super::problem::Problem;
-use crate::domain::ProfileRef;
 use crate::permission::{ProfileError, Profiles};
 
 /// A mistake in a configuration whose syntax and types are right.
@@ -111,8 +110,7 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
             return found(&["profiles", &name], format!("profile `{name}`: {error}"));
         }
     };
-    let resolve = |name: &str| profiles.resolve(&ProfileRef::Named(name.to_owned())).err();
-    if let Some(error) = resolve(&config.default_permissions) {
+    if let Err(error) = profiles.has(&config.default_permissions) {
         return found(
             &["default_permissions"],
             format!("`default_permissions`: {error}"),
@@ -120,7 +118,7 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
     }
     for (role, granted) in &config.permission_grants.0 {
         for name in granted {
-            if let Some(error) = resolve(name) {
+            if let Err(error) = profiles.has(name) {
                 let role = role.to_string();
                 return found(
                     &["permission_grants", &role],

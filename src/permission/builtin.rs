@@ -1,5 +1,7 @@
 //! The four profiles that every server has.
 
+use std::sync::{Arc, OnceLock};
+
 use super::group::Group;
 use super::profile::{Profile, ProfileError};
 
@@ -10,6 +12,18 @@ pub(super) const NAMES: [&str; 4] = ["open", "guarded", "standard", "locked"];
 /// gives them however they are spelled (`git [write] push`, `gh [write] pr create`).
 const WRITES_ELSEWHERE: &str =
     r"tool:(bash|run_concurrent|run_background):(git|gh|glab|hub|doctl|curl) \[write\] .*";
+
+type Compiled = Result<Arc<Profile>, ProfileError>;
+
+/// The built-in profile called `name`, compiled when it is first asked for and then kept: a start needs none of them.
+pub(super) fn kept(name: &str) -> Option<Compiled> {
+    static KEPT: [OnceLock<Compiled>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+    let (at, kept) = NAMES.iter().zip(&KEPT).find(|(known, _)| **known == name)?;
+    Some(
+        kept.get_or_init(|| Profile::builtin(at).map(Arc::new))
+            .clone(),
+    )
+}
 
 impl Profile {
     /// The built-in profile called `name`.

@@ -14,31 +14,15 @@ use crate::text;
 /// Profiles that are spelled out and kept compiled; with one more all are forgotten.
 const MOST_SPELLED: usize = 64;
 
-/// The profiles that can be named; by default none.
+/// The profiles that can be named; by default the built-in ones alone.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    named: BTreeMap<String, Arc<Profile>>,
+    custom: BTreeMap<String, Arc<Profile>>,
     /// Those that files spell out, by their text: a look at each step compiles none twice.
     spelled: Arc<Mutex<HashMap<String, Arc<Profile>>>>,
 }
 
 impl Profiles {
-    /// The built-in profiles only.
-    ///
-    /// # Errors
-    ///
-    /// Never with the profiles this version ships; the signature spares a panic.
-    pub fn builtin() -> Result<Self, ProfileError> {
-        let mut named = BTreeMap::new();
-        for name in builtin::NAMES {
-            named.insert(name.to_owned(), Arc::new(Profile::builtin(name)?));
-        }
-        Ok(Self {
-            named,
-            ..Self::default()
-        })
-    }
-
     /// The built-in profiles and `custom` ones. A built-in name cannot be taken.
     ///
     /// # Errors
@@ -47,7 +31,7 @@ impl Profiles {
     pub fn with<'a>(
         custom: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<Self, (String, ProfileError)> {
-        let mut all = Self::builtin().map_err(|error| ("built-in".to_owned(), error))?;
+        let mut all = Self::default();
         for (name, value) in custom {
             let profile = if builtin::NAMES.contains(&name) || name == "custom" {
                 Err(ProfileError::NameTaken)
@@ -55,7 +39,7 @@ impl Profiles {
                 Profile::parse(value)
             };
             let profile = profile.map_err(|error| (name.to_owned(), error))?;
-            all.named.insert(name.to_owned(), Arc::new(profile));
+            all.custom.insert(name.to_owned(), Arc::new(profile));
         }
         Ok(all)
     }
@@ -67,11 +51,7 @@ impl Profiles {
     /// When no profile has that name, or the one spelled out is invalid.
     pub fn resolve(&self, reference: &ProfileRef) -> Result<Arc<Profile>, ProfileError> {
         match reference {
-            ProfileRef::Named(name) => self
-                .named
-                .get(name)
-                .cloned()
-                .ok_or_else(|| self.unknown(name)),
+            ProfileRef::Named(name) => self.named(name).ok_or_else(|| self.unknown(name))?,
             ProfileRef::Custom(map) => self.spelled(map),
         }
     }
@@ -93,21 +73,37 @@ impl Profiles {
     }
 
     /// Every profile with its name: the built-in ones first, from the widest to the narrowest.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Profile>)> {
-        let custom = self
-            .named
-            .keys()
-            .map(String::as_str)
-            .filter(|name| !builtin::NAMES.contains(name));
-        builtin::NAMES
-            .into_iter()
-            .chain(custom)
-            .filter_map(|name| self.named.get_key_value(name))
-            .map(|(name, profile)| (name.as_str(), profile))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Arc<Profile>)> {
+        self.names()
+            .filter_map(|name| Some((name, self.named(name)?.ok()?)))
+    }
+
+    /// Every name, in the same order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let custom = self.custom.keys().map(String::as_str);
+        builtin::NAMES.into_iter().chain(custom)
+    }
+
+    /// Looks whether a profile has this name.
+    ///
+    /// # Errors
+    ///
+    /// None has.
+    pub fn has(&self, name: &str) -> Result<(), ProfileError> {
+        let mut names = self.names();
+        names
+            .any(|known| known == name)
+            .then_some(())
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    fn named(&self, name: &str) -> Option<Result<Arc<Profile>, ProfileError>> {
+        let custom = || self.custom.get(name).cloned().map(Ok);
+        builtin::kept(name).or_else(custom)
     }
 
     fn unknown(&self, name: &str) -> ProfileError {
-        let names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        let names: Vec<&str> = self.names().collect();
         let hint = match text::near(name, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", names.join(", ")),

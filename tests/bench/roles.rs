@@ -35,7 +35,7 @@ pub(crate) async fn all(rows: &mut Vec<Row>) {
     let home = home::with_agents(1, "standard").await;
     let registry = Registry::standard();
     let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
-    let profiles = Profiles::builtin().unwrap();
+    let profiles = Profiles::default();
     let known = Known {
         tools: &tools,
         profiles: &profiles,

@@ -23,7 +23,7 @@ fn bytes_compiled(path: &str, bytes: &[u8], trust: Trust) -> Result<Role, Proble
 fn with_known<T>(work: impl FnOnce(&Known<'_>) -> T) -> T {
     let registry = Registry::standard();
     let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
-    let profiles = Profiles::builtin().unwrap();
+    let profiles = Profiles::default();
     let models = ["sonnet", "haiku", "opus", "claude-sonnet-4.5"];
     let find = |name: &str| match chorus::text::near(name, models) {
         _ if models.contains(&name) => Ok(()),

@@ -185,10 +185,7 @@ fn a_command_in_brackets_narrows_the_shell() {
     let text = "---\nname: a\ndescription: b\ntools: Read, Bash(git:*), Bash(npm test)\n---\nc";
     let role = theirs(".claude/agents/a.md", text).unwrap();
     assert_eq!(listed(&role), "bash view");
-    let profile = Profiles::builtin()
-        .unwrap()
-        .resolve(&role.permissions[0])
-        .unwrap();
+    let profile = Profiles::default().resolve(&role.permissions[0]).unwrap();
     let decide = |tool: &str, detail: &str| {
         let action = match tool {
             "bash" => Action::shell(tool, detail),

@@ -20,7 +20,7 @@ pub(super) fn of_models(bot: &Bot, id: String, typed: &str) -> Menu {
 /// A menu of the profiles that can be named.
 pub(super) fn of_profiles(bot: &Bot, id: String) -> Menu {
     let profiles = bot.profiles.load();
-    let names = profiles.iter().map(|(name, _)| name.to_owned()).collect();
+    let names = profiles.names().map(str::to_owned).collect();
     menu(id, "Choose a permission profile", names)
 }
 

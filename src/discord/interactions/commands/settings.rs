@@ -127,7 +127,7 @@ async fn permissions(
         return ask(ctx, key, "Which permission profile do new agents have?", "").await;
     };
     let profiles = bot(ctx).profiles.load();
-    if is_default(&profile) || profiles.iter().any(|(name, _)| name == profile) {
+    if is_default(&profile) || profiles.has(&profile).is_ok() {
         return set(ctx, key, profile).await;
     }
     let refusal = format!(
@@ -308,7 +308,7 @@ async fn grants(
                 table.retain(|_, profiles| !profiles.is_empty());
             }
             (None | Some(Change::Add), Some(role), Some(profile)) => {
-                if !bot.profiles.load().iter().any(|(name, _)| name == profile) {
+                if bot.profiles.load().has(&profile).is_err() {
                     return Err(Refusal(format!(
                         "There is no profile `{}`. `/permissions` shows them all.",
                         profile.replace('`', "'")

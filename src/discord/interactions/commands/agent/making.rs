@@ -43,7 +43,7 @@ pub(in crate::discord::interactions) async fn make(
 fn is_unknown(bot: &Bot, profile: &str) -> bool {
     let profiles = bot.profiles.load();
     let is_json = profile.trim_start().starts_with('{');
-    !is_json && profiles.iter().all(|(name, _)| name != profile)
+    !is_json && profiles.has(profile).is_err()
 }
 
 fn ask_for(
