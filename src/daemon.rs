@@ -10,6 +10,7 @@
 mod app;
 mod exposition;
 mod git;
+mod heap;
 mod log;
 mod metrics;
 mod options;
@@ -37,6 +38,7 @@ use metrics::Metrics;
 use watchdog::tell;
 use web::Web;
 
+pub use heap::crowd_is_over;
 pub use log::{Log, LogError, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
@@ -116,6 +118,10 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         app.clone()
             .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
     );
+    helpers.spawn(heap::give_back_after_crowds(
+        app.manager.turns_running(),
+        helpers_stop.clone(),
+    ));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.spawn(web.serve(watchdog, metrics, helpers_stop.clone()));

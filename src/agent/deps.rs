@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::error;
 
 use crate::config::{Config, Effective, Paths, Settings, effective};
@@ -258,6 +258,7 @@ impl AgentDeps {
 #[derive(Debug, Default)]
 pub struct Busy {
     running: Mutex<HashMap<AgentId, usize>>,
+    turns: watch::Sender<usize>,
 }
 
 impl Busy {
@@ -269,6 +270,13 @@ impl Busy {
         if *count == 0 {
             running.remove(&agent);
         }
-        (running.values().sum(), running.len())
+        let turns = running.values().sum();
+        self.turns.send_replace(turns);
+        (turns, running.len())
+    }
+
+    /// How many turns are under way.
+    pub fn turns(&self) -> watch::Receiver<usize> {
+        self.turns.subscribe()
     }
 }

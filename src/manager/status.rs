@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::agent::event::ChildProgress;
 use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole, Spent};
@@ -287,6 +287,11 @@ impl AgentManager {
     /// The agent of this id, unless it is destroyed.
     pub fn agent(&self, id: AgentId) -> Option<AgentSummary> {
         self.inner.registry.get(id)
+    }
+
+    /// How many turns are under way.
+    pub fn turns_running(&self) -> watch::Receiver<usize> {
+        self.inner.deps.busy.turns()
     }
 
     /// All servers that have agents.

@@ -29,7 +29,11 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// The crates of this repository, and the one module that names each.
-const CRATES: [(&str, &str); 2] = [("chorus_ids", "domain"), ("chorus_playground", "cli")];
+const CRATES: [(&str, &str); 3] = [
+    ("chorus_heap", "daemon"),
+    ("chorus_ids", "domain"),
+    ("chorus_playground", "cli"),
+];
 
 /// Longest file, in lines: beyond it a file has more than one subject.
 const LONGEST: usize = 600;

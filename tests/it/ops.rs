@@ -2,6 +2,7 @@
 
 mod doctor;
 mod early;
+mod heap;
 mod installed;
 mod life;
 mod limits;

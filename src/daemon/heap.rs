@@ -1,0 +1,45 @@
+//! Memory that a crowd of turns leaves free and the C library keeps.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+/// Turns at once after which it is worth looking through the heap.
+const CROWD: usize = 16;
+
+/// Silence after which the next turn is not held up by it.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Gives free memory back to the system after each crowd, until `stop`.
+pub(super) async fn give_back_after_crowds(
+    mut turns: watch::Receiver<usize>,
+    stop: CancellationToken,
+) {
+    let crowds = async {
+        while crowd_is_over(&mut turns, SILENCE).await {
+            // It does not panic.
+            let _ = spawn_blocking(chorus_heap::give_back).await;
+        }
+    };
+    stop.run_until_cancelled(crowds).await;
+}
+
+/// Waits until at least 16 of the `turns` ran at once and none has for `silence`. False once nobody counts them any more.
+pub async fn crowd_is_over(turns: &mut watch::Receiver<usize>, silence: Duration) -> bool {
+    if turns.wait_for(|running| *running >= CROWD).await.is_err() {
+        return false;
+    }
+    loop {
+        if turns.wait_for(|running| *running == 0).await.is_err() {
+            return false;
+        }
+        match timeout(silence, turns.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return false,
+            Err(_) => return true,
+        }
+    }
+}
