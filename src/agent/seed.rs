@@ -1,6 +1,8 @@
 //! What an agent brings to a conversation that begins: the latest entries of its `history.md`, and what the people of its
 //! server decided. It is read once and kept with the conversation, so that the beginning of its requests stays the same.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -10,6 +12,7 @@ use tracing::warn;
 use crate::charter::{Role, SeedPart};
 use crate::domain::{ConversationId, SaveTrigger, SessionId, SessionMeta};
 use crate::workspace::Workspace;
+use crate::workspace::decisions::DecisionError;
 use crate::workspace::history::{self, Entry};
 
 use super::deps::AgentDeps;
@@ -54,31 +57,43 @@ impl Seed {
     }
 }
 
+/// What an agent can bring to a conversation, as it was read; what was not asked for is none.
+pub(super) struct Brought {
+    history: Option<io::Result<String>>,
+    decisions: Option<Result<String, DecisionError>>,
+}
+
 impl AgentDeps {
-    /// What the conversation is told; made and stored where it begins or goes on from a session.
+    /// Reads, in an agent's folder, all that it can bring to a conversation that begins.
+    pub(super) fn brings(&self, agent: &Identity) -> impl FnOnce(&Path) -> Brought + Send + use<> {
+        self.reader(agent, &OF_AGENTS, None)
+    }
+
+    /// What the conversation is told: made and stored where it begins, with what was `brought` to it, or goes on from a session.
     pub(super) async fn seed_of(
         &self,
         agent: &Identity,
         conversation: ConversationId,
-        (seed, is_empty): (&Seed, bool),
+        (seed, brought): (&Seed, Option<Brought>),
         setup: &Setup,
     ) -> Option<Arc<str>> {
         let (before, restored) = {
             let mut state = seed.0.lock();
             (state.told.clone(), state.restored.take())
         };
-        if !is_empty && restored.is_none() {
-            return before;
-        }
         let parts = setup.role.as_ref().and_then(|role| role.seed.as_deref());
         let without: &[SeedPart] = if setup.is_child() {
             &OF_CHILDREN
         } else {
             &OF_AGENTS
         };
-        let newer_than = restored.filter(|_| !is_empty);
-        let told = self.brought(agent, parts.unwrap_or(without), newer_than);
-        let told: Option<Arc<str>> = told.await.map(Arc::from);
+        let parts = parts.unwrap_or(without);
+        let told = match (brought, restored) {
+            (Some(brought), _) => self.told(agent, parts, brought),
+            (None, Some(restored)) => self.brought(agent, parts, Some(restored)).await,
+            (None, None) => return before,
+        };
+        let told: Option<Arc<str>> = told.map(Arc::from);
         if told.is_none() && before.is_none() {
             return None;
         }
@@ -107,29 +122,51 @@ impl AgentDeps {
         if parts.is_empty() {
             return None;
         }
-        let has_history = parts.contains(&SeedPart::History);
-        let has_decisions = parts.contains(&SeedPart::Decisions);
-        let (folder, guild) = (self.folder(agent), agent.guild);
-        let decisions = self.decisions.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let history = has_history.then(|| {
-                let workspace = Workspace::open(&folder)?;
-                history::latest(workspace.agent(), newer_than)
-            });
-            let decisions = has_decisions.then(|| decisions.told(guild));
-            (history, decisions)
+        let folder = self.folder(agent);
+        let read = tokio::task::spawn_blocking({
+            let read = self.reader(agent, parts, newer_than);
+            move || read(&folder)
         });
-        let (history, decisions) = match read.await {
-            Ok(read) => read,
+        match read.await {
+            Ok(brought) => self.told(agent, parts, brought),
             Err(error) => {
                 warn!(agent.id = %agent.id, "failed to read what {} brings to a conversation: {error}", agent.name);
-                return None;
+                None
             }
-        };
+        }
+    }
+
+    /// Reads these parts in an agent's folder, on a thread that may wait for the disk.
+    fn reader(
+        &self,
+        agent: &Identity,
+        parts: &[SeedPart],
+        newer_than: Option<DateTime<Utc>>,
+    ) -> impl FnOnce(&Path) -> Brought + Send + use<> {
+        let has_history = parts.contains(&SeedPart::History);
+        let has_decisions = parts.contains(&SeedPart::Decisions);
+        let (decisions, guild) = (self.decisions.clone(), agent.guild);
+        move |folder| Brought {
+            history: has_history.then(|| {
+                let workspace = Workspace::open(folder)?;
+                history::latest(workspace.agent(), newer_than)
+            }),
+            decisions: has_decisions.then(|| decisions.told(guild)),
+        }
+    }
+
+    /// These parts of what was read, as a conversation is told them.
+    fn told(&self, agent: &Identity, parts: &[SeedPart], brought: Brought) -> Option<String> {
+        let history = brought
+            .history
+            .filter(|_| parts.contains(&SeedPart::History));
         let history = history.transpose().unwrap_or_else(|error| {
             warn!(agent.id = %agent.id, "failed to read history.md of {}: {error}", agent.name);
             None
         });
+        let decisions = brought
+            .decisions
+            .filter(|_| parts.contains(&SeedPart::Decisions));
         let decisions = decisions.transpose().unwrap_or_else(|error| {
             warn!(agent.id = %agent.id, "failed to read the decisions of its server for {}: {error}", agent.name);
             None

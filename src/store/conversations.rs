@@ -214,7 +214,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Keeps what a conversation is told of earlier ones.
+    /// Keeps what a conversation is told of earlier ones. That does not wait for the disk: what is said in it does.
     pub async fn set_seed(
         &self,
         conversation: ConversationId,
@@ -225,7 +225,7 @@ impl Store {
             .add("UPDATE conversations SET seed = ? WHERE id = ?")
             .bind(seed)
             .bind(conversation.0);
-        self.run(batch).await.map(drop)
+        self.run(batch.unsynced()).await.map(drop)
     }
 
     /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is

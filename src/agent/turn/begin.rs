@@ -1,5 +1,6 @@
 //! How a turn begins: the words that start it become an item, and the ledger takes both (D2).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -48,8 +49,11 @@ pub(super) async fn begin(
     let Trigger { source, overrides } = params.trigger;
     let Overrides { model, mode, role } = overrides;
     let mut worker = role.map_or(Worker::Itself, Worker::Role);
-    let look = deps.look_at(&agent, Wanted::Roles, files::listing).await;
-    let (mut setup, workspace) = (look.setup, look.also.unwrap_or_default());
+    let begins = params.len.load(Ordering::Relaxed) == 0;
+    let brings = begins.then(|| deps.brings(&agent));
+    let also = move |folder: &Path| (files::listing(folder), brings.map(|reads| reads(folder)));
+    let look = deps.look_at(&agent, Wanted::Roles, also).await;
+    let (mut setup, (workspace, brought)) = (look.setup, look.also.unwrap_or_default());
     let mut lineage = Vec::new();
     if let Some(name) = &params.role {
         match deps.role_of_branch(&agent, name).await {
@@ -75,8 +79,7 @@ pub(super) async fn begin(
         text_max: modes::text_max(mode_now),
     };
     // Before the turn: a crash between the two leaves one that is made again.
-    let is_empty = params.len.load(Ordering::Relaxed) == 0;
-    let seed = (&params.seed, is_empty);
+    let seed = (&params.seed, brought);
     let seed = deps
         .seed_of(&agent, params.conversation, seed, &setup)
         .await;
