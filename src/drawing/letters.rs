@@ -65,6 +65,23 @@ pub(super) fn plain(text: &str, max: usize) -> String {
     }
 }
 
+/// As much of a text as these many pixels hold in letters of this height.
+pub(super) fn within(text: &str, height: u32, pixels: u32) -> String {
+    let font = letters(height).font;
+    let fits = |text: &str| font.box_size(text).is_ok_and(|(width, _)| width <= pixels);
+    if fits(text) {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = text.chars().collect();
+    while kept.pop().is_some() {
+        let shown: String = kept.iter().chain(&['…']).collect();
+        if fits(&shown) {
+            return shown;
+        }
+    }
+    String::new()
+}
+
 /// Whether the font has this character.
 const fn is_drawn(letter: char) -> bool {
     matches!(letter, ' '..='~' | '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{17F}' | '\u{384}'..='\u{3FF}' | '\u{400}'..='\u{45F}'

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::letters::{LINES, NoPicture, letters, picture, plain};
+use super::letters::{LINES, NoPicture, letters, picture, plain, within};
 use super::run_lines::run_line;
 use super::timeline::{Bar, Timeline, time};
 use crate::domain::{OpKind, Run};
@@ -28,9 +28,14 @@ const FOOT: i32 = 30;
 const TITLE: u32 = 32;
 const LETTERS: u32 = 26;
 
-/// Width of a letter of these heights, about: as wide as the widest that are common.
+/// Letters of the title: as many as find room where they are as wide as the widest that are common.
 const TITLE_CHARS: usize = 92;
-const LABEL_CHARS: usize = 33;
+
+/// Most letters of a label: narrow ones.
+const LABEL_CHARS: usize = 60;
+
+/// Between a label and its bars, in pixels.
+const GAP: u32 = 12;
 
 /// Narrowest bar that can be seen, in pixels.
 const NARROWEST: i32 = 3;
@@ -120,8 +125,8 @@ fn draw_rows<'a>(timeline: &Timeline, area: &Area<'a>) -> Result<(), DrawingErro
     for (at, row) in timeline.rows.iter().enumerate() {
         let y = HEAD + at as i32 * ROW;
         let indent = 22 * row.depth.min(6);
-        let chars = LABEL_CHARS - indent / 13;
-        let label = plain(&row.label, chars);
+        let room = BARS.0.unsigned_abs() - 24 - indent as u32 - GAP;
+        let label = within(&plain(&row.label, LABEL_CHARS), LETTERS, room);
         area.draw(&Text::new(
             label,
             (24 + indent as i32, y + 10),

@@ -8,6 +8,7 @@
 //! * `edges`: SIGKILL before and after each durable step in turn, and again at each step of the recoveries that follow.
 //!   The suite runs one shard of sixteen; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
 //! * `history`: the same for the save that ends with an entry in `history.md`.
+//! * `threads`: the same for the last words of a sub-agent.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
@@ -17,6 +18,7 @@ mod jobs;
 mod lifecycle;
 mod random;
 mod steps;
+mod threads;
 mod verdict;
 
 use chorus::domain::MessageId;

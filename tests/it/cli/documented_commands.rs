@@ -114,6 +114,10 @@ const COMMANDS: &[(&str, What)] = &[
     ("echo 'tool:bash:", What::Run(0)),
     ("chorus permissions check", What::Run(0)),
     ("chorus runs list", What::Run(0)),
+    (
+        "chorus runs show",
+        What::Not("a home of a test has no such run; runs::printed shows one in every form"),
+    ),
     ("chorus usage --by role", What::Run(0)),
 ];
 

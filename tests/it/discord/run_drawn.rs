@@ -164,6 +164,39 @@ fn sixty_rows_are_drawn_and_the_others_counted() {
 }
 
 #[test]
+fn names_of_any_kind_stay_beside_their_bars() {
+    let mut run = example();
+    let names = [
+        "W".repeat(500),
+        "i".repeat(500),
+        "\u{202e}\u{5d0}\u{5d1}\u{5d2}".repeat(40),
+        "🦀👩‍👩‍👧‍👦".repeat(40),
+        "漢字".repeat(40),
+        "e\u{301}\u{301}\u{301}".repeat(200),
+        "\u{0}\u{1b}[31m\u{9b}2J".to_owned(),
+        String::new(),
+    ];
+    run.node.children = names
+        .iter()
+        .map(|name| {
+            let mut child = node("sub_agent", "lab/docs", (1, 2), 0.0, Vec::new());
+            child.role = Some(name.clone());
+            child
+        })
+        .collect();
+    run.asked_by = Some(names.concat());
+    let (width, height, bytes) = pixels(&drawing::run_picture(&run, at(26_000)).unwrap());
+    let rows = names.len() as u32 + 1;
+    assert_eq!((width, height), (1_600, 150 + rows * 44 + 30));
+    for y in 150..150 + rows * 44 {
+        for x in 460..469 {
+            let at = ((y * width + x) * 3) as usize;
+            assert_eq!(bytes[at..at + 3], [0x1e, 0x1f, 0x22], "at {x}, {y}");
+        }
+    }
+}
+
+#[test]
 fn a_page_stays_within_eight_mebibytes_and_says_what_it_lacks() {
     let mut run = example();
     let long = Op {

@@ -132,6 +132,30 @@ async fn each_turn_ends_with_one_line_that_says_all_of_it() {
 }
 
 #[tokio::test]
+async fn a_summary_is_told_as_it_begins() {
+    let lines = logged(json!({}), async |world| {
+        world.model.has_window(16_000);
+        let long = "word ".repeat(5_500);
+        for number in 1..=2 {
+            world.model.answers(&format!("Answer {number}. {long}"));
+            world.ann.says("#lab", "go on").await;
+            world
+                .shows("#lab", |shown| shown.matches("answer.md").count() == number)
+                .await;
+        }
+        world.exchange("and on", "Answer 3.").await;
+    })
+    .await;
+    let told = of(&lines, "agent:context");
+    assert!(!told.is_empty());
+    for line in told {
+        let figure = |key: &str| line[key].as_u64().unwrap();
+        let (used, room) = (figure("context.tokens"), figure("context.room"));
+        assert!(used > room / 2 && room <= 16_000, "{line}");
+    }
+}
+
+#[tokio::test]
 async fn a_thread_that_discord_refuses_is_one_line() {
     for (code, status, why) in [
         (50_013, 403, "Create Public Threads"),

@@ -19,6 +19,7 @@ fn hostile(address: &str) -> Vec<String> {
         format!(
             "<iframe src=\"{address}/frame\"></iframe><link rel=stylesheet href={address}/css>"
         ),
+        "</style></title></head><script>window.caught = 6</script>".to_owned(),
         format!("<style>@import url({address}/import); body {{ display: none }}</style>"),
         format!(
             "<meta http-equiv=refresh content=\"0;url={address}/refresh\"><base href=\"{address}/\">"
