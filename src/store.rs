@@ -80,7 +80,7 @@ pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, Orig
 pub use outbox::{FirstPart, NextPart};
 pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
 pub use runs::{
-    EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, exit_code,
+    EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,
 };
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};

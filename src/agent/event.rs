@@ -136,6 +136,7 @@ pub struct Progress {
 pub struct ChildProgress {
     pub turn: TurnId,
     pub role: String,
+    /// Empty where people are not told.
     pub title: String,
     /// Levels below the root: 1 and on.
     pub depth: usize,
@@ -212,7 +213,7 @@ impl Question {
 pub struct AskingChild {
     /// The roles down to it, the agent's name first: `lab ▸ reviewer`.
     pub path: String,
-    /// What it is about.
+    /// What it is about; empty where people are not told.
     pub title: String,
     /// The agent in whose workspace it works, where that is another one.
     pub elsewhere: Option<AgentName>,

@@ -317,7 +317,10 @@ impl Turn {
     /// Keeps the latest calls for the live status.
     fn note_recent(&self, call: &ToolCall) {
         let redactor = &self.context.deps.services.redactor;
-        self.live.note_recent(call, redactor);
+        // A message is words of the model, which may pass a role first.
+        let message = (!self.context.run.hides_words()).then_some("message");
+        let telling = ["command", "path", "url"].into_iter().chain(message);
+        self.live.note_recent(call, telling, redactor);
     }
 
     /// What the actor gets back, and people told where the ledger failed.

@@ -30,6 +30,17 @@ const MOST_SAID: i64 = 4_000;
 /// The turns of the run `?1`.
 const TURNS: &str = "SELECT id FROM turns WHERE id = ?1 UNION ALL SELECT id FROM turns WHERE run_id = ?1 AND kind <> 'turn'";
 
+/// Whether people get what turns of a run say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// They have got it, or could have.
+    Said,
+    /// They do once it is said.
+    OnTheirWay,
+    /// It passes a role first, which may change it.
+    Pass,
+}
+
 /// How much of what was said is read with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Previews {
@@ -85,16 +96,22 @@ impl Store {
 }
 
 impl Store {
-    /// Whether people may not have got what turns of a run said: it passes a role first, or is still on its way.
-    pub async fn words_may_change(&self, run: TurnId) -> Result<bool, StoreError> {
+    /// Whether people get what turns of a run say, and when.
+    pub async fn words_of_run(&self, run: TurnId) -> Result<Words, StoreError> {
         let mut db = self.reader().await?;
-        let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM turns WHERE id = ?1 AND (state = 'running' OR hides_words)",
-        )
-        .bind(run.to_string())
-        .fetch_optional(&mut *db)
-        .await?;
-        Ok(found.is_some())
+        let found =
+            sqlx::query("SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?")
+                .bind(run.to_string())
+                .fetch_optional(&mut *db)
+                .await?;
+        let Some(row) = found else {
+            return Ok(Words::Said);
+        };
+        Ok(match (row.try_get("hides_words")?, row.try_get("runs")?) {
+            (true, _) => Words::Pass,
+            (false, true) => Words::OnTheirWay,
+            (false, false) => Words::Said,
+        })
     }
 }
 

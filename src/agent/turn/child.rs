@@ -283,9 +283,12 @@ impl Turn {
         let Tally { steps, cost, .. } = self.whole();
         let money = cost.usd().filter(|usd| *usd > 0.0);
         let money = money.map_or_else(String::new, |usd| format!(" · {}", text::dollars(usd)));
-        let title = escape::text(&text::visible(title).0);
+        let about = match self.context.shown_title(title) {
+            "" => String::new(),
+            title => format!(": “{}”", escape::text(&text::visible(title).0)),
+        };
         let line = format!(
-            "-# Worked for `{}` in <#{}>: “{title}” · {}{money} · run {}",
+            "-# Worked for `{}` in <#{}>{about} · {}{money} · run {}",
             self.context.payer().name,
             self.context.reference.channel,
             text::count(steps as usize, "step", "steps"),
@@ -370,12 +373,22 @@ impl Turn {
 }
 
 impl TurnContext {
+    /// What people are told that this child turn is about. A model's name for a task is words of its own: nothing where those pass
+    /// a role first.
+    pub(super) fn shown_title<'a>(&self, title: &'a str) -> &'a str {
+        let kind = self.child.as_ref().map(|child| child.kind);
+        match kind {
+            Some(ChildKind::SubAgent) if self.run.hides_words() => "",
+            Some(_) | None => title,
+        }
+    }
+
     /// Which child asks; none where the agent itself does.
     pub(super) fn asked_by(&self) -> Option<AskingChild> {
         let child = self.child.as_ref()?;
         Some(AskingChild {
             path: self.path.replace('/', " ▸ "),
-            title: child.title.clone(),
+            title: self.shown_title(&child.title).to_owned(),
             elsewhere: self.working_for.is_some().then(|| self.agent.name.clone()),
         })
     }

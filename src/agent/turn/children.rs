@@ -376,7 +376,7 @@ impl Turn {
                 .lineage
                 .last()
                 .map_or_else(String::new, |role| role.name.clone()),
-            title: title.to_owned(),
+            title: context.shown_title(title).to_owned(),
             depth,
             step: 0,
             doing: "Starting".to_owned(),

@@ -96,11 +96,14 @@ impl LiveStatus {
         }
     }
 
-    /// Keeps the latest calls for the live status.
-    pub(super) fn note_recent(&self, call: &ToolCall, redactor: &Redactor) {
-        let telling = ["command", "path", "url", "message"]
-            .iter()
-            .find_map(|key| call.arguments.get(*key).and_then(Value::as_str));
+    /// Keeps the latest calls for the live status, each with the first of the arguments that are `telling`.
+    pub(super) fn note_recent(
+        &self,
+        call: &ToolCall,
+        mut telling: impl Iterator<Item = &'static str>,
+        redactor: &Redactor,
+    ) {
+        let telling = telling.find_map(|key| call.arguments.get(key).and_then(Value::as_str));
         let line = match telling {
             Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
             None => call.name.clone(),

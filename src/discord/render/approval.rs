@@ -185,8 +185,11 @@ fn embed(question: &Question) -> Embed {
     let title = format!("{who} asks for permission");
     let mut description = String::new();
     if let Some(child) = &question.child {
-        let what = escape::text(&text::one_line(&child.title, 100));
-        let _ = writeln!(description, "For “{what}”{}", asked_for_by(question));
+        let what = match child.title.as_str() {
+            "" => "For a task".to_owned(),
+            title => format!("For “{}”", escape::text(&text::one_line(title, 100))),
+        };
+        let _ = writeln!(description, "{what}{}", asked_for_by(question));
         if let Some(agent) = &child.elsewhere {
             let _ = writeln!(description, "In the workspace of **{}**", agent);
         }

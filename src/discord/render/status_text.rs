@@ -81,10 +81,13 @@ fn child_line(child: &ChildProgress) -> String {
         "" => child.doing.as_str(),
         said => said,
     };
+    let about = match child.title.as_str() {
+        "" => String::new(),
+        title => format!(" “{}”", escape::name(&text::one_line(title, TITLE))),
+    };
     let mut line = format!(
-        "\n{branch}{} “{}” · step {} · {} · {}",
+        "\n{branch}{}{about} · step {} · {} · {}",
         escape::name(&child.role),
-        escape::name(&text::one_line(&child.title, TITLE)),
         child.step,
         escape::name(&text::one_line(doing, DOING)),
         text::seconds(child.started.elapsed())

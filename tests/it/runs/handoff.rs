@@ -3,7 +3,7 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use super::{assignment, charter, nothing_is_left, run_test, run_test_with, tagged, told};
+use super::{charter, nothing_is_left, run_test, run_test_with, tagged, told};
 use crate::world::{Setup, World};
 
 /// Has the answers of `lab` pass these roles.
@@ -169,16 +169,18 @@ async fn neither_words_before_calls_nor_those_of_sub_agents_nor_reasons_are_show
             let call = Block::Call(id.to_owned(), tool.to_owned(), arguments);
             Reply::new(vec![Block::Text(SECRET.to_owned()), call])
         };
+        // What it calls a task is words of its own, too.
+        let task = json!({"role": "general", "prompt": "look", "title": SECRET});
         world
             .model
-            .replies(says_and("toolu_a", assignment("general", "look")));
+            .replies(says_and("toolu_a", ("sub_agent", task)));
         world
             .model
             .replies(says_and("toolu_b", ("view", json!({"path": "."}))));
         let thought = world.model.thinks_then("Looked.");
         world.ann.says("#lab", "tell me").await;
         world.model.was_asked(3).await;
-        world.sees("#lab", "general “about look”").await;
+        world.sees("#lab", "├ general · step").await;
         world.model.replies(says_and(
             "toolu_c",
             ("bash", json!({"command": "echo a > a.txt"})),

@@ -43,18 +43,21 @@ async fn words_that_were_to_pass_a_role_are_not_shown_though_the_run_ended_befor
 
         // While it works.
         world.edits_agent_json("lab", json!({"handoff": "redactor"}));
+        let task = json!({"role": "general", "prompt": "quagga", "title": "the code is quagga"});
         world
             .model
-            .replies(said("The code is quagga.", "glob", looks()));
+            .replies(said("The code is quagga.", "sub_agent", task));
         let thought = world.model.is_thinking();
         world.ann.says("#lab", "one").await;
         aborts(world, 2).await;
         drop(thought);
         let seen = seen_by_bob(world).await;
         assert!(
-            seen.contains("aborted") && !seen.contains("quagga"),
+            seen.contains("sub_agent general") && !seen.contains("quagga"),
             "{seen}"
         );
+        let text = world.ann.asks("/run show", "#lab").await;
+        assert!(text.contains("“the code is quagga”"), "{text}");
         let page = String::from_utf8(file(world, "/run show format:html").await).unwrap();
         assert!(page.contains("quagga"), "{page}");
 

@@ -1,7 +1,7 @@
 //! Runs of older homes: a turn of the version before runs is looked at like any other, as far as its rows tell.
 
 use chorus::domain::TurnId;
-use chorus::store::{Previews, RunFilter, Store};
+use chorus::store::{Previews, RunFilter, Store, Words};
 use chorus::text::redact::Redactor;
 
 use super::audit_upgrade::before;
@@ -122,12 +122,12 @@ async fn words_that_passed_a_role_stay_hidden_after_an_upgrade() {
     let path = home.path().join("db/chorus.db");
     before("words_that_pass", &path, WITH_A_HANDOFF).await;
     let store = Store::open(&path).await.unwrap();
-    for (id, hidden) in [
-        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51", true),
-        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e53", false),
+    for (id, words) in [
+        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51", Words::Pass),
+        ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e53", Words::Said),
     ] {
         let id: TurnId = id.parse().unwrap();
-        assert_eq!(store.words_may_change(id).await.unwrap(), hidden, "{id}");
+        assert_eq!(store.words_of_run(id).await.unwrap(), words, "{id}");
     }
     store.close().await;
 }

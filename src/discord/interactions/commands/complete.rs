@@ -277,7 +277,11 @@ pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
     let reading = bot(ctx).manager.children_at_work(&here.agent);
     let children = in_time(reading).await.unwrap_or_default();
     let pairs = children.into_iter().map(|child| {
-        let label = format!("{} “{}”: {}", child.role, child.title, child.doing);
+        let about = match child.title.as_str() {
+            "" => String::new(),
+            title => format!(" “{title}”"),
+        };
+        let label = format!("{}{about}: {}", child.role, child.doing);
         (clip(&label, MAX_LABEL), child.turn.to_string())
     });
     labelled(pairs, typed)

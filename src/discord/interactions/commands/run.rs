@@ -13,7 +13,7 @@ use crate::discord::rest::body::{Body, MAX_FILE_BYTES};
 use crate::domain::{AgentId, Node, Run, TurnId};
 use crate::drawing;
 use crate::manager::AgentSummary;
-use crate::store::{FoundRun, Previews, RunFilter};
+use crate::store::{ChildKind, FoundRun, Previews, RunFilter, Words};
 use crate::text;
 
 /// Bytes of each text in a page: what is longer is read where it was written.
@@ -65,9 +65,8 @@ async fn show(
             Some(id) => named(bot, &viewer, &id).await?,
             None => latest(ctx).await?,
         };
-        let seen = seen(bot, &viewer);
         match format.unwrap_or(Format::Text) {
-            Format::Text => text_page(bot, run, seen, 0).await,
+            Format::Text => text_page(bot, &viewer, run, 0).await,
             format => file(bot, &viewer, run, format).await,
         }
     })
@@ -117,7 +116,7 @@ pub(in crate::discord) async fn show_page(
     page: usize,
 ) -> Result<Body, Refusal> {
     let run = named(bot, viewer, run).await?;
-    text_page(bot, run, seen(bot, viewer), page).await
+    text_page(bot, viewer, run, page).await
 }
 
 /// The run that `word` names, of an agent that the viewer may talk to.
@@ -171,33 +170,54 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     })
 }
 
-/// The agents whose channels the viewer sees, as child turns name them.
-fn seen(bot: &Bot, viewer: &Viewer<'_>) -> HashSet<String> {
-    let agents = bot.manager.agents(viewer.guild).into_iter();
-    let seen = agents.filter(|agent| viewer.covers(agent.channel));
-    seen.map(|agent| format!("@{}", agent.name)).collect()
+/// What somebody may see of a run.
+struct Sight {
+    /// The agents whose channels they see, as child turns name them.
+    agents: HashSet<String>,
+    words: Words,
 }
 
-/// Of work in the channel of an agent that is not seen, its name and its cost are told.
-fn without_unseen(mut run: Run, seen: &HashSet<String>) -> Run {
-    fn look(node: &mut Node, seen: &HashSet<String>) {
+impl Sight {
+    async fn of(bot: &Bot, viewer: &Viewer<'_>, run: TurnId) -> Result<Self, Refusal> {
+        let agents = bot.manager.agents(viewer.guild).into_iter();
+        let seen = agents.filter(|agent| viewer.covers(agent.channel));
+        Ok(Self {
+            agents: seen.map(|agent| format!("@{}", agent.name)).collect(),
+            words: if viewer.manages_server() {
+                Words::Said
+            } else {
+                bot.store.words_of_run(run).await?
+            },
+        })
+    }
+
+    /// A run as they see it. Of work in the channel of an agent that they do not see, its name and its cost are told; of words that
+    /// pass a role, none, and that is what a model calls a task, too.
+    fn on(&self, mut run: Run) -> Run {
+        self.look(&mut run.node);
+        run
+    }
+
+    fn look(&self, node: &mut Node) {
         let role = node.role.as_deref().unwrap_or_default();
-        if role.starts_with('@') && !seen.contains(role) {
+        if role.starts_with('@') && !self.agents.contains(role) {
             return node.hide();
         }
-        node.children.iter_mut().for_each(|child| look(child, seen));
+        if self.words == Words::Pass && node.kind == ChildKind::SubAgent.as_str() {
+            node.title = None;
+        }
+        node.children.iter_mut().for_each(|child| self.look(child));
     }
-    look(&mut run.node, seen);
-    run
 }
 
 async fn text_page(
     bot: &Bot,
+    viewer: &Viewer<'_>,
     run: TurnId,
-    seen: HashSet<String>,
     page: usize,
 ) -> Result<Body, Refusal> {
-    let draw = move |run| render::run_shown(&without_unseen(run, &seen), clock::now(), page);
+    let sight = Sight::of(bot, viewer, run).await?;
+    let draw = move |run| render::run_shown(&sight.on(run), clock::now(), page);
     let drawn = bot.manager.look_at_run(run, Previews::None, draw).await?;
     drawn.ok_or_else(|| no_run(&run.short()))
 }
@@ -208,16 +228,15 @@ async fn file(
     run: TurnId,
     format: Format,
 ) -> Result<Body, Refusal> {
-    let seen = seen(bot, viewer);
-    let hides_words = !viewer.manages_server() && bot.store.words_may_change(run).await?;
+    let sight = Sight::of(bot, viewer, run).await?;
     let previews = match format {
-        _ if hides_words => Previews::None,
+        _ if sight.words != Words::Said => Previews::None,
         Format::Text | Format::Picture => Previews::None,
         Format::Html => Previews::Bytes(PAGE_PREVIEW),
         Format::Json | Format::JsonLines => Previews::Bytes(DATA_PREVIEW),
     };
     let draw = move |run| {
-        let run = without_unseen(run, &seen);
+        let run = sight.on(run);
         let (ending, bytes) = drawn(&run, format)?;
         if bytes.len() > MAX_FILE_BYTES {
             return Err(Refusal::new(
