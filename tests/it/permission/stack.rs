@@ -10,7 +10,7 @@ use super::corpus;
 /// Every profile of the corpus and the built-in ones.
 static PROFILES: LazyLock<Vec<Arc<Profile>>> = LazyLock::new(|| {
     let all = corpus::profiles();
-    all.iter().map(|(_, profile)| profile.clone()).collect()
+    all.iter().map(|(_, profile)| profile).collect()
 });
 
 static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
