@@ -133,10 +133,18 @@ async fn a_word_in_a_thread_whose_id_is_not_known_yet_steers_too() {
     run_test_with(setup, async |world| {
         is_told_late(world);
         calls_explore(world);
+        // It is at its first step until it was told.
+        let first = world
+            .model
+            .streams_and_calls("Looking.", "view", json!({"path": "."}));
         looks_until_told(world);
         world.ann.says("#lab", "how many?").await;
         is_open(world, THREAD).await;
         world.bob.says(THREAD, "look in src only").await;
+        world
+            .ledger_says("SELECT count(*) || '' FROM inbound", &["2"])
+            .await;
+        first.ends();
         world.sees("#lab", "It was told where.").await;
         world.sees(THREAD, "Only in src, then.").await;
         let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id) FROM turns ORDER BY rowid";
