@@ -187,6 +187,11 @@ impl Models {
         outputs.min().unwrap_or(crate::llm::route::DEFAULT_OUTPUT)
     }
 
+    /// Tokens that the window of `target` holds.
+    pub fn window(&self, target: &Target) -> u64 {
+        self.known.catalog().facts(target).window
+    }
+
     /// Tokens that a request to `target` may take, so that an answer and a buffer fit beside it.
     pub fn room(&self, target: &Target) -> u64 {
         let facts = self.known.catalog().facts(target);

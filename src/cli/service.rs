@@ -201,13 +201,22 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     }
     // A package brings the unit of its program, and new ones with each version.
     let is_packaged = program == Path::new(PACKAGED) && Path::new(PACKAGED_UNIT).exists();
+    let is_new = !unit.exists();
     if manager == Manager::User || !is_packaged {
         fs::write(&unit, manager.unit(&program, home)?)
             .with_context(|| format!("writing {}", unit.display()))?;
         print_line!("wrote {}", unit.display());
     }
-    manager.systemctl(&["daemon-reload"])?;
-    manager.systemctl(&["enable", UNIT_NAME])
+    let enabled = manager
+        .systemctl(&["daemon-reload"])
+        .and_then(|()| manager.systemctl(&["enable", UNIT_NAME]));
+    if enabled.is_err() && unit.exists() && is_new {
+        fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
+        // Stays where somebody has put credentials into it.
+        let _ = fs::remove_dir(&credentials);
+        print_line!("removed {} again", unit.display());
+    }
+    enabled
 }
 
 /// Starts the daemon, or starts it again with what is new.

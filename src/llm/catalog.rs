@@ -21,6 +21,9 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 /// Output limit of a model that is not known: what even old models give.
 const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
 
+/// A window of fewer tokens is small for an agent: its prompt and its tools take some 4,000 of them before anybody says a word.
+pub const SMALL_WINDOW: u64 = 16_384;
+
 /// Smallest window that is believed when a provider names it.
 const MIN_WINDOW: u64 = 512;
 
@@ -92,7 +95,7 @@ pub struct ModelFacts {
     pub web_search: bool,
     /// OpenAI serves it by Responses alone.
     pub responses: bool,
-    /// The table or the configuration knows it.
+    /// The table, the configuration or its server knows it.
     pub known: bool,
 }
 
@@ -165,6 +168,8 @@ pub struct Catalog {
     learned: Arc<RwLock<HashMap<Target, u64>>>,
     /// What servers say of their models.
     told: Arc<RwLock<HashMap<Target, Abilities>>>,
+    /// Windows that servers loaded models with, as they said after an answer.
+    loaded: Arc<RwLock<HashMap<Target, u64>>>,
     /// Models whose server refused a request because of the tools in it.
     without_tools: Arc<RwLock<HashSet<Target>>>,
 }
@@ -206,6 +211,22 @@ impl Catalog {
     /// Takes what servers say of their models, in place of what they said before.
     pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
         *self.told.write() = told.collect();
+        self.loaded.write().clear();
+    }
+
+    /// Takes the window that the server of `target` says it loaded the model with. True if that was not known.
+    pub fn tell_loaded(&self, target: &Target, window: u64) -> bool {
+        if self.loaded.read().get(target) == Some(&window) {
+            return false;
+        }
+        let was = self.facts(target).window;
+        self.loaded.write().insert(target.clone(), window);
+        self.facts(target).window != was
+    }
+
+    fn loaded_window(&self, target: &Target) -> Option<u64> {
+        let loaded = self.loaded.read();
+        loaded.get(target).copied()
     }
 
     fn told(&self, target: &Target) -> Abilities {
@@ -231,6 +252,7 @@ impl Catalog {
         let told = self.told(target);
         let window = changed
             .and_then(|model| model.window)
+            .or_else(|| self.loaded_window(target))
             .or(told.window)
             .or_else(|| entry?.window);
         let window = window.unwrap_or(UNKNOWN_WINDOW).max(1);

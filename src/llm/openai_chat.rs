@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::error::LlmError;
 use super::http::Endpoint;
@@ -22,11 +23,16 @@ use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
 #[derive(Debug)]
 pub struct OpenAiChat {
     endpoint: Endpoint,
+    /// How the server tells with which window it loaded a model, once it was asked.
+    loader: OnceCell<Option<abilities::Loader>>,
 }
 
 impl OpenAiChat {
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint }
+        Self {
+            endpoint,
+            loader: OnceCell::new(),
+        }
     }
 }
 
@@ -50,6 +56,12 @@ impl Provider for OpenAiChat {
 
     async fn list_models(&self) -> Result<Listing, LlmError> {
         list_models(&self.endpoint).await
+    }
+
+    async fn loaded_window(&self, model: &str) -> Option<u64> {
+        let endpoint = &self.endpoint;
+        let loader = self.loader.get_or_init(|| abilities::loader(endpoint));
+        abilities::loaded_window(endpoint, (*loader.await)?, model).await
     }
 }
 

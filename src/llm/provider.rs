@@ -33,6 +33,11 @@ pub trait Provider: Send + Sync {
 
     /// The models its key may use; the way to check the key.
     async fn list_models(&self) -> Result<Listing, LlmError>;
+
+    /// The window that a server of one's own loaded `model` with, which it may choose when the model is first asked.
+    async fn loaded_window(&self, _model: &str) -> Option<u64> {
+        None
+    }
 }
 
 #[derive(Clone, Debug)]

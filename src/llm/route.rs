@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
+use tracing::{Instrument, warn};
 
 pub use observer::{Attempt, NotAsked, Observer, Planned};
 pub use schedule::{Pace, TurnHealth};
 
-use super::catalog::{Catalog, ModelFacts};
+use super::catalog::{Catalog, ModelFacts, SMALL_WINDOW};
 use super::error::{FailureClass, LlmError};
 use super::history;
 use super::places::{Lane, Places};
@@ -174,6 +174,7 @@ impl Router {
                 .await;
             match asked {
                 Ok(mut reply) => {
+                    self.look_at_window(&target).await;
                     history::make_ids_unique(&mut reply.assistant, &step.items);
                     let cost = self.catalog.cost(&target, reply.usage);
                     return Ok(StepReply {
@@ -315,6 +316,25 @@ impl Router {
                 | FailureClass::ContextExceeded
                 | FailureClass::InvalidRequest => Cost::Usd(0.0),
             },
+        }
+    }
+
+    /// Asks a server of one's own with which window it runs the model that just answered.
+    async fn look_at_window(&self, target: &Target) {
+        if !self.providers.is_local(&target.provider) {
+            return;
+        }
+        let Some(provider) = self.providers.get(&target.provider) else {
+            return;
+        };
+        if let Some(window) = provider.loaded_window(&target.model).await
+            && self.catalog.tell_loaded(target, window)
+            && window < SMALL_WINDOW
+        {
+            warn!(
+                "{target} runs with a window of {window} tokens, too few for most work of an agent: \
+                 have its server load it with 32768 or more (docs/local-models.md)"
+            );
         }
     }
 

@@ -1,5 +1,6 @@
 //! Models: histories, wire formats, failures, targets, the catalogue.
 
+mod abilities;
 mod against_bot;
 mod budgets;
 mod catalog;

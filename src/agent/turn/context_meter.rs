@@ -89,6 +89,11 @@ impl ContextMeter {
         self.calibration.fixed = tokens;
     }
 
+    /// What a provider would count of system prompt and tools.
+    pub(super) fn fixed(&self) -> u64 {
+        self.calibration.counted_fixed()
+    }
+
     /// Whether system prompt and tools were estimated yet.
     pub(super) fn knows_fixed(&self) -> bool {
         self.calibration.fixed != 0

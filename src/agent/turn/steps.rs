@@ -89,7 +89,7 @@ impl Turn {
             if let Some(exit) = self.make_room().await?
                 && last.is_none()
             {
-                last = Some(Last::new(exit, String::new()));
+                last = Some(Last::new(exit, self.crowded()));
                 self.tell_last(last.as_mut()).await?;
             }
             if last.is_none() && self.context.stop.asked().is_some() {

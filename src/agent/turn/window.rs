@@ -125,6 +125,24 @@ impl Turn {
             < before)
     }
 
+    /// Why so little fits where the conversation is not to blame: system prompt and tools take most of the room.
+    pub(super) fn crowded(&self) -> String {
+        let fixed = self.transcript.context_meter.fixed();
+        let Some(target) = self.serving().into_iter().next() else {
+            return String::new();
+        };
+        if fixed <= self.room() / 2 {
+            return String::new();
+        }
+        let window = self.context.deps.models.window(&target);
+        format!(
+            "the window of {} holds {} tokens, and system prompt and tools take {}",
+            text::code_span(&target.to_string()),
+            text::thousands(window),
+            text::thousands(fixed)
+        )
+    }
+
     /// Tokens that the next request may take: by the window of the model that is asked next.
     pub(super) fn room(&self) -> u64 {
         self.context.deps.room(&self.serving())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::check::Check;
 use crate::config::{Config, Env, effective};
+use crate::llm::catalog::SMALL_WINDOW;
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
 use crate::text;
@@ -59,7 +60,30 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
             "set default_model to a model that is listed above, or that /models lists",
         ));
     }
+    checks.extend(small_window(&models, config));
     checks
+}
+
+/// What to do about a window of the default model that holds little more than an agent's prompt and tools.
+fn small_window(models: &Models, config: &Config) -> Option<Check> {
+    let chosen = config.default_model.as_ref();
+    let chosen = chosen.filter(|name| effective::is_chosen(name));
+    let target = match chosen.map(|name| models.resolve(name)) {
+        Some(Resolved::Found(target)) => target,
+        Some(_) => return None,
+        None => models.first_available()?,
+    };
+    let window = models.catalog().facts(&target).window;
+    (window < SMALL_WINDOW).then(|| {
+        Check::warning(
+            "models",
+            format!(
+                "{target} runs with a window of {} tokens, too few for most work of an agent",
+                text::thousands(window)
+            ),
+            "have its server load it with 32768 or more (docs/local-models.md)",
+        )
+    })
 }
 
 /// Most models that are named for one provider.

@@ -2,6 +2,7 @@
 //!
 //! The format says nothing of windows and tools, so each server tells them elsewhere. Asked are llama.cpp (`/props`), Ollama
 //! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`); vLLM, OpenRouter, Groq and Mistral say it in the list itself.
+//! Ollama and LM Studio choose a window when they load a model, so they are asked for it again after an answer.
 //! Whatever fails here leaves things unknown, and nothing else.
 
 use std::collections::BTreeMap;
@@ -138,10 +139,54 @@ async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abil
     BTreeMap::from([(only.clone(), told)])
 }
 
-/// LM Studio says more in a list of its own; none where the server is another.
+/// A server that tells which models it has loaded, and with which window.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Loader {
+    Ollama,
+    LmStudio,
+}
+
+/// Which of them the server is, if it is one.
+pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
+    if ollama_running(endpoint).await.is_some() {
+        return Some(Loader::Ollama);
+    }
+    lm_studio_list(endpoint).await.map(|_| Loader::LmStudio)
+}
+
+/// The window that `model` is loaded with.
+pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &str) -> Option<u64> {
+    match loader {
+        Loader::Ollama => loaded(&ollama_running(endpoint).await?, model),
+        Loader::LmStudio => {
+            let entries = lm_studio_list(endpoint).await?;
+            let mut entries = entries.iter();
+            let entry = entries.find(|entry| entry["id"] == model)?;
+            entry.get("loaded_context_length")?.as_u64()
+        }
+    }
+    .filter(|tokens| *tokens > 0)
+}
+
+/// The models that Ollama has loaded; none where the server is another.
+async fn ollama_running(endpoint: &Endpoint) -> Option<Vec<Value>> {
+    list(get(endpoint, "/api/ps").await?, "models")
+}
+
+/// What LM Studio says in a list of its own; none where the server is another.
+async fn lm_studio_list(endpoint: &Endpoint) -> Option<Vec<Value>> {
+    list(get(endpoint, "/api/v0/models").await?, "data")
+}
+
+fn list(mut page: Value, key: &str) -> Option<Vec<Value>> {
+    match page.get_mut(key)?.take() {
+        Value::Array(entries) => Some(entries),
+        _ => None,
+    }
+}
+
 async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
-    let page = get(endpoint, "/api/v0/models").await?;
-    let entries = page.get("data")?.as_array()?;
+    let entries = lm_studio_list(endpoint).await?;
     let told = entries.iter().filter_map(|entry| {
         let id = entry.get("id")?.as_str()?;
         let kind = entry.get("type").and_then(Value::as_str);
@@ -172,7 +217,7 @@ async fn ollama(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abiliti
     let Some(shown) = show(endpoint, first).await else {
         return BTreeMap::new();
     };
-    let running = get(endpoint, "/api/ps").await.unwrap_or_default();
+    let running = ollama_running(endpoint).await.unwrap_or_default();
     let others: Vec<String> = ids.iter().skip(1).take(MAX_SHOWN).cloned().collect();
     let asked = futures_util::stream::iter(others).map(|id| async move {
         let shown = show(endpoint, &id).await?;
@@ -196,13 +241,12 @@ async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
 }
 
 /// The window that a running model was loaded with.
-fn loaded(running: &Value, id: &str) -> Option<u64> {
-    let models = running.get("models")?.as_array()?;
+fn loaded(running: &[Value], id: &str) -> Option<u64> {
     let named = |model: &&Value| {
         let names = ["name", "model"].map(|key| model.get(key).and_then(Value::as_str));
         names.contains(&Some(id))
     };
-    models.iter().find(named)?.get("context_length")?.as_u64()
+    running.iter().find(named)?.get("context_length")?.as_u64()
 }
 
 fn in_show(shown: &Value, loaded: Option<u64>) -> Abilities {

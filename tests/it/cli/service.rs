@@ -138,6 +138,27 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     assert!(again.err.contains("nothing is installed"), "{}", again.err);
 }
 
+/// A machine without a running systemd, such as most containers, is left as it was.
+#[test]
+fn a_service_that_systemd_does_not_take_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let programs = written_down(home.path());
+    let refuses = "#!/bin/sh\necho 'System has not been booted with systemd' >&2\nexit 1\n";
+    fs::write(programs.join("systemctl"), refuses).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let mut run = chorus(home.path(), &["service", "install", "--user"]);
+    let installed = seen(run.env("PATH", &path).env_remove("CHORUS_HOME"));
+    assert_eq!(installed.code, 1, "{}", installed.out);
+    assert!(
+        installed.err.contains("has not been booted with systemd"),
+        "{}",
+        installed.err
+    );
+    let config = home.path().join(".config");
+    assert!(!config.join("systemd/user/chorus.service").exists());
+    assert!(!config.join("chorus/credentials").exists());
+}
+
 /// Or the service would begin an empty home beside the one that is used.
 #[test]
 fn a_users_service_works_in_the_home_that_it_was_installed_from() {

@@ -35,7 +35,7 @@ async fn the_first_listed_model_of_a_foreign_server_answers() {
     run_test_with(at(ollama.base_url()), async |world| {
         world.ann.asks("/settings validate-keys", "#general").await;
         let shown = world.ann.asks("/models", "#general").await;
-        assert!(shown.contains("openai (2)"), "{shown}");
+        assert!(shown.contains("openai (3)"), "{shown}");
         assert!(
             shown.contains("Default: openai/qwen3:8b (chosen: first available)"),
             "{shown}"
@@ -78,6 +78,45 @@ async fn a_model_without_tools_calls_them_in_its_text() {
         assert!(last.iter().all(|message| message["role"] != "tool"));
         let result = last.last().unwrap()["content"].to_string();
         assert!(result.contains("<tool_result name=\\\"create_file\\\""), "{result}");
+    })
+    .await;
+}
+
+/// Ollama chooses the window when it loads a model, and cuts longer requests without a word. What the model was trained for is
+/// believed until its first answer and no longer.
+#[tokio::test]
+async fn the_window_that_a_model_was_loaded_with_is_known_from_its_first_answer_on() {
+    let ollama = Ollama::start().await;
+    ollama.loads_with(4_096);
+    run_test_with(at(ollama.base_url()), async |world| {
+        world
+            .ann
+            .runs("/agent init name:lab model:openai/llama3.1:8b", "#general")
+            .await;
+        world
+            .waits("#lab", |world| world.discord.channel("#lab"))
+            .await;
+        ollama.says("Good morning.");
+        world.ann.says("#lab", "hello").await;
+        world.sees("#lab", "Good morning.").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("of 4,096 tokens"), "{status}");
+
+        ollama.says("Without tools I can do no more.");
+        world.ann.says("#lab", "write a file").await;
+        let shown = world.sees("#lab", "Ended early").await;
+        let why = "the window of `openai/llama3.1:8b` holds 4,096 tokens, and system prompt and tools take ";
+        assert!(shown.contains(why), "{shown}");
+        assert!(ollama.asked().pop().unwrap().get("tools").is_none());
+
+        ollama.loads_with(32_768);
+        world.ann.asks("/settings validate-keys", "#general").await;
+        ollama.says("Now I have room.");
+        world.ann.says("#lab", "and now?").await;
+        world.sees("#lab", "Now I have room.").await;
+        assert!(ollama.asked().pop().unwrap().get("tools").is_some());
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("of 32,768 tokens"), "{status}");
     })
     .await;
 }

@@ -419,7 +419,12 @@ fn quote(text: &str) -> String {
         ""
     };
     let fence = if cut.contains("```") { "````" } else { "```" };
-    format!("{fence}\n{cut}{more}\n{fence}")
+    let language = if cut.starts_with("diff --git ") {
+        "diff"
+    } else {
+        ""
+    };
+    format!("{fence}{language}\n{cut}{more}\n{fence}")
 }
 
 fn greeting(asked: &str) -> String {

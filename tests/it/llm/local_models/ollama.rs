@@ -1,6 +1,6 @@
 //! Ollama as its documentation publishes it: `/v1/models`, `/api/show`, `/api/ps`, `/v1/chat/completions`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -23,6 +23,10 @@ struct Shared {
     answers: VecDeque<String>,
     asked: Vec<Value>,
     unlisted: Vec<String>,
+    /// Windows of the models that are loaded.
+    loaded: BTreeMap<String, u64>,
+    /// The window that a model is loaded with when it is asked.
+    loads_with: u64,
 }
 
 /// An address at which nobody listens yet.
@@ -52,9 +56,14 @@ impl Ollama {
     }
 
     pub(crate) fn at(listener: TcpListener) -> Self {
+        let shared = Shared {
+            loaded: BTreeMap::from([("qwen3:8b".to_owned(), 16_384)]),
+            loads_with: 32_768,
+            ..Shared::default()
+        };
         let ollama = Self {
             address: listener.local_addr().unwrap(),
-            shared: Arc::default(),
+            shared: Arc::new(Mutex::new(shared)),
         };
         let routes = Router::new()
             .route("/v1/models", get(models))
@@ -82,6 +91,13 @@ impl Ollama {
         shared.unlisted.push(model.to_owned());
     }
 
+    /// Unloads all models, and loads those that are asked from now on with `window` tokens, as OLLAMA_CONTEXT_LENGTH has it.
+    pub(crate) fn loads_with(&self, window: u64) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.loaded.clear();
+        shared.loads_with = window;
+    }
+
     /// The conversations that it was asked to go on with.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.shared.lock().unwrap().asked.clone()
@@ -91,7 +107,7 @@ impl Ollama {
 async fn models() -> Json<Value> {
     let model = |id: &str| json!({"id": id, "object": "model", "created": 1_760_000_000, "owned_by": "library"});
     Json(json!({"object": "list", "data": [
-        model("nomic-embed-text:latest"), model("qwen3:8b"), model("gemma3:4b"),
+        model("nomic-embed-text:latest"), model("qwen3:8b"), model("gemma3:4b"), model("llama3.1:8b"),
     ]}))
 }
 
@@ -110,6 +126,7 @@ async fn show(Json(asked): Json<Value>) -> Response {
             "temperature 1",
             json!(["completion", "vision"]),
         ),
+        Some("llama3.1:8b") => ("llama", 131_072, "", json!(["completion", "tools"])),
         other => {
             let error =
                 json!({"error": format!("model '{}' not found", other.unwrap_or_default())});
@@ -131,11 +148,15 @@ async fn show(Json(asked): Json<Value>) -> Response {
     .into_response()
 }
 
-async fn running() -> Json<Value> {
-    Json(json!({"models": [{
-        "name": "qwen3:8b", "model": "qwen3:8b", "size": 6_591_830_464_u64, "digest": "a2af6cc3eb7f",
-        "expires_at": "2026-10-17T16:47:07.93355-07:00", "size_vram": 5_333_539_264_u64, "context_length": 16_384,
-    }]}))
+async fn running(State(ollama): State<Ollama>) -> Json<Value> {
+    let shared = ollama.shared.lock().unwrap();
+    let loaded = shared.loaded.iter().map(|(model, window)| {
+        json!({
+            "name": model, "model": model, "size": 6_591_830_464_u64, "digest": "a2af6cc3eb7f",
+            "expires_at": "2026-10-17T16:47:07.93355-07:00", "size_vram": 5_333_539_264_u64, "context_length": window,
+        })
+    });
+    Json(json!({"models": loaded.collect::<Vec<_>>()}))
 }
 
 async fn chat(State(ollama): State<Ollama>, Json(asked): Json<Value>) -> Response {
@@ -147,8 +168,8 @@ async fn chat(State(ollama): State<Ollama>, Json(asked): Json<Value>) -> Respons
     };
     let mut shared = ollama.shared.lock().unwrap();
     let model = asked["model"].as_str().unwrap_or_default().to_owned();
-    let is_there =
-        ["qwen3:8b", "gemma3:4b"].contains(&model.as_str()) || shared.unlisted.contains(&model);
+    let is_there = ["qwen3:8b", "gemma3:4b", "llama3.1:8b"].contains(&model.as_str())
+        || shared.unlisted.contains(&model);
     if !is_there {
         return refused(StatusCode::NOT_FOUND, &format!("model '{model}' not found"));
     }
@@ -156,6 +177,8 @@ async fn chat(State(ollama): State<Ollama>, Json(asked): Json<Value>) -> Respons
         let words = "registry.ollama.ai/library/gemma3:4b does not support tools";
         return refused(StatusCode::BAD_REQUEST, words);
     }
+    let window = shared.loads_with;
+    shared.loaded.entry(model.clone()).or_insert(window);
     let is_trial = asked["messages"].to_string().contains("Say yes.");
     let answer = if is_trial {
         "yes".to_owned()
