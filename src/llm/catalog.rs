@@ -21,7 +21,7 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 /// Output limit of a model that is not known: what even old models give.
 const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
 
-/// A window of fewer tokens is small for an agent: its prompt and its tools take some 4,000 of them before anybody says a word.
+/// A window of fewer tokens is small for an agent: its prompt and its tools take some 3,000 of them before anybody says a word.
 pub const SMALL_WINDOW: u64 = 16_384;
 
 /// Smallest window that is believed when a provider names it.

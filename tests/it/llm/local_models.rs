@@ -87,7 +87,7 @@ async fn a_model_without_tools_calls_them_in_its_text() {
 #[tokio::test]
 async fn the_window_that_a_model_was_loaded_with_is_known_from_its_first_answer_on() {
     let ollama = Ollama::start().await;
-    ollama.loads_with(4_096);
+    ollama.loads_with(2_048);
     run_test_with(at(ollama.base_url()), async |world| {
         world
             .ann
@@ -100,12 +100,12 @@ async fn the_window_that_a_model_was_loaded_with_is_known_from_its_first_answer_
         world.ann.says("#lab", "hello").await;
         world.sees("#lab", "Good morning.").await;
         let status = world.ann.asks("/status", "#lab").await;
-        assert!(status.contains("of 4,096 tokens"), "{status}");
+        assert!(status.contains("of 2,048 tokens"), "{status}");
 
         ollama.says("Without tools I can do no more.");
         world.ann.says("#lab", "write a file").await;
         let shown = world.sees("#lab", "Ended early").await;
-        let why = "the window of `openai/llama3.1:8b` holds 4,096 tokens, and system prompt and tools take ";
+        let why = "the window of `openai/llama3.1:8b` holds 2,048 tokens, and system prompt and tools take ";
         assert!(shown.contains(why), "{shown}");
         assert!(ollama.asked().pop().unwrap().get("tools").is_none());
 

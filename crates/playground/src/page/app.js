@@ -140,7 +140,7 @@ const drawn = (all, at) => element(all[at], all[at - 1], actions, at > 0 && all[
 
 // Draws one message again, in its place.
 function drawOne(message) {
-  const near = nearBottom();
+  const near = stays || nearBottom();
   const isNew = !shown.has(message.id);
   late?.push(() => shown.set(message.id, message));
   shown.set(message.id, message);
@@ -209,14 +209,20 @@ const bottom = () => {
   log.scrollTop = log.scrollHeight;
 };
 
-// Whoever reads the newest goes on reading it when a keyboard opens, a form takes room or a picture arrives.
+// Whoever reads the newest goes on reading it when a keyboard opens, a form takes room, a message grows or a picture arrives.
+// Only who scrolls up leaves it: the browser tells of our own scrolling late, when more may have come below.
 let stays = true;
+let above = 0;
 const stay = () => stays && bottom();
 log.addEventListener("scroll", () => {
-  stays = nearBottom();
+  if (nearBottom()) stays = true;
+  else if (log.scrollTop < above) stays = false;
+  above = log.scrollTop;
 });
 log.addEventListener("load", stay, true);
-new ResizeObserver(stay).observe(log);
+const sizes = new ResizeObserver(stay);
+sizes.observe(log);
+sizes.observe(list);
 
 // What comes while nobody looks stands below a line.
 document.addEventListener("visibilitychange", () => {

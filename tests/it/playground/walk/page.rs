@@ -77,6 +77,50 @@ async fn a_choice_of_emoji_stays_open_while_its_message_changes() {
         .await;
 }
 
+/// Our own scrolling is told late: by then a message may have grown. Only who scrolls up leaves the newest.
+#[tokio::test]
+async fn the_newest_stays_in_view_unless_somebody_scrolls_up() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    has_another_channel(&mut browser).await;
+    browser.clicks(".channel", "other").await;
+    browser
+        .evaluates(
+            "(async () => {
+                 window.log = document.querySelector('#messages');
+                 window.says = async (content) => acts({ as: me, do: 'say', channel: other, content });
+                 // What scrolling and sizes bring about is done two frames later.
+                 window.drawn = (look) => new Promise((done) =>
+                     requestAnimationFrame(() => requestAnimationFrame(() => done(look()))));
+                 for (let line = 0; line < 40; line++) await says(`line ${line}`);
+             })()",
+        )
+        .await;
+    browser.reads("line 39").await;
+    browser
+        .evaluates(
+            "(() => {
+                 log.scrollTop -= 60;
+                 log.scrollTop = log.scrollHeight;
+                 log.querySelector('.message:last-child').style.minHeight = '900px';
+             })()",
+        )
+        .await;
+    let is_in_view = browser
+        .evaluates("drawn(() => log.scrollHeight - log.scrollTop - log.clientHeight < 120)")
+        .await;
+    assert_eq!(is_in_view, true);
+    browser
+        .evaluates("log.scrollTop = 0; drawn(() => true)")
+        .await;
+    browser
+        .evaluates("log.querySelector('.message:last-child').style.minHeight = '1200px'")
+        .await;
+    let is_left_alone = browser.evaluates("drawn(() => log.scrollTop === 0)").await;
+    assert_eq!(is_left_alone, true);
+}
+
 /// The bot's answer comes by another way than the answer to the request that asked for it, and may come first.
 #[tokio::test]
 async fn suggestions_that_come_before_their_request_returns_are_shown() {
