@@ -143,7 +143,10 @@ impl Turn {
                         (None, FailureClass::ContextExceeded) => EndReason::Window,
                         (None, _) => EndReason::Failed,
                     },
-                    error,
+                    error: match last.as_ref().filter(|last| last.is_full()) {
+                        Some(Last { detail, .. }) if !detail.is_empty() => detail.clone(),
+                        _ => error,
+                    },
                 }),
                 Asked::OverBudget(OverBudget { why, last_words }) => match &last {
                     None if last_words => Next::Last(Last::new(EndReason::Budget, why)),

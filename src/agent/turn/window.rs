@@ -136,7 +136,7 @@ impl Turn {
         }
         let window = self.context.deps.models.window(&target);
         format!(
-            "the window of {} holds {} tokens, and system prompt and tools take {}",
+            "the window of {} holds {} tokens, and system prompt and tools take {}: have its server load it with more, or choose another model",
             text::code_span(&target.to_string()),
             text::thousands(window),
             text::thousands(fixed)
