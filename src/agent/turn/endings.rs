@@ -40,6 +40,11 @@ impl Last {
     pub(super) fn is_full(&self) -> bool {
         self.exit == EndReason::Window
     }
+
+    /// Why so little fits, where the conversation is not to blame.
+    pub(super) fn crowded_by(&self) -> Option<&str> {
+        (self.is_full() && !self.detail.is_empty()).then_some(self.detail.as_str())
+    }
 }
 
 impl Turn {

@@ -143,9 +143,9 @@ impl Turn {
                         (None, FailureClass::ContextExceeded) => EndReason::Window,
                         (None, _) => EndReason::Failed,
                     },
-                    error: match last.as_ref().filter(|last| last.is_full()) {
-                        Some(Last { detail, .. }) if !detail.is_empty() => detail.clone(),
-                        _ => error,
+                    error: match last.as_ref().and_then(Last::crowded_by) {
+                        Some(why) => why.to_owned(),
+                        None => error,
                     },
                 }),
                 Asked::OverBudget(OverBudget { why, last_words }) => match &last {

@@ -290,7 +290,7 @@ async fn a_server_at_another_address_answers_without_a_key() {
         .answers("(empty: back): ", &ollama.base_url())
         .await;
     terminal.answers("(empty: none) (hidden): ", "").await;
-    terminal.sees("own: 2 models").await;
+    terminal.sees("own: 3 models").await;
     terminal.answers("number or name [1]: ", "qwen3").await;
     terminal.sees("use own/qwen3:8b.").await;
     let (code, shown) = terminal.ends().await;
