@@ -210,7 +210,11 @@ impl Running {
     /// Ends it at once.
     pub(super) async fn kill(self) {
         match self {
-            Self::Task { runtime, .. } => runtime.shutdown_background(),
+            // What holds the home's lock has to be gone before the next one starts.
+            Self::Task { runtime, .. } => {
+                let gone = move || runtime.shutdown_timeout(Duration::from_secs(5));
+                tokio::task::spawn_blocking(gone).await.unwrap();
+            }
             Self::Process(mut child) => {
                 child.kill().await.unwrap();
             }

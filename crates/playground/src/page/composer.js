@@ -57,6 +57,9 @@ export function focus() {
   text.focus();
 }
 
+// After a wait: whoever has gone elsewhere meanwhile stays there.
+const isHere = () => document.activeElement === document.body || root.contains(document.activeElement);
+
 export function reset() {
   mode = { kind: "text" };
   notice.hidden = true;
@@ -166,7 +169,7 @@ async function take(list) {
   }
   picker.value = "";
   showTray();
-  text.focus();
+  if (isHere()) text.focus();
 }
 
 function showTray() {
@@ -273,8 +276,10 @@ function choose(command, values = typedOptions(command)) {
       missing.focus();
       return;
     }
-    if (await run(command, given())) reset();
-    focus();
+    const begun = await run(command, given());
+    const stayed = isHere();
+    if (begun) reset();
+    if (stayed) focus();
   };
   command.options.filter((option) => option.required || values[option.name]).forEach((option) => {
     const field = show(option);
