@@ -1,6 +1,6 @@
 //! What happens at the beginning of many a story.
 
-use chorus_playground::Message;
+use chorus_playground::{Answer, Message};
 use serde_json::json;
 
 use super::{Actor, World};
@@ -41,16 +41,19 @@ impl World {
         self.workspace("lab").join("asked.txt").exists()
     }
 
-    /// Makes an agent, and waits for the welcome in its channel.
+    /// Makes an agent, and waits for the welcome in its channel and for the command's answer: a fault that is ordered next is
+    /// for what comes after.
     pub(crate) async fn makes_agent(&self, name: &str) {
         let command = format!("/agent init name:{name}");
-        self.ann.runs(&command, "#general").await;
+        let run = self.ann.runs(&command, "#general").await;
         let channel = format!("#{name}");
         self.waits(
-            &format!("the channel {channel} with its welcome"),
+            &format!("the channel {channel} with its welcome, and an answer"),
             |world| {
                 let channel = world.discord.channel(&channel)?;
-                (!world.discord.messages(channel).is_empty()).then_some(())
+                let is_welcomed = !world.discord.messages(channel).is_empty();
+                let is_answered = matches!(world.discord.answer_to(run), Answer::Message(_));
+                (is_welcomed && is_answered).then_some(())
             },
         )
         .await;
