@@ -21,8 +21,10 @@ const CHILDREN: u64 = 4;
 /// Sub-agents of one run, one after the other.
 const CHAIN: u64 = 90;
 
-/// A file whose lines take as much of a request as a report with its call.
-const LOOKED: &str = "looked-at.txt";
+/// A file that takes as much of a request as a report with its call. Each look is at another: who repeats a call is stopped.
+fn looked(number: u64) -> String {
+    format!("looked-at-{number}.txt")
+}
 
 /// Characters of it.
 const LOOKED_CHARS: usize = 110;
@@ -74,7 +76,7 @@ pub(crate) fn calls_in(request: &Value) -> Vec<Block> {
     }
     if let Some(many) = asked("look ", &said) {
         let id = format!("toolu_{done}");
-        let look = Block::Call(id, "view".to_owned(), json!({"path": LOOKED}));
+        let look = Block::Call(id, "view".to_owned(), json!({"path": looked(done)}));
         return if done < many { vec![look] } else { Vec::new() };
     }
     match asked("delegate ", &last) {
@@ -196,7 +198,9 @@ pub(crate) async fn chain(rows: &mut Vec<Row>) {
     for agent in 3..6 {
         let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
         std::fs::create_dir_all(&workspace).unwrap();
-        std::fs::write(workspace.join(LOOKED), "x".repeat(LOOKED_CHARS)).unwrap();
+        for number in 0..CHAIN {
+            std::fs::write(workspace.join(looked(number)), "x".repeat(LOOKED_CHARS)).unwrap();
+        }
     }
     for (what, said, each, agents) in [
         ("sub-agents of its run", "chain", 2, 0..3),
