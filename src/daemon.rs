@@ -39,7 +39,7 @@ use watchdog::tell;
 use web::Web;
 
 pub use heap::crowd_is_over;
-pub use log::{Log, LogError, start as start_log};
+pub use log::{Log, LogError, STEPS, TROUBLE, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
 /// Runs the daemon until `stop` is cancelled or Discord ends it for good.

@@ -52,7 +52,7 @@ impl PlaygroundCommand {
                 set(&mut variables, name, value);
             }
             let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
-            let _log = daemon::start_log(&options.env, &options.redactor)
+            let _log = daemon::start_log(&options.env, &options.redactor, daemon::TROUBLE)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
             options.reload = signals.reload;
             options.reloaded = reloaded;

@@ -33,7 +33,7 @@ impl Run {
             let signals = Signals::listen()?;
             let options = options(variables, &signals)?;
             // Kept to the end: what it still has to say goes out then.
-            let _log = daemon::start_log(&options.env, &options.redactor)
+            let _log = daemon::start_log(&options.env, &options.redactor, daemon::STEPS)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
             Ok(daemon::run(options, signals.stop).await?)
         });

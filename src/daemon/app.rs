@@ -237,7 +237,13 @@ impl App {
         let look = async {
             health.becomes_ready().await;
             let policy = Policy::of(&self.config.load());
-            info!("commands: {}", self.sandbox.describe(policy).await);
+            let described = self.sandbox.describe(policy).await;
+            let sandbox = self.sandbox.sandbox().await;
+            if sandbox.is_ok_and(|sandbox| sandbox.is_whole(policy)) {
+                info!("commands: {described}");
+            } else {
+                warn!("commands: {described}");
+            }
         };
         stop.run_until_cancelled(look).await;
     }

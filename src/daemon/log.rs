@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal, Stderr, Write};
 
+use tracing::field::Field;
 use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::{self, Writer};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -12,8 +14,11 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::config::Env;
 use crate::text::redact::Redactor;
 
-/// What is logged when `CHORUS_LOG` says nothing: our own steps, and others' trouble.
-const DEFAULT_FILTER: &str = "warn,chorus=info";
+/// What an operator wants to see: our own steps, and others' trouble.
+pub const STEPS: &str = "warn,chorus=info";
+
+/// What somebody wants to see who watches the page and not the log.
+pub const TROUBLE: &str = "warn";
 
 /// What the log needs until the end of the process: dropped, it sends what is left to a collector.
 #[derive(Debug, Default)]
@@ -46,20 +51,25 @@ pub enum LogError {
 }
 
 /// Starts the log of this process on standard error, redacted, and the export of spans where
-/// `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Later calls have no effect.
+/// `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. It holds `what` where `CHORUS_LOG` says nothing. Later calls have no effect.
 ///
 /// # Errors
 ///
 /// When `CHORUS_LOG` is no list such as `info,chorus::llm=debug`, or the collector's address is none.
-pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
-    let filter = env.text("CHORUS_LOG").unwrap_or(DEFAULT_FILTER);
+pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError> {
+    let filter = env.text("CHORUS_LOG").unwrap_or(what);
     if let Some(word) = no_level(filter) {
         return Err(LogError::NoLevel(word.to_owned()));
     }
     let filter = EnvFilter::try_new(filter).map_err(LogError::NoFilter)?;
     let lines = fmt::layer().with_writer(Masked(redactor.clone()));
     let lines = if is_for_people() {
-        lines.compact().with_ansi(has_colours()).boxed()
+        lines
+            .compact()
+            .with_target(false)
+            .fmt_fields(format::debug_fn(words))
+            .with_ansi(has_colours())
+            .boxed()
     } else {
         lines
             .json()
@@ -78,6 +88,15 @@ pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
         warn!("{COLLECTOR} has no effect: this program was built without the feature otlp");
     }
     Ok(log)
+}
+
+/// What a person reads of an event: a line reads alone, so that its ids and figures are for programs.
+fn words(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        "error" => write!(writer, ": {value:?}"),
+        _ => Ok(()),
+    }
 }
 
 /// A word of the filter that stands alone as a level does, and is none.

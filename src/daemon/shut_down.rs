@@ -12,6 +12,7 @@ use tracing::{info, warn};
 
 use super::app::App;
 use crate::discord::{DiscordError, Ends};
+use crate::text;
 
 /// Ending turns and saving contexts: summaries get 5 s of it, the disk the rest.
 const TURNS: Duration = Duration::from_secs(9);
@@ -36,8 +37,11 @@ pub(super) async fn in_order(
     helpers: TaskTracker,
 ) {
     ends.intake.cancel();
-    if let Some(saved) = within(TURNS, "turns", app.manager.shut_down()).await {
-        info!("{} contexts were saved", saved.len());
+    if let Some(saved) = within(TURNS, "turns", app.manager.shut_down()).await
+        && !saved.is_empty()
+    {
+        let contexts = text::count(saved.len(), "context was", "contexts were");
+        info!("{contexts} saved");
     }
     if let Some(ended) = within(TASKS, "tasks", app.tasks.shutdown()).await {
         app.tell_channels(ended).await;

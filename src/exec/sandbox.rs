@@ -121,6 +121,11 @@ impl Sandbox {
             && (self.parts.bubblewrap.is_ok() || self.parts.walls.is_ok())
     }
 
+    /// Whether nothing is missing of the sandbox that `policy` asks for.
+    pub fn is_whole(&self, policy: Policy) -> bool {
+        policy.mode == SandboxMode::Off || self.parts.bubblewrap.is_ok()
+    }
+
     /// Whether commands under `policy` are refused on this machine.
     pub fn refuses(&self, policy: Policy) -> bool {
         policy.mode == SandboxMode::Required && self.parts.bubblewrap.is_err()

@@ -7,6 +7,7 @@ mod page;
 mod rest;
 mod serenity;
 mod stream;
+mod terminal;
 mod walk;
 
 /// Posts `body` and gives the answer.

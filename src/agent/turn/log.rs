@@ -10,7 +10,7 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::identity::Identity;
 use crate::agent::last_line::LastLine;
 use crate::domain::{AttemptOutcome, Cost, TurnId, Usage};
-use crate::llm::Target;
+use crate::llm::{DEMO, Target};
 use crate::store::{EndFacts, Lacking};
 
 use super::Turn;
@@ -127,11 +127,22 @@ impl Turn {
         info!(event = "agent:context", turn.id = %self.context.id(), context.tokens = used, context.room = room, "{} sums up what was said", self.context.path);
     }
 
-    /// Tells once of each model that something was used of and whose price nobody knows.
+    /// Tells once of each model that something was used of and whose price nobody knows: a warning where somebody may send a bill,
+    /// which a server of this network does not, and the demo model never.
     pub(super) fn log_pricing(&self, target: &Target, usage: Usage, cost: Cost) {
         let is_unpriced = cost == Cost::Unknown && usage != Usage::default();
-        if is_unpriced && self.context.deps.unpriced.lock().insert(target.to_string()) {
-            warn!(event = "agent:pricing", model = %target, "the price of {target} is not known: what it costs is not counted");
+        let deps = &self.context.deps;
+        if !is_unpriced
+            || target.provider == DEMO
+            || !deps.unpriced.lock().insert(target.to_string())
+        {
+            return;
+        }
+        let said = format!("the price of {target} is not known: what it costs is not counted");
+        if deps.models.known().providers().is_local(&target.provider) {
+            info!(event = "agent:pricing", model = %target, "{said}");
+        } else {
+            warn!(event = "agent:pricing", model = %target, "{said}");
         }
     }
 }
