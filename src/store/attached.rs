@@ -28,7 +28,10 @@ impl AttachedRows {
         }
         if let Some((turn, begun_with)) = &self.begun_with {
             batch
-                .add("UPDATE turns SET begun_with = ? WHERE id = ?")
+                .add("INSERT OR IGNORE INTO beginnings (text) VALUES (?)")
+                .bind(begun_with);
+            batch
+                .add("UPDATE turns SET beginning_id = (SELECT beginnings.id FROM beginnings WHERE text = ?) WHERE id = ?")
                 .bind(begun_with)
                 .bind(turn.to_string());
         }

@@ -32,7 +32,9 @@ impl Store {
         // The author of a row that does not read back is nobody that anybody knows: user 0.
         let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
                  THEN json_extract(inbound.body, '$.author.id') END, 0)
-             FROM inbound JOIN all_of ON inbound.turn_id = all_of.id ORDER BY inbound.message_id";
+             FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)
+                 OR inbound.message_id IN (SELECT turns.trigger_id FROM all_of JOIN turns ON turns.id = all_of.id)
+             ORDER BY inbound.message_id";
         self.ids(&format!("{CHAIN} {authors}"), turn).await
     }
 

@@ -75,7 +75,7 @@ impl ConversationRow {
 /// it was interrupted is no activity.
 pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
-     WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1) AS turn_at FROM conversations c";
+     WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at FROM conversations c";
 
 /// The main conversation of an agent that is open.
 static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {

@@ -225,18 +225,18 @@ pub(super) fn move_cursor(batch: &mut Batch, channel: ChannelId, message: Messag
         .bind(message.as_i64());
 }
 
-/// The message `id` is in `turn` now.
-pub(super) fn claim(batch: &mut Batch, turn: TurnId, id: MessageId) {
+/// The message `id` is in `turn` now; none for the one that it triggered, which names it.
+pub(super) fn claim(batch: &mut Batch, turn: Option<TurnId>, id: MessageId) {
     batch
         .add("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
-        .bind(turn.to_string())
+        .bind(turn.map(|turn| turn.to_string()))
         .bind(id.as_i64());
 }
 
 /// [`claim`] of `message` as it is given; fails when it was edited, dropped or taken.
 pub(super) fn claim_unchanged(
     batch: &mut Batch,
-    turn: TurnId,
+    turn: Option<TurnId>,
     message: &Inbound,
 ) -> Result<(), StoreError> {
     batch
@@ -244,7 +244,7 @@ pub(super) fn claim_unchanged(
             "UPDATE inbound SET state = 'claimed', turn_id = ?
              WHERE message_id = ? AND state = 'new' AND body = ?",
         )
-        .bind(turn.to_string())
+        .bind(turn.map(|turn| turn.to_string()))
         .bind(message.id.as_i64())
         .bind(json(message)?)
         .must_change("message as it came");

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 13] = [
+const MIGRATIONS: [(i64, &str, &str); 14] = [
     (
         1,
         "ledger",
@@ -59,6 +59,11 @@ const MIGRATIONS: [(i64, &str, &str); 13] = [
         13,
         "words_that_pass",
         include_str!("../../migrations/0013_words_that_pass.sql"),
+    ),
+    (
+        14,
+        "fewer_bytes",
+        include_str!("../../migrations/0014_fewer_bytes.sql"),
     ),
 ];
 

@@ -126,8 +126,8 @@ async fn fetch(
 
 fn turns_sql() -> String {
     format!(
-        "SELECT * FROM turns WHERE id = ?1
-         UNION ALL SELECT * FROM turns WHERE run_id = ?1 AND kind <> 'turn' LIMIT {MOST_ROWS}"
+        "SELECT turns.*, beginnings.text AS begun_with FROM turns LEFT JOIN beginnings ON beginnings.id = beginning_id
+         WHERE turns.id IN ({TURNS}) ORDER BY turns.rowid LIMIT {MOST_ROWS}"
     )
 }
 

@@ -47,6 +47,7 @@ pub struct TurnRow {
 pub(super) const OF_MESSAGE: &str = "coalesce(
     (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
     (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
+    (SELECT b.id FROM turns b WHERE b.trigger_id = ?1 AND b.parent_id IS NULL),
     (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
     (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1))";
 
@@ -89,8 +90,10 @@ impl Store {
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
-            "SELECT n.message_id FROM outbox o JOIN turns t ON t.id = o.turn_id JOIN inbound n ON n.turn_id = t.id
-             WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused'",
+            "WITH answering AS (SELECT t.id, t.trigger_id FROM outbox o JOIN turns t ON t.id = o.turn_id
+                 WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused')
+             SELECT trigger_id FROM answering WHERE trigger_id IS NOT NULL
+             UNION SELECT n.message_id FROM answering JOIN inbound n ON n.turn_id = answering.id",
         )
         .bind(message.as_i64())
         .fetch_all(&mut *db)
@@ -127,7 +130,7 @@ impl Store {
     ) -> Result<Vec<TurnRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            "SELECT * FROM turns WHERE conversation_id = ? ORDER BY began_at DESC LIMIT ?",
+            "SELECT * FROM turns WHERE conversation_id = ? ORDER BY rowid DESC LIMIT ?",
         )
         .bind(conversation.0)
         .bind(limit)

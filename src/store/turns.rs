@@ -231,8 +231,11 @@ impl Store {
             .bind(turn.run().to_string())
             .bind(&turn.path)
             .must_change("trigger that no turn has");
+        // The index of a turn's messages holds those alone that its own row does not name.
+        let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
+        let of_turn = |message| (!triggered(message)).then_some(turn.id);
         if let Some(message) = unchanged {
-            claim_unchanged(&mut batch, turn.id, message)?;
+            claim_unchanged(&mut batch, of_turn(message.id), message)?;
         }
         for item in &items {
             insert_item_of(&mut batch, turn.id, item)?;
@@ -241,9 +244,12 @@ impl Store {
             Item::User(text) => text.message_id,
             Item::Assistant(_) | Item::ToolResult(_) => None,
         });
-        let claimed: BTreeSet<MessageId> = turn.trigger.into_iter().chain(messages).collect();
+        let mut claimed: BTreeSet<MessageId> = turn.trigger.into_iter().chain(messages).collect();
+        if let Some(message) = unchanged {
+            claimed.remove(&message.id);
+        }
         for message in claimed {
-            claim(&mut batch, turn.id, message);
+            claim(&mut batch, of_turn(message), message);
         }
         match self.run(batch).await {
             Ok(_) => Ok(Begun::Running),
@@ -265,7 +271,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_item_of(&mut batch, turn, &item)?;
-        claim(&mut batch, turn, message);
+        claim(&mut batch, Some(turn), message);
         self.run(batch).await.map(drop)
     }
 

@@ -1,6 +1,7 @@
 //! The database through its public face, on temporary homes.
 
 mod audit_upgrade;
+mod bytes_upgrade;
 mod children;
 pub(crate) mod damaged;
 mod disk;

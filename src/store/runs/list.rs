@@ -86,7 +86,7 @@ impl Store {
             // The newest of each of its conversations, by an index; there are few.
             Some(_) => format!(
                 "{LISTED} FROM conversations c JOIN turns t ON t.rowid IN (SELECT t.rowid FROM turns t
-                     WHERE t.conversation_id = c.id AND {narrowed} ORDER BY t.began_at DESC LIMIT ?4 + ?5)
+                     WHERE t.conversation_id = c.id AND {narrowed} ORDER BY t.rowid DESC LIMIT ?4 + ?5)
                  WHERE c.agent_id = ?1 AND c.kind <> 'child' ORDER BY t.id DESC LIMIT ?4 OFFSET ?5"
             ),
             None => format!(

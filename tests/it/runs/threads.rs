@@ -118,7 +118,7 @@ async fn a_word_in_the_thread_steers_that_sub_agent_alone() {
         assert!(shown.contains("-# Taken in before step "), "{shown}");
         let parent = world.model.last_request().to_string();
         assert!(!parent.contains("look in src only"), "{parent}");
-        let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id) FROM turns ORDER BY rowid";
+        let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id OR message_id = trigger_id) FROM turns ORDER BY rowid";
         assert_eq!(world.ledger(turns).await, ["turn 1", "sub_agent 1"]);
     })
     .await;
@@ -147,7 +147,7 @@ async fn a_word_in_a_thread_whose_id_is_not_known_yet_steers_too() {
         first.ends();
         world.sees("#lab", "It was told where.").await;
         world.sees(THREAD, "Only in src, then.").await;
-        let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id) FROM turns ORDER BY rowid";
+        let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id OR message_id = trigger_id) FROM turns ORDER BY rowid";
         assert_eq!(world.ledger(turns).await, ["turn 1", "sub_agent 1"]);
     })
     .await;
