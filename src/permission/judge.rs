@@ -72,7 +72,7 @@ impl Profile {
         if script.commands().is_empty() {
             return self.doubtful(action, script, "it holds no command");
         }
-        let mut verdict = self.whole(action, text, script);
+        let mut verdict = self.joined(action, script);
         for command in script.commands() {
             let part = self.part(action, command);
             if part.decision > verdict.decision {
@@ -130,22 +130,34 @@ impl Profile {
         }
     }
 
-    /// What the profile says of the whole line. A pattern that asks about everything leaves it to the parts.
-    fn whole(&self, action: &Action, text: &str, script: &Script) -> Verdict {
+    /// What the profile says of what joins the commands: of the whole line and each run of commands in it, so that a command
+    /// before or behind takes no question away. A pattern that asks about everything leaves it to the parts.
+    fn joined(&self, action: &Action, script: &Script) -> Verdict {
+        let narrow: Vec<&Pattern> = self
+            .ask
+            .iter()
+            .filter(|pattern| pattern.scope(&action.tool) == PatternScope::Narrow)
+            .collect();
         let allowed = Verdict::allow("every command in it is allowed");
-        if script.commands().len() == 1
-            || self
-                .allow
-                .iter()
-                .any(|pattern| matches!(pattern.matches(text), Ok(true)))
-        {
+        if script.commands().len() == 1 || narrow.is_empty() {
             return allowed;
         }
-        match self.asks_about(action, &action.detail) {
-            Some(pattern) if pattern.scope(&action.tool) == PatternScope::Narrow => {
-                Verdict::ask(asked(pattern, None))
+        let Some(runs) = script.runs() else {
+            return Verdict::ask("it holds too many commands to look at each run of them");
+        };
+        let asks = |run: &str| {
+            let bare = format!("tool:{}:{run}", action.tool);
+            let text = format!("{bare}{}", action.suffix(run));
+            let says = |pattern: &Pattern, text| matches!(pattern.matches(text), Ok(true));
+            if self.allow.iter().any(|pattern| says(pattern, &text)) {
+                return None;
             }
-            _ => allowed,
+            let asks = |pattern: &&&Pattern| says(pattern, &text) || says(pattern, &bare);
+            narrow.iter().find(asks).copied()
+        };
+        match runs.into_iter().find_map(asks) {
+            Some(pattern) => Verdict::ask(asked(pattern, None)),
+            None => allowed,
         }
     }
 

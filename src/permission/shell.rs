@@ -42,6 +42,9 @@ const MAX_DEPTH: usize = 8;
 /// Commands and texts looked at in all.
 const MAX_LOOKED_AT: usize = 5_000;
 
+/// Bytes of all [`Script::runs`] of a line.
+const MAX_IN_RUNS: usize = 256 * 1024;
+
 #[derive(Debug)]
 pub struct Script {
     raw: String,
@@ -60,6 +63,8 @@ pub struct Script {
 #[derive(Debug)]
 pub(super) struct Simple {
     pub(super) text: String,
+    /// Where it begins in the line, in bytes.
+    at: usize,
     /// Its words, the program first.
     pub(super) words: Vec<Word>,
 }
@@ -127,6 +132,7 @@ impl Script {
             .iter()
             .map(|command| Simple {
                 text: command.text.clone(),
+                at: command.at,
                 words: command.words.clone(),
             })
             .collect();
@@ -228,6 +234,24 @@ impl Script {
     /// The simple commands as written.
     pub(super) fn commands(&self) -> &[Simple] {
         &self.plain
+    }
+
+    /// The whole line, and each run of two or more of its commands with what joins them, as written. None where those are too
+    /// much text to look at.
+    pub(super) fn runs(&self) -> Option<Vec<&str>> {
+        let mut runs = vec![self.raw.as_str()];
+        let mut bytes = 0;
+        for (index, first) in self.plain.iter().enumerate() {
+            for last in self.plain.iter().skip(index + 1) {
+                let run = self.raw.get(first.at..last.at + last.text.len())?;
+                bytes += run.len();
+                if bytes > MAX_IN_RUNS {
+                    return None;
+                }
+                runs.push(run);
+            }
+        }
+        Some(runs)
     }
 
     /// Whether it is one command and its redirections, with nothing before or behind.

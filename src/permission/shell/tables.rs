@@ -7,7 +7,14 @@ pub(super) mod elsewhere;
 pub(super) mod options;
 pub(super) mod programs;
 
-/// Whether `word` is one of the `names`.
+/// Whether `word` is one of the `names`, which stand between blanks.
 pub(super) fn has(names: &str, word: &str) -> bool {
-    names.split_whitespace().any(|name| name == word)
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+    if word.is_empty() || word.as_bytes().iter().any(is_blank) {
+        return false;
+    }
+    names.match_indices(word).any(|(at, _)| {
+        let (before, from) = names.as_bytes().split_at(at);
+        before.last().is_none_or(is_blank) && from.get(word.len()).is_none_or(is_blank)
+    })
 }

@@ -44,6 +44,8 @@ pub(super) struct Tree {
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) text: String,
+    /// Where it begins in the whole, in bytes.
+    pub(super) at: usize,
     /// Its words, the program first; assignments and redirections left out.
     pub(super) words: Vec<Word>,
     pub(super) input: Input,
@@ -160,6 +162,7 @@ impl Tree {
     fn command(&mut self, node: Node<'_>, text: &str, input: Input) {
         let mut command = Written {
             text: slice(node, text).to_owned(),
+            at: node.start_byte(),
             words: Vec::new(),
             input,
         };

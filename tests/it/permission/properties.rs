@@ -19,6 +19,16 @@ static NARROW: LazyLock<Profile> = LazyLock::new(|| {
     .unwrap()
 });
 
+/// Asks about what joins commands, which no part of a line shows.
+static JOINED: LazyLock<Profile> = LazyLock::new(|| {
+    Profile::compile(
+        &[r"tool:bash:(ls|cat|wc|echo|git (status|log|diff))( [^|]*)?"],
+        &[".*", r"tool:bash:cat[^;]*\|.*", r"tool:bash:ls.*echo.*"],
+        &[],
+    )
+    .unwrap()
+});
+
 static BUILTIN: LazyLock<[Profile; 4]> = LazyLock::new(|| {
     ["open", "guarded", "standard", "locked"].map(|name| Profile::builtin(name).unwrap())
 });
@@ -55,8 +65,14 @@ fn decision(profile: &Profile, command: &str) -> Decision {
         .decision
 }
 
-fn assert_no_wider(profile: &Profile, command: &str) {
-    let alone = decision(profile, command);
+/// Holds for each profile: whatever is joined to a command is judged as strictly as it is alone.
+fn assert_no_wider(command: &str) {
+    let profiles: [&Profile; 2] = [&NARROW, &JOINED];
+    let decisions = |command: &str| {
+        let action = Action::shell("bash", command);
+        profiles.map(|profile| profile.decide(&action, &[]).decision)
+    };
+    let alone = decisions(command);
     for segment in SEGMENTS {
         for joined in [
             format!("{segment}; {command}"),
@@ -66,11 +82,12 @@ fn assert_no_wider(profile: &Profile, command: &str) {
             format!("{command} || {segment}"),
             format!("{command} | {segment}"),
         ] {
-            let together = decision(profile, &joined);
-            assert!(
-                together >= alone,
-                "{joined:?} is {together}, {command:?} alone {alone}"
-            );
+            for (together, alone) in decisions(&joined).into_iter().zip(alone) {
+                assert!(
+                    together >= alone,
+                    "{joined:?} is {together}, {command:?} alone {alone}"
+                );
+            }
         }
     }
 }
@@ -150,8 +167,38 @@ fn adding_a_segment_to_a_line_of_the_corpus_never_allows_more() {
         .iter()
         .filter_map(|case| case.action.strip_prefix("tool:bash:"));
     for command in commands.filter(|command| is_closed(command) && !command.trim().is_empty()) {
-        assert_no_wider(&NARROW, command);
+        assert_no_wider(command);
     }
+}
+
+#[test]
+fn a_question_about_what_joins_commands_is_put_wherever_they_stand() {
+    for (command, expected) in [
+        ("cat", Decision::Allow),
+        ("cat; ls", Decision::Ask),
+        ("ls; cat; ls", Decision::Ask),
+        ("ls; cat&&cat", Decision::Ask),
+        ("ls\nls; cat; ls", Decision::Ask),
+    ] {
+        assert_eq!(decision(&NARROW, command), expected, "{command:?}");
+    }
+    for (command, expected) in [
+        ("cat a; wc", Decision::Allow),
+        ("cat a | wc", Decision::Ask),
+        ("wc; cat a | wc", Decision::Ask),
+        ("wc; cat a | wc; wc", Decision::Ask),
+        ("wc; ls; wc; echo x; wc", Decision::Ask),
+    ] {
+        assert_eq!(decision(&JOINED, command), expected, "{command:?}");
+    }
+}
+
+#[test]
+fn a_line_of_more_runs_than_are_looked_at_is_asked_about() {
+    let line = vec!["wc"; 1_500].join("; ");
+    assert_eq!(decision(&JOINED, &line), Decision::Ask);
+    let without = Profile::compile(&["tool:bash:wc"], &[".*"], &[]).unwrap();
+    assert_eq!(decision(&without, &line), Decision::Allow);
 }
 
 proptest! {
@@ -159,7 +206,7 @@ proptest! {
 
     #[test]
     fn adding_a_segment_never_allows_more(command in command().prop_filter("closed", |command| is_closed(command) && !command.trim().is_empty())) {
-        assert_no_wider(&NARROW, &command);
+        assert_no_wider(&command);
     }
 
     #[test]
