@@ -1,7 +1,7 @@
 // What opens over the page: forms of the bot, the switch between people, questions.
 
 import { act, answerTo, connect, load, server, state, textChannels } from "/api.js";
-import { avatar, follow, h, replace, toast } from "/dom.js";
+import { avatar, follow, h, replace, toastDone } from "/dom.js";
 
 const dialog = document.getElementById("dialog");
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -164,7 +164,7 @@ async function setRole(id, role) {
   for (const name of ROLES.slice(0, 2)) {
     if (!(await act("set_role", { user: id, role: name, has: name === role }))) return;
   }
-  toast("The role is changed.");
+  toastDone("The role is changed.");
 }
 
 const EMOJI = ["👍", "👎", "❤️", "🎉", "👀", "✅", "❌", "🚀"];

@@ -87,8 +87,18 @@ export function avatar(id, name, isBot = false) {
   return disc;
 }
 
+// What could not be done.
 export function toast(text) {
-  const note = h("div.toast", {}, text);
+  show("div.toast", text);
+}
+
+// What was done.
+export function toastDone(text) {
+  show("div.toast.done", text);
+}
+
+function show(kind, text) {
+  const note = h(kind, {}, text);
   document.getElementById("toasts").append(note);
   setTimeout(() => note.remove(), 6000);
 }

@@ -1,7 +1,7 @@
 // Which model answers: a banner while it is the demo, and the dialog that offers a real one.
 
 import { openDialog, closeDialog } from "/dialogs.js";
-import { h, replace, toast } from "/dom.js";
+import { h, replace, toastDone } from "/dom.js";
 
 const banner = document.getElementById("banner");
 
@@ -37,7 +37,7 @@ async function choose(choice, pressed) {
     return;
   }
   closeDialog();
-  toast(body.said);
+  toastDone(body.said);
   await drawBanner();
 }
 

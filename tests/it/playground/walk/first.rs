@@ -124,6 +124,9 @@ async fn a_model_server_of_this_machine_takes_over_from_the_demo() {
     }
     browser.clicks("dialog .press", "Use Ollama").await;
     browser
+        .sees("document.querySelector('.toast.done')?.innerText.includes('Ollama answers')")
+        .await;
+    browser
         .sees("document.querySelector('#banner').hidden")
         .await;
     browser.clicks("#composer-text", "").await;
