@@ -63,7 +63,7 @@ pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
 pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, Sum, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
-pub use broken::LeftOpen;
+pub use broken::{LeftOpen, Took};
 pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};
 pub use children::{EndedBelow, NewChild, NextStage, ToldOfEnd};
 pub use conversations::{ConversationRow, NewConversation};

@@ -32,6 +32,7 @@ use super::identity::Identity;
 use super::models::{ModelError, Models};
 use super::setup::{Charters, Configurations, Roles, StageNews};
 use super::tool_specs::ToolSpecs;
+use super::turn::Unstored;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
 const ROOM_OF_NOBODY: u64 = 100_000;
@@ -84,6 +85,8 @@ pub struct AgentDeps {
     pub told: ToolSpecs,
     /// Money promised to requests under way.
     pub reservations: Reservations,
+    /// Requests of turns that broke off before they were stored.
+    pub unstored: Unstored,
     /// Child turns that work as another agent than that of their run.
     pub at_work: AtWorkElsewhere,
     /// Models of unknown price that the log has named.

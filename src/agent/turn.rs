@@ -66,6 +66,7 @@ use crate::llm::Target;
 use crate::store::StoreError;
 use crate::tools::{ResultRoom, Shelf};
 
+pub(super) use self::accounting::Unstored;
 pub(super) use self::broken::{BROKEN, close_broken};
 pub(super) use self::context_meter::Calibration;
 
@@ -236,7 +237,6 @@ impl Turn {
             seed,
         } = head;
         Self {
-            context,
             transcript,
             inbox,
             live,
@@ -244,7 +244,7 @@ impl Turn {
             setup,
             seed,
             docs_now: None,
-            accounting: Accounting::default(),
+            accounting: Accounting::new(context.deps.unstored.clone()),
             offer: Arc::new(offer),
             below: Default::default(),
             place: Default::default(),
@@ -256,6 +256,7 @@ impl Turn {
             stages: None,
             in_its_place: None,
             owed: OwedReport::default(),
+            context,
         }
     }
 

@@ -151,6 +151,7 @@ impl App {
             instructions: Default::default(),
             told: Default::default(),
             reservations: Default::default(),
+            unstored: Default::default(),
             at_work: Default::default(),
             unpriced: Default::default(),
             busy: Default::default(),

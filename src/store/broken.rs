@@ -1,11 +1,13 @@
-//! Turns whose task broke off: what they left open.
+//! Turns whose task broke off: what they left open, and what they took.
 
+use serde_json::{Value, json};
 use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::Store;
-use super::codec::{now, parsed};
+use super::codec::{counted, now, parsed};
 use super::error::StoreError;
-use crate::domain::TurnId;
+use crate::domain::{Cost, TurnId, Usage};
 
 /// The ids of a turn, to be bound, and of the child turns below it.
 macro_rules! below {
@@ -16,13 +18,57 @@ macro_rules! below {
     };
 }
 
+/// What requests took, as the ledger has them. The condition that follows says whose.
+macro_rules! took {
+    () => {
+        "count(*) FILTER (WHERE a.kind = 'model' AND a.outcome = 'ok') AS steps,
+             coalesce(sum(a.input), 0) AS input, coalesce(sum(a.output), 0) AS output,
+             coalesce(sum(a.cache_read), 0) AS cache_read, coalesce(sum(a.cache_write), 0) AS cache_write,
+             iif(count(*) FILTER (WHERE a.cost_usd IS NULL AND a.input + a.output + a.cache_read + a.cache_write > 0) = 0,
+                 total(a.cost_usd), NULL) AS cost_usd
+             FROM attempts a WHERE a.provider <> '' AND a.kind <> 'queue'"
+    };
+}
+
+/// Gives turns what their requests took: for those that nobody adds up any more.
+macro_rules! adds_up {
+    () => {
+        concat!(
+            "(steps, input, output, cache_read, cache_write, cost_usd) = (SELECT ",
+            $crate::store::broken::took!(),
+            " AND a.turn_id = turns.id)"
+        )
+    };
+}
+pub(super) use {adds_up, took};
+
+/// In place of the reason of a report that lacks something: there is none, for the turn broke off.
+pub(super) const BROKE_OFF: &str = "broke_off";
+
 /// What a turn that broke off had left open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LeftOpen {
     /// The child turns that ran below it, at any depth.
     pub below: Vec<TurnId>,
     /// Questions that nobody had decided, its own and those of the turns below it.
     pub questions: Vec<i64>,
+    /// What it took itself.
+    pub own: Took,
+    /// What all child turns below it took, those that had ended too.
+    pub of_below: Took,
+    /// How many of them there are.
+    pub children: usize,
+    /// Those of them that an abort ended.
+    pub aborted: usize,
+}
+
+/// What turns took of models, as the ledger has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Took {
+    /// Requests that were answered.
+    pub steps: u32,
+    pub usage: Usage,
+    pub cost: Cost,
 }
 
 impl Store {
@@ -47,13 +93,22 @@ impl Store {
                 let questions = sqlx::query(questions).bind(now()).bind(&id);
                 let questions = questions.fetch_all(&mut *db).await?;
                 let turns = concat!(
-                    "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ? WHERE state = 'running' AND id IN ",
+                    "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?, report = ?, ",
+                    adds_up!(),
+                    " WHERE state = 'running' AND id IN ",
                     below!(),
                     " AND id <> ? RETURNING id"
                 );
-                let turns = sqlx::query(turns).bind(now()).bind(&id).bind(&id);
-                let turns = turns.fetch_all(&mut *db).await?;
+                let turns = sqlx::query(turns).bind(now()).bind(report().to_string()).bind(&id);
+                let turns = turns.bind(&id).fetch_all(&mut *db).await?;
+                let own = concat!("SELECT ", took!(), " AND a.turn_id = ?");
+                let own = sqlx::query(own).bind(&id).fetch_one(&mut *db).await?;
+                let (of_below, children, aborted) = of_all_below(db, &id).await?;
                 Ok(LeftOpen {
+                    own: read_took(&own)?,
+                    of_below,
+                    children,
+                    aborted,
                     below: turns
                         .iter()
                         .map(|row| parsed(row, "id"))
@@ -67,4 +122,51 @@ impl Store {
         })
         .await
     }
+}
+
+/// What the row of a turn that broke off has in place of a report.
+pub(super) fn report() -> Value {
+    json!({ "reason": BROKE_OFF })
+}
+
+async fn of_all_below(
+    db: &mut SqliteConnection,
+    turn: &str,
+) -> Result<(Took, usize, usize), StoreError> {
+    let took = concat!(
+        "SELECT ",
+        took!(),
+        " AND a.turn_id <> ? AND a.turn_id IN ",
+        below!()
+    );
+    let took = sqlx::query(took).bind(turn).bind(turn);
+    let took = read_took(&took.fetch_one(&mut *db).await?)?;
+    let turns = concat!(
+        "SELECT count(*) AS children, count(*) FILTER (WHERE exit = 'aborted') AS aborted FROM turns
+             WHERE id <> ? AND id IN ",
+        below!()
+    );
+    let turns = sqlx::query(turns)
+        .bind(turn)
+        .bind(turn)
+        .fetch_one(db)
+        .await?;
+    let number =
+        |name| counted(&turns, name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    Ok((took, number("children")?, number("aborted")?))
+}
+
+fn read_took(row: &SqliteRow) -> Result<Took, StoreError> {
+    Ok(Took {
+        steps: u32::try_from(counted(row, "steps")?).unwrap_or(u32::MAX),
+        usage: Usage {
+            input: counted(row, "input")?,
+            output: counted(row, "output")?,
+            cache_read: counted(row, "cache_read")?,
+            cache_write: counted(row, "cache_write")?,
+        },
+        cost: row
+            .try_get::<Option<f64>, _>("cost_usd")?
+            .map_or(Cost::Unknown, Cost::Usd),
+    })
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
+use super::broken::{self, Took};
 use super::children::{EndedBelow, NewChild, begun_child, end_below, insert_child};
 use super::codec::{count, dollars, now, words};
 use super::conversations::has_reported;
@@ -97,23 +98,29 @@ pub struct FinishedTurn {
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
-    /// What its last word held besides, where its role owes that: `{source, data, meta, missing}`.
+    /// What its last word held besides, where its role owes that: `{source, data, meta, missing}`; of a turn that panicked, that
+    /// it did.
     pub report: Option<Value>,
 }
 
 impl FinishedTurn {
-    /// The end of a turn whose task panicked: nobody knows what it had spent.
-    pub fn broken_off() -> Self {
-        Self {
-            answer: None,
-            exit: EndReason::Failed,
+    /// The end of a turn whose task panicked when it had taken so much; where nobody knows, none.
+    pub fn broken_off(took: Option<Took>) -> Self {
+        let Took { steps, usage, cost } = took.unwrap_or(Took {
             steps: 0,
             usage: Usage::default(),
             cost: Cost::Unknown,
+        });
+        Self {
+            answer: None,
+            exit: EndReason::Failed,
+            steps,
+            usage,
+            cost,
             parts: Vec::new(),
             first: FirstPart::Waits,
             attached: AttachedRows::default(),
-            report: None,
+            report: Some(broken::report()),
         }
     }
 }

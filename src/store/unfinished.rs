@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::Store;
 use super::batch::Batch;
+use super::broken::adds_up;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{ConversationRow, SELECT, conversation};
@@ -246,7 +247,11 @@ async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreE
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
         "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
-        "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ? WHERE state = 'running'",
+        concat!(
+            "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ?, ",
+            adds_up!(),
+            " WHERE state = 'running'"
+        ),
     ] {
         batch.add(ending).bind(&at);
     }

@@ -4,6 +4,7 @@ mod advisors;
 mod asked;
 mod beside;
 mod broken;
+mod broken_costs;
 mod budgets;
 mod by_people;
 mod called;

@@ -1,17 +1,36 @@
 //! What a turn leaves in the ledger: who allowed what, and what it took.
 
+use std::mem;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::agent::auxiliary::known;
 use crate::agent::budget::Reservation;
-use crate::domain::{AttemptOutcome, Cost, ToolCall, Usage};
-use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, Sum};
+use crate::domain::{AttemptOutcome, Cost, ToolCall, TurnId, Usage};
+use crate::store::{
+    AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, LeftOpen, Sum, Took,
+};
 use crate::tools::Prepared;
 
 use super::Turn;
 
+/// Requests of turns that ended before they were stored: their task broke off. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Unstored(Arc<Mutex<Vec<AttemptRow>>>);
+
+impl Unstored {
+    /// Those of a run, to be stored now.
+    pub(super) fn take(&self, run: TurnId) -> Vec<AttemptRow> {
+        self.0
+            .lock()
+            .extract_if(.., |row| row.run == Some(run))
+            .collect()
+    }
+}
+
 /// What a turn has cost, and what is still to be written of that.
-#[derive(Default)]
 pub(super) struct Accounting {
     pub(super) tally: Tally,
     /// Rows that wait to be stored with the next step.
@@ -20,6 +39,17 @@ pub(super) struct Accounting {
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
     pub(super) last: Option<AttemptOutcome>,
+    /// Takes what was not stored when this is dropped.
+    unstored: Unstored,
+}
+
+impl Drop for Accounting {
+    fn drop(&mut self) {
+        let rows = mem::take(&mut self.attached.attempts);
+        if !rows.is_empty() {
+            self.unstored.0.lock().extend(rows);
+        }
+    }
 }
 
 /// What the children of a turn spent.
@@ -40,9 +70,30 @@ impl Below {
             self.tally.add(tally.usage, tally.cost);
         }
     }
+
+    /// Adds a child that broke off with all below it.
+    pub(super) fn add_broken(&mut self, exit: EndReason, left: &LeftOpen) {
+        let below = Self {
+            tally: Tally::from(left.of_below),
+            children: left.children,
+            aborted: left.aborted,
+        };
+        self.add(exit, Tally::from(left.own), &below);
+    }
 }
 
 impl Accounting {
+    /// Nothing yet.
+    pub(super) fn new(unstored: Unstored) -> Self {
+        Self {
+            tally: Tally::default(),
+            attached: AttachedRows::default(),
+            held: Vec::new(),
+            last: None,
+            unstored,
+        }
+    }
+
     /// Keeps the row of an answer until the answer is stored, and its cost reserved for so long.
     pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
@@ -77,6 +128,12 @@ impl Tally {
             Cost::Unknown if usage == Usage::default() => self.cost,
             cost => self.cost.plus(cost),
         };
+    }
+}
+
+impl From<Took> for Tally {
+    fn from(Took { steps, usage, cost }: Took) -> Self {
+        Self { steps, usage, cost }
     }
 }
 

@@ -8,9 +8,11 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::end_reason::EndReason;
 use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
 use crate::agent::identity::Identity;
-use crate::domain::{ChannelId, ToolResult, TurnId};
-use crate::store::{EndedBelow, FinishedTurn, PartKind, StoreError, ToldOfEnd};
+use crate::agent::reports::Heading;
+use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
+use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
 
+use super::accounting::Below;
 use super::calls::Call;
 use super::child::EndedChild;
 use super::reply::{self, Footer};
@@ -23,35 +25,21 @@ pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nW
 pub(super) const BROKE_OFF: &str =
     "it ended because of a bug in Chorus. What it did so far stays done";
 
-/// Ends a turn whose task broke off, and tells people.
+/// Ends a turn whose task broke off, and tells people. One whose outcome is stored already has it.
 pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
     agent: &Identity,
     channel: ChannelId,
     turn: TurnId,
 ) {
-    deps.close_left_open(agent, turn, &[]).await;
-    let broken = Footer {
-        button: reply::button(EndReason::Failed),
-        ..Footer::default()
-    };
+    let left = deps.close_left_open(agent, (turn, turn), &[]).await;
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
-    let broken_words = format!("{BROKEN}\n-# run {}", turn.short());
-    let ended = FinishedTurn {
-        parts: reply::parts(&broken_words, &broken, PartKind::Failure, reply_to),
-        ..FinishedTurn::broken_off()
-    };
-    if let Err(error) = deps.store.finish_turn(turn, ended).await {
-        error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
-        // It had not begun, or the ledger fails: this line is all that people get.
-        deps.emit(Event::Say {
-            channel,
-            reply_to,
-            text: BROKEN.to_owned(),
-        });
+    let ended = row.and_then(|row| row.exit);
+    if ended.is_none() {
+        deps.fail_broken(channel, turn, reply_to, left).await;
+        log::broke_off(agent, agent.name.as_str(), turn, None);
     }
-    log::broke_off(agent, agent.name.as_str(), turn, None);
     let reference = TurnRef {
         turn,
         run: turn,
@@ -61,25 +49,66 @@ pub(in crate::agent) async fn close_broken(
         reply_to,
     };
     let summary = TurnSummary {
-        exit: EndReason::Failed,
-        said: Said::Report,
+        exit: ended.unwrap_or(EndReason::Failed),
+        said: match ended {
+            Some(EndReason::Answered) => Said::Answer,
+            Some(_) | None => Said::Report,
+        },
     };
     deps.emit(Event::Outbox(channel));
     deps.emit(Event::TurnEnded(reference, summary));
 }
 
 impl AgentDeps {
-    /// Closes what a turn left open whose task broke off: calls, questions, child turns below it with the commands that they
-    /// left running, and the commands of `itself`.
-    async fn close_left_open(&self, agent: &Identity, turn: TurnId, itself: &[TurnId]) {
+    /// Gives a turn that broke off its outcome.
+    async fn fail_broken(
+        &self,
+        channel: ChannelId,
+        turn: TurnId,
+        reply_to: Option<MessageId>,
+        left: Option<LeftOpen>,
+    ) {
+        let footer = Footer {
+            button: reply::button(EndReason::Failed),
+            ..Footer::default()
+        };
+        let words = format!("{BROKEN}\n-# run {}", turn.short());
+        let ended = FinishedTurn {
+            parts: reply::parts(&words, &footer, PartKind::Failure, reply_to),
+            ..FinishedTurn::broken_off(left.map(|left| left.own))
+        };
+        if let Err(error) = self.store.finish_turn(turn, ended).await {
+            error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
+            // It had not begun, or the ledger fails: this line is all that people get.
+            self.emit(Event::Say {
+                channel,
+                reply_to,
+                text: BROKEN.to_owned(),
+            });
+        }
+    }
+
+    /// Closes what a turn of a run left open whose task broke off: calls, questions, child turns below it with the commands that
+    /// they left running, and the commands of `itself`. Gives none where the ledger fails.
+    async fn close_left_open(
+        &self,
+        agent: &Identity,
+        (run, turn): (TurnId, TurnId),
+        itself: &[TurnId],
+    ) -> Option<LeftOpen> {
+        for row in self.unstored.take(run) {
+            if let Err(error) = self.store.record_attempt(row).await {
+                error!(turn.id = %turn, "failed to store a request to a model: {error}");
+            }
+        }
         let left = match self.store.close_left_open(turn).await {
             Ok(left) => left,
             Err(error) => {
                 error!(turn.id = %turn, "failed to close what a turn left open that panicked: {error}");
-                return;
+                return None;
             }
         };
-        for approval in left.questions {
+        for approval in left.questions.iter().copied() {
             let end = QuestionEnd::Expired;
             self.emit(Event::QuestionClosed { approval, end });
         }
@@ -93,11 +122,13 @@ impl AgentDeps {
             let turns = [&left.below, itself].concat();
             shell.tasks.stop_of_turns(&turns).await;
         }
+        Some(left)
     }
 }
 
 impl Turn {
-    /// Ends a child turn whose task broke off together with the call that waits for it.
+    /// Ends a child turn whose task broke off together with the call that waits for it. Where both have ended, the call has the
+    /// result that the ledger has.
     pub(super) async fn close_broken_child(
         &self,
         call: &Call,
@@ -105,16 +136,24 @@ impl Turn {
         child: TurnId,
         told: ToldOfEnd,
     ) -> Result<ToolResult, StoreError> {
-        self.child_broke_off(role, child).await;
+        let left = self.close_left_open_by(child).await;
+        let store = &self.context.deps.store;
+        let row = store.turn(child).await?;
+        if let Some(exit) = row.as_ref().and_then(|row| row.exit) {
+            self.count_broken(exit, left.as_ref());
+            return self.stored_result(call).await;
+        }
+        self.log_broken(role, child);
+        self.count_broken(EndReason::Failed, left.as_ref());
+        let took = left.as_ref().map(|left| left.own);
         let result = ToolResult {
             call_id: call.id.clone(),
             name: call.written.clone(),
-            content: format!("[{role} · {} · failed]\nError: {BROKE_OFF}.", child.short()),
+            content: broken_report(role, child, left.as_ref()),
             is_error: true,
             images: Vec::new(),
         };
-        let end = FinishedTurn::broken_off();
-        let store = &self.context.deps.store;
+        let end = FinishedTurn::broken_off(took);
         store
             .finish_child(child, &end, self.context.id(), &result, told)
             .await?;
@@ -123,10 +162,12 @@ impl Turn {
 
     /// The end of a stage whose task broke off, which is not stored yet.
     pub(super) async fn broken_stage(&self, role: &str, stage: TurnId) -> (EndedChild, Outcome) {
-        self.child_broke_off(role, stage).await;
+        let left = self.close_left_open_by(stage).await;
+        self.log_broken(role, stage);
+        self.count_broken(EndReason::Failed, left.as_ref());
         let below = EndedBelow {
             turn: stage,
-            end: FinishedTurn::broken_off(),
+            end: FinishedTurn::broken_off(left.map(|left| left.own)),
             results: Vec::new(),
         };
         let outcome = Outcome::None {
@@ -136,11 +177,55 @@ impl Turn {
         (EndedChild { below, turn: None }, outcome)
     }
 
-    async fn child_broke_off(&self, role: &str, child: TurnId) {
+    async fn close_left_open_by(&self, child: TurnId) -> Option<LeftOpen> {
         let (deps, agent) = (&self.context.deps, &self.context.agent);
-        deps.close_left_open(agent, child, slice::from_ref(&child))
-            .await;
-        let path = format!("{}/{role}", self.context.path);
-        log::broke_off(agent, &path, child, Some(self.context.id()));
+        let of_run = (self.context.run.root, child);
+        deps.close_left_open(agent, of_run, slice::from_ref(&child))
+            .await
     }
+
+    /// Counts what a child spent that broke off, with all below it.
+    fn count_broken(&self, exit: EndReason, left: Option<&LeftOpen>) {
+        if let Some(left) = left {
+            self.below.lock().add_broken(exit, left);
+        }
+    }
+
+    fn log_broken(&self, role: &str, child: TurnId) {
+        let path = format!("{}/{role}", self.context.path);
+        log::broke_off(&self.context.agent, &path, child, Some(self.context.id()));
+    }
+
+    /// What the ledger has as the result of a call of this turn.
+    async fn stored_result(&self, call: &Call) -> Result<ToolResult, StoreError> {
+        let store = &self.context.deps.store;
+        let items = store.items(self.context.conversation).await?;
+        let mut results = items.into_iter().rev().filter_map(|item| match item {
+            Item::ToolResult(result) => Some(result),
+            Item::User(_) | Item::Assistant(_) => None,
+        });
+        let stored = results.find(|result| result.call_id == call.id);
+        stored.ok_or_else(|| StoreError::NotFound(format!("result of call {}", call.id)))
+    }
+}
+
+/// What the parent is told of a child that broke off.
+fn broken_report(role: &str, child: TurnId, left: Option<&LeftOpen>) -> String {
+    let mut whole = Below::default();
+    if let Some(left) = left {
+        whole.add_broken(EndReason::Failed, left);
+    }
+    let heading = Heading {
+        role,
+        turn: child,
+        exit: &EndReason::Failed.words(),
+        steps: left.map_or(0, |left| left.own.steps),
+        usage: whole.tally.usage,
+        cost: whole.tally.cost,
+    };
+    format!(
+        "{}\nError: {BROKE_OFF}.\nGo on with `continue: \"{}\"`, or do it yourself.",
+        heading.line(),
+        child.short()
+    )
 }

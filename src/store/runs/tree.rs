@@ -10,6 +10,7 @@ use crate::domain::{
     AttemptKind, AttemptOutcome, CallId, Cost, Node, Op, OpKind, Run, TurnId, Usage,
 };
 use crate::store::attempts::AttemptRow;
+use crate::store::broken::BROKE_OFF;
 use crate::store::turns::EndReason;
 use crate::text::redact::Redactor;
 use crate::text::{self, one_line};
@@ -237,16 +238,18 @@ impl OfTurn<'_> {
         u32::try_from(answered.count()).unwrap_or(u32::MAX)
     }
 
-    fn facts(&self, lacking: Option<&str>) -> EndFacts {
+    fn facts(&self, reason: Option<&str>) -> EndFacts {
         let row = &self.turn.row;
         let is_answered = matches!(row.exit, Some(EndReason::Answered | EndReason::Refused));
         EndFacts {
             has_answer: self.turn.has_answer.unwrap_or(false) || is_answered,
             last: self.requests().last().map(|row| row.outcome),
-            lacking: lacking.and_then(|word| word.parse().ok()),
-            broke_off: row.exit == Some(EndReason::Failed)
-                && row.steps == 0
-                && row.cost == Cost::Unknown,
+            lacking: reason.and_then(|word| word.parse().ok()),
+            broke_off: reason == Some(BROKE_OFF)
+                // What the row of one said before.
+                || row.exit == Some(EndReason::Failed)
+                    && row.steps == 0
+                    && row.cost == Cost::Unknown,
         }
     }
 

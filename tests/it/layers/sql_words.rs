@@ -21,6 +21,7 @@ fn each_word_in_sql_is_one_that_a_type_or_a_table_knows() {
         AgentStatus::Destroyed.as_str(),
         SaveTrigger::Shutdown.as_str(),
         AttemptKind::Queue.as_str(),
+        AttemptKind::Model.as_str(),
     ]
     .map(str::to_owned)
     .into_iter()

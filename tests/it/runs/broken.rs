@@ -42,7 +42,9 @@ async fn a_sub_agent_that_breaks_off_is_an_error_and_its_parent_goes_on() {
         world.sees("#lab", "One of two.").await;
         let got = results(world);
         let id = ids(world).await.remove(0);
-        assert_eq!(got[0], format!("[general · {id} · failed]\n{BROKE_OFF}"));
+        let heading = format!("[general · {id} · failed · 0 steps · 0 tokens]");
+        let way_on = format!("Go on with `continue: \"{id}\"`, or do it yourself.");
+        assert_eq!(got[0], format!("{heading}\n{BROKE_OFF}\n{way_on}"));
         assert!(got[1].ends_with("Seen."), "{got:?}");
         let messages = &world.model.last_request()["messages"];
         let blocks = messages.as_array().unwrap().last().unwrap();
@@ -171,8 +173,12 @@ async fn what_works_below_one_that_breaks_off_ends_with_it() {
         world.sees("#lab", "It went on.").await;
         are_gone(world).await;
         let id = ids(world).await.remove(0);
-        let expected = format!("[lead · {id} · failed]\n{BROKE_OFF}");
-        assert_eq!(results(world), [expected]);
+        let told = results(world).remove(0);
+        let begins = format!("[lead · {id} · failed · 1 step · ");
+        assert!(
+            told.starts_with(&begins) && told.contains(BROKE_OFF),
+            "{told}"
+        );
         let exits = "SELECT path || ' ' || exit FROM turns ORDER BY path";
         let expected = [
             "lab answered",

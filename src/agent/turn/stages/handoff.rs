@@ -12,8 +12,8 @@ use crate::agent::turn::offer::Assignment;
 use crate::agent::turn::report::fields_line;
 use crate::agent::turn::{Outcome, Turn, reply};
 use crate::charter::Role;
-use crate::domain::{Assistant, Cost, Handoff, OnFailure, TurnId, UserText};
-use crate::store::{ChildKind, EndedBelow, FinishedTurn, NextStage, StoreError};
+use crate::domain::{Assistant, Cost, Handoff, OnFailure, TurnId, Usage, UserText};
+use crate::store::{ChildKind, EndedBelow, FinishedTurn, NextStage, StoreError, Took};
 use crate::text;
 
 /// An answer on its way to people.
@@ -268,9 +268,14 @@ fn remarks_of(remark: &Option<String>) -> Vec<&str> {
 
 /// The end of a turn whose role cannot be used.
 fn never_ran(turn: TurnId) -> EndedChild {
-    let end = FinishedTurn {
+    let nothing = Took {
+        steps: 0,
+        usage: Usage::default(),
         cost: Cost::Usd(0.0),
-        ..FinishedTurn::broken_off()
+    };
+    let end = FinishedTurn {
+        report: None,
+        ..FinishedTurn::broken_off(Some(nothing))
     };
     EndedChild {
         below: EndedBelow {
