@@ -41,7 +41,7 @@ impl Actor {
     ) -> Result<ConversationRow, StoreError> {
         let conversation = NewConversation {
             thread: branch.thread,
-            prompt: text::one_line(prompt, 200),
+            prompt: text::one_line(&self.deps.services.redactor.redact(prompt), 200),
             role: branch.role,
             reports_to: branch.reports_to,
         };

@@ -19,7 +19,7 @@ pub(super) struct Run {
     pub(super) origin: TurnId,
     /// Everyone whose messages are in the root.
     people: Mutex<Vec<UserId>>,
-    /// Child turns that were begun.
+    /// Child turns that were begun, or wait for a person who allows it.
     begun: Mutex<u32>,
     /// For those that work at once.
     places: Arc<Semaphore>,
@@ -79,6 +79,12 @@ impl Run {
         let has_room = *begun < most;
         *begun += u32::from(has_room);
         has_room
+    }
+
+    /// One that was counted is not begun.
+    pub(super) fn uncount_child(&self) {
+        let mut begun = self.begun.lock();
+        *begun = begun.saturating_sub(1);
     }
 
     /// Waits for a place to work; first come, first served.

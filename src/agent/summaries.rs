@@ -9,13 +9,11 @@ use crate::clock;
 use crate::domain::{
     AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, Usage, UserText,
 };
-use crate::llm::places::Lane;
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
 
-use super::auxiliary::{AuxiliaryRequest, NoAnswer};
-use super::budget::Spender;
+use super::auxiliary::{Asker, AuxiliaryRequest, NoAnswer};
 use super::deadline::Deadline;
 use super::deps::AgentDeps;
 use super::identity::Identity;
@@ -43,8 +41,8 @@ pub(super) struct Summarised {
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
 pub(super) struct During {
-    /// Who spends for it, and in which lane; none where it is made beside all turns.
-    pub spender: Option<(Spender, Lane)>,
+    /// Who asks, and may spend so much; none where it is made beside all turns.
+    pub asker: Option<Asker>,
     /// Ends the summary before it is there.
     pub stop: CancellationToken,
     /// How many tokens an estimated one has turned out to be.
@@ -54,7 +52,7 @@ pub(super) struct During {
 impl Default for During {
     fn default() -> Self {
         Self {
-            spender: None,
+            asker: None,
             stop: CancellationToken::new(),
             dense: 1.0,
         }
@@ -169,16 +167,9 @@ async fn ask(
         during,
         timeout,
     } = question;
-    let During {
-        spender,
-        stop,
-        dense,
-    } = during.unwrap_or_default();
+    let During { asker, stop, dense } = during.unwrap_or_default();
     let mut deadline = Deadline::new(&stop, timeout);
-    let mut asker = deps.asker(agent.id, agent.guild, config, None);
-    if let Some((spender, lane)) = spender {
-        (asker.spender, asker.lane) = (spender, lane);
-    }
+    let asker = asker.unwrap_or_else(|| deps.asker(agent.id, agent.guild, config, None));
     let targets = deps.targets(agent, config)?;
     let room = deps.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);

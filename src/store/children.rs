@@ -65,7 +65,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed: nothing is begun then.
+    /// [`StoreError::NotFound`] when the call is not proposed, or the child would go on in a conversation that is at work or is a
+    /// branch by now: nothing is begun then.
     pub async fn start_child(
         &self,
         parent: TurnId,
@@ -234,9 +235,7 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
     };
     let at = now();
     match goes_on {
-        Some(former) => {
-            batch.add("SELECT ? AS id").bind(former.0);
-        }
+        Some(former) => go_on_in(batch, *former, &at),
         None => open_for_child(batch, turn, of, seed.as_deref(), &at),
     }
     batch
@@ -262,6 +261,19 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
         .bind(turn.parent.map(|parent| parent.to_string()))
         .must_change("running parent of a child turn");
     insert_item_of(batch, turn.id, item)
+}
+
+/// A former child's conversation, as long as it is one and no turn runs in it.
+fn go_on_in(batch: &mut Batch, former: ConversationId, at: &str) {
+    batch
+        .add(
+            "UPDATE conversations SET last_active_at = ? WHERE id = ? AND kind = 'child' AND NOT EXISTS
+                 (SELECT 1 FROM turns t WHERE t.conversation_id = conversations.id AND t.state = 'running')",
+        )
+        .bind(at)
+        .bind(former.0)
+        .must_change("former sub-agent at rest");
+    batch.add("SELECT ? AS id").bind(former.0);
 }
 
 /// Makes the conversation of a child turn.

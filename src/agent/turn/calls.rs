@@ -121,7 +121,10 @@ impl Turn {
     ) -> Result<Vec<Looked>, StoreError> {
         let mut starting = Starting::default();
         for (call, looked) in calls.iter().zip(&mut looked).take(at_once) {
-            if let Looked::Run(runnable) = looked {
+            // Whether a former child is still at rest shows only when it is gone on with.
+            if let Looked::Run(runnable) = looked
+                && runnable.for_child().is_none_or(|one| one.former.is_none())
+            {
                 let audit = self.audit_allowed(call, &runnable.prepared).await;
                 self.accounting.attached.audit.push(audit);
                 starting.calls.push(call.id.clone());

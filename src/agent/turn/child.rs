@@ -106,6 +106,7 @@ impl Turn {
         self.take_place().await;
         self.look_for_roles_at_first();
         let outcome = self.work().await;
+        self.end_summary().await;
         self.end_tasks().await;
         outcome
     }

@@ -59,7 +59,8 @@ impl Turn {
         for call in &answer.tool_calls {
             line.push_str(&format!(" · {}", escape::text(&call.meant().name)));
         }
-        let said = text::one_line(&text::visible(&answer.text).0, SAID);
+        let redactor = &self.context.deps.services.redactor;
+        let said = text::one_line(&text::visible(&redactor.redact(&answer.text)).0, SAID);
         if !said.is_empty() {
             line.push_str(&format!(" · {}", escape::text(&said)));
         }

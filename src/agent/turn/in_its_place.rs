@@ -60,10 +60,7 @@ impl Turn {
         let folder = deps.folder(&self.context.agent);
         let catalog = deps.roles_of(self.context.agent.id, folder).await;
         let role = Offer::from(catalog.unwrap_or_default()).find(name)?;
-        let most = limits.max_children.get();
-        if !self.context.run.count_child(most) {
-            return Err(NotCalled::TooMany(most));
-        }
+        self.count_child()?;
         let words = match self.transcript.items.last() {
             Some(Item::User(words)) => words.clone(),
             Some(Item::Assistant(_) | Item::ToolResult(_)) | None => UserText::default(),
@@ -71,7 +68,7 @@ impl Turn {
         Ok(Assignment {
             kind: ChildKind::SubAgent,
             role,
-            title: text::one_line(&words.text, TITLE_CHARS),
+            title: self.title(&words.text, TITLE_CHARS),
             words: UserText {
                 // It belongs to the item of this turn.
                 message_id: None,

@@ -286,7 +286,7 @@ impl Turn {
         self.context.deps.config.load().orchestration
     }
 
-    /// Checks a call of a role, and counts it among those of the run.
+    /// Checks a call of a role.
     ///
     /// # Errors
     ///
@@ -319,10 +319,6 @@ impl Turn {
             None => self.offer.find(&call.role)?,
             Some(agent) => Arc::new(self.other_agent(agent, call)?),
         };
-        let most = limits.max_children.get();
-        if call.waits && !self.context.run.count_child(most) {
-            return Err(NotCalled::TooMany(most));
-        }
         Ok(Assignment {
             kind: ChildKind::SubAgent,
             role,
@@ -330,12 +326,28 @@ impl Turn {
                 text: call.prompt.clone(),
                 ..UserText::default()
             },
-            title: text::one_line(&call.title, TITLE_MAX),
+            title: self.title(&call.title, TITLE_MAX),
             go_on: call.go_on.clone(),
             former: None,
             waits: call.waits,
             agent: None,
         })
+    }
+
+    /// A title for people, of at most so many characters, without secrets: once it is escaped or cut, none is known as one.
+    pub(super) fn title(&self, words: &str, most: usize) -> String {
+        text::one_line(&self.context.deps.services.redactor.redact(words), most)
+    }
+
+    /// Counts a child turn among those of the run.
+    ///
+    /// # Errors
+    ///
+    /// When there were as many as it may have.
+    pub(super) fn count_child(&self) -> Result<(), NotCalled> {
+        let most = self.orchestration().max_children.get();
+        let has_room = self.context.run.count_child(most);
+        has_room.then_some(()).ok_or(NotCalled::TooMany(most))
     }
 
     /// The role that stands for another agent. Whether there is one is looked up later.

@@ -310,6 +310,7 @@ impl Turn {
             refusal,
         } = decided;
         if let Some(refusal) = refusal {
+            self.does_not_begin(&runnable);
             return self.refuse(call, &action, &refusal, word, by).await;
         }
         // What runs must be what was shown: anything that changed in between takes the approval back.
@@ -319,8 +320,18 @@ impl Turn {
                 let closed = Event::QuestionClosed { approval, end };
                 self.context.deps.emit(closed);
             }
+            self.does_not_begin(&runnable);
             return self
                 .refuse(call, &action, CHANGED, AuditDecision::Deny, by)
+                .await;
+        }
+        // Whom it means may have gone while people were asked.
+        if let Some(assignment) = &mut runnable.assignment
+            && let Err(why) = self.find_whom(assignment).await?
+        {
+            self.does_not_begin(&runnable);
+            return self
+                .refuse(call, &action, &why.to_string(), AuditDecision::Deny, by)
                 .await;
         }
         if always {
@@ -335,6 +346,13 @@ impl Turn {
         let audit = self.context.audit_row(call, &action, word, by, detail);
         let audit = self.with_change(call, &runnable.prepared, audit).await;
         self.run_one(call, runnable, audit).await
+    }
+
+    /// A child turn that would have done a call is none of the run's.
+    fn does_not_begin(&self, runnable: &Runnable) {
+        if runnable.for_child().is_some() {
+            self.context.run.uncount_child();
+        }
     }
 
     /// What an approval of this call is bound to, by the profiles that apply now.

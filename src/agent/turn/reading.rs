@@ -60,17 +60,22 @@ impl Turn {
         let dense = self.transcript.context_meter.density();
         let half = deps.room(&targets) as f64 / 2.0;
         Arc::new(OutputReader {
-            asker: Asker {
-                spender: context.spender(),
-                caps: deps.caps_of(&effective, &self.setup),
-                lane: self.lane(),
-            },
+            asker: self.asker(),
             page: (half / dense * BYTES_A_TOKEN) as usize,
             read: Arc::clone(&self.read),
             clock: self.clock.clone(),
             deps: Arc::clone(deps),
             targets,
         })
+    }
+
+    /// Who asks beside its steps: at the cost of the run, within all that holds for its own requests.
+    pub(super) fn asker(&self) -> Asker {
+        Asker {
+            spender: self.context.spender(),
+            caps: self.context.caps(&self.setup),
+            lane: self.lane(),
+        }
     }
 
     /// Adds what was read for this step to what the turn has cost.

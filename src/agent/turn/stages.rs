@@ -31,7 +31,6 @@ use crate::agent::setup::{Stage, advisor_fault, handoff_fault};
 use crate::charter::{Catalog, Role};
 use crate::domain::{Handoff, Item, ToolResult, UserText};
 use crate::store::{CallEnd, ChildKind, EndedBelow, NextStage, StoreError};
-use crate::text;
 
 /// Characters of a stage's title, which is taken from the words that it is about.
 const TITLE_CHARS: usize = 40;
@@ -130,7 +129,7 @@ impl Turn {
         Assignment {
             kind,
             role: role.clone(),
-            title: text::one_line(about.unwrap_or_default(), TITLE_CHARS),
+            title: self.title(about.unwrap_or_default(), TITLE_CHARS),
             words,
             go_on: None,
             former: None,

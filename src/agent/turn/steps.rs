@@ -323,7 +323,8 @@ impl Turn {
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
         if !self.context.run.hides_words() {
-            self.live.said(&answer.text);
+            let redactor = &self.context.deps.services.redactor;
+            self.live.said(&redactor.redact(&answer.text));
         }
         self.tell_step(&answer);
         self.transcript.push(Item::Assistant(answer));

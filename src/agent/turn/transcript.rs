@@ -51,6 +51,14 @@ pub(super) struct UnderWay {
     pub(super) stop: CancellationToken,
 }
 
+impl UnderWay {
+    /// Ends it, and waits until the ledger has what it took.
+    pub(super) async fn end(self) {
+        self.stop.cancel();
+        let _ = self.summary.await;
+    }
+}
+
 impl Transcript {
     /// A conversation of which nothing is saved in this turn.
     pub(super) fn new(

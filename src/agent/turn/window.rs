@@ -197,7 +197,7 @@ impl Turn {
         let items = self.transcript.items.clone();
         let stop = self.context.stop.now().child_token();
         let during = During {
-            spender: Some((self.context.spender(), self.lane())),
+            asker: Some(self.asker()),
             stop: stop.clone(),
             dense: self.transcript.context_meter.density(),
         };
@@ -239,10 +239,16 @@ impl Turn {
         match summary {
             Ok(summary) => self.use_summary(running.cut, summary).await.map(|()| None),
             Err(late) => {
-                running.stop.cancel();
-                let _ = running.summary.await;
+                running.end().await;
                 Ok(late)
             }
+        }
+    }
+
+    /// Ends a summary that nobody goes on with.
+    pub(super) async fn end_summary(&mut self) {
+        if let Some(running) = self.transcript.compaction.running.take() {
+            running.end().await;
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{assignment, results, run_test_with};
+use super::{assignment, charter, results, run_test_with};
 use crate::world::model::MODEL;
 use crate::world::{Setup, World};
 
@@ -101,6 +101,38 @@ async fn its_conversation_is_summed_up_and_no_session_holds_it() {
             FROM items i JOIN conversations k ON k.id = i.conversation_id GROUP BY k.kind ORDER BY k.kind";
         assert_eq!(world.ledger(dropped).await, ["child 1 1", "main 0 0"]);
         assert_eq!(world.ledger("SELECT count(*) || '' FROM sessions").await, ["0"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_summary_that_is_not_there_at_its_end_is_ended_and_the_ledger_has_it() {
+    let setup = Setup {
+        config: json!({"models": {MODEL: {"window": 16_000, "max_output": 4_000}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        has_files(world, 3);
+        charter(
+            world,
+            "reader",
+            "---\nname: reader\ndescription: Reads.\ncompaction: {begin: 0.30, wait: 0.95}\n---\nRead.\n",
+        );
+        let summary = world.model.thinks_about_summaries();
+        world.model.calls(&[assignment("reader", "Read them.")]);
+        for number in 0..3 {
+            let file = json!({"path": format!("{number}.txt")});
+            world.model.calls_tool("view", file);
+        }
+        let thought = world.model.thinks_then("Nothing in any.");
+        world.model.answers("Nothing, then.");
+        world.ann.says("#lab", "go").await;
+        world.model.was_asked(6).await;
+        thought.ends();
+        world.sees("#lab", "Nothing, then.").await;
+        let asked = "SELECT kind || ' ' || outcome || ' ' || role FROM attempts WHERE kind = 'compaction'";
+        assert_eq!(world.ledger(asked).await, ["compaction stopped reader"]);
+        drop(summary);
     })
     .await;
 }

@@ -11,6 +11,7 @@ use super::look::Runnable;
 use crate::agent::stop::cancelled_after;
 use crate::agent::turn::Turn;
 use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::offer::NotCalled;
 use crate::domain::{CallId, Participant, ToolResult, UserId};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
@@ -36,8 +37,18 @@ impl Turn {
             None => store.start_call(turn, &call.id, attached).await?,
             Some(assignment) => {
                 let new = self.new_child(Some(call.id.clone()), assignment).await;
-                let begun = store.start_child(turn, &call.id, &new, attached);
-                let conversation = begun.await?;
+                let begun = store.start_child(turn, &call.id, &new, attached).await;
+                let conversation = match begun {
+                    Err(StoreError::NotFound(_)) if new.goes_on.is_some() => {
+                        let action = runnable.prepared.action.to_string();
+                        let why = NotCalled::AtWork.to_string();
+                        self.context.run.uncount_child();
+                        return self
+                            .refuse(call, &action, &why, AuditDecision::Deny, None)
+                            .await;
+                    }
+                    begun => begun?,
+                };
                 runnable.child = Some(BegunChild { new, conversation });
             }
         }

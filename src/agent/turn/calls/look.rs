@@ -20,7 +20,7 @@ use crate::agent::turn::question::ToAsk;
 pub(in crate::agent::turn) struct Runnable {
     pub(in crate::agent::turn) prepared: Prepared,
     /// What it has a role do.
-    pub(super) assignment: Option<Assignment>,
+    pub(in crate::agent::turn) assignment: Option<Assignment>,
     /// Who allowed it, where somebody was asked.
     pub(in crate::agent::turn) allowed_by: Option<UserId>,
     /// The child turn that does it, once that is in the ledger.
@@ -29,7 +29,7 @@ pub(in crate::agent::turn) struct Runnable {
 
 impl Runnable {
     /// What a child turn does of it.
-    pub(super) fn for_child(&self) -> Option<&Assignment> {
+    pub(in crate::agent::turn) fn for_child(&self) -> Option<&Assignment> {
         self.assignment.as_ref().filter(|one| one.waits)
     }
 }
@@ -128,7 +128,8 @@ impl Turn {
         }
     }
 
-    /// Looks up the former sub-agents that calls go on with, and the agents that they name.
+    /// Looks up the former sub-agents that calls go on with, and the agents that they name. Whoever is found counts among those of
+    /// the run.
     pub(super) async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
         let mut found = Vec::with_capacity(looked.len());
         let mut going_on = HashSet::new();
@@ -140,7 +141,12 @@ impl Turn {
                     let is_free = assignment
                         .former
                         .is_none_or(|former| going_on.insert(former));
-                    is_free.then_some(()).ok_or(NotCalled::AtWork)
+                    is_free.then_some(()).ok_or(NotCalled::AtWork)?;
+                    if assignment.waits {
+                        self.count_child()
+                    } else {
+                        Ok(())
+                    }
                 })
             {
                 one = Looked::Refused {

@@ -1,0 +1,117 @@
+//! What changes between the moment at which a sub-agent is called and the one at which it begins: people are asked about calls, and
+//! much can happen until they answer.
+
+use serde_json::{Value, json};
+
+use super::{assignment, results, run_test, run_test_with};
+use crate::world::{Setup, World};
+
+/// A person is asked about each call of a role.
+fn asks_about_roles(world: &World) {
+    let permissions = json!({"allow": [], "ask": [".*"], "deny": []});
+    world.edits_agent_json("lab", json!({"permissions": permissions}));
+}
+
+/// A call that goes on with a former sub-agent.
+fn goes_on(role: &str, id: &str) -> (&'static str, Value) {
+    let task = json!({"role": role, "prompt": "More.", "title": "more of it", "continue": id});
+    ("sub_agent", task)
+}
+
+#[tokio::test]
+async fn a_former_one_that_became_a_branch_is_not_gone_on_with() {
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"child_threads": true}));
+        world.model.calls(&[assignment("explore", "Find TODO.")]);
+        world.model.answers("There is one.").answers("One.");
+        world.ann.says("#lab", "how many?").await;
+        world.sees("#lab", "One.").await;
+        let thread = "explore · about Find TODO.";
+        world.sees(thread, "There is one.").await;
+        let id = "SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'";
+        let id = world.ledger(id).await.remove(0);
+
+        asks_about_roles(world);
+        world.model.calls(&[goes_on("explore", &id)]);
+        world.ann.says("#lab", "go on with it").await;
+        world.question("#lab").await;
+        let thought = world.model.is_thinking();
+        world.ann.says(thread, "where?").await;
+        world.model.was_asked(5).await;
+        world.model.answers("It is a branch now.");
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "It is a branch now.").await;
+        let told = results(world).pop().unwrap();
+        let expected = format!("Error: `{id}` is no former sub-agent of this conversation");
+        assert_eq!(told, expected);
+        thought.ends();
+        world
+            .ledger_says("SELECT DISTINCT state FROM turns", &["finished"])
+            .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_that_was_destroyed_is_not_called() {
+    run_test(async |world| {
+        world.makes_agent("docs").await;
+        asks_about_roles(world);
+        world
+            .model
+            .calls(&[assignment("@docs", "What is planned?")]);
+        world.ann.says("#lab", "what does docs plan?").await;
+        world.question("#lab").await;
+        world.ann.runs("/agent destroy name:docs", "#general").await;
+        world.ann.clicks("#general", "Confirm").await;
+        let gone = "SELECT status FROM agents WHERE name = 'docs'";
+        world.ledger_says(gone, &["destroyed"]).await;
+        world.model.answers("It is gone.");
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "It is gone.").await;
+        let told = results(world).pop().unwrap();
+        assert!(
+            told.starts_with("Error: there is no agent `docs` here"),
+            "{told}"
+        );
+        assert!(!world.home().join("agents/docs").exists());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn calls_that_come_to_nothing_are_none_of_those_that_a_run_may_have() {
+    let setup = Setup {
+        config: json!({"orchestration": {"max_children": 1}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.calls(&[
+            goes_on("explore", "deadbeef"),
+            assignment("@nobody", "Look."),
+            assignment("explore", "Look."),
+        ]);
+        world.model.answers("Looked.").answers("One of three.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "One of three.").await;
+        let told = results(world);
+        assert!(told[2].ends_with("\nLooked."), "{told:?}");
+
+        asks_about_roles(world);
+        world.model.calls(&[assignment("explore", "Look again.")]);
+        world.ann.says("#lab", "again").await;
+        world.question("#lab").await;
+        world
+            .model
+            .calls(&[assignment("explore", "Look once more.")]);
+        world.ann.clicks("#lab", "Deny").await;
+        world.model.was_asked(5).await;
+        world.question("#lab").await;
+        world.model.answers("Looked.").answers("The second.");
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "The second.").await;
+        let told = results(world);
+        assert!(told.last().unwrap().ends_with("\nLooked."), "{told:?}");
+    })
+    .await;
+}
