@@ -78,7 +78,37 @@ type Children = BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>;
 #[derive(Clone, Debug)]
 pub(super) struct RunningChild {
     pub(super) conversation: ConversationId,
-    pub(super) steer: mpsc::UnboundedSender<Inbound>,
+    steer: mpsc::UnboundedSender<Inbound>,
+    /// Everything that was sent there, for a child that ends without a word of it.
+    handed: Arc<Mutex<Vec<Inbound>>>,
+}
+
+impl RunningChild {
+    /// One that works in `conversation`, and where it hears what people write to it.
+    pub(super) fn new(conversation: ConversationId) -> (Self, mpsc::UnboundedReceiver<Inbound>) {
+        let (steer, steered) = mpsc::unbounded_channel();
+        let running = Self {
+            conversation,
+            steer,
+            handed: Arc::default(),
+        };
+        (running, steered)
+    }
+
+    /// Hands it a message, which comes back where it takes no more.
+    fn hand(&self, message: Inbound) -> Option<Inbound> {
+        let late = self.steer.send(message.clone());
+        if let Err(back) = late {
+            return Some(back.0);
+        }
+        self.handed.lock().push(message);
+        None
+    }
+
+    /// What it was handed.
+    pub(super) fn take_handed(&self) -> Vec<Inbound> {
+        std::mem::take(&mut self.handed.lock())
+    }
 }
 
 /// A child turn that can be stopped by itself, until this is dropped.
@@ -166,7 +196,7 @@ impl StopSignal {
             .values()
             .filter_map(|(_, running)| running.as_ref());
         match all.find(|running| running.conversation == conversation) {
-            Some(running) => running.steer.send(message).err().map(|back| back.0),
+            Some(running) => running.hand(message),
             None => Some(message),
         }
     }

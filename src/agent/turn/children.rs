@@ -204,13 +204,8 @@ impl Turn {
         let stop = self.context.stop.below();
         // It holds no place while others work for it, or a run could wait for itself.
         drop(self.place.lock().take());
-        let (steer, steered) = mpsc::unbounded_channel();
-        let conversation = begun.conversation;
-        let running = RunningChild {
-            conversation,
-            steer,
-        };
-        let _found = stop.found_as(id, Some(running));
+        let (running, steered) = RunningChild::new(begun.conversation);
+        let found = stop.found_as(id, Some(running.clone()));
         let thread = self.open_thread(&assignment, &begun);
         let is_seen = thread.is_some();
         let answers = AnsweredCall {
@@ -242,7 +237,13 @@ impl Turn {
                     let words = format!("Error: {BROKE_OFF}.");
                     told.in_thread = last(vec![NewPart::notice(&words)]);
                 }
-                self.close_broken_child(call, &role, id, told).await
+                let closed = self.close_broken_child(call, &role, id, told).await;
+                drop(found);
+                for late in running.take_handed() {
+                    // What it had taken in is claimed in the ledger, and begins nothing.
+                    let _ = self.context.run.strays.send(late);
+                }
+                closed
             }
         }
     }

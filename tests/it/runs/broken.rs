@@ -219,6 +219,38 @@ async fn a_root_that_breaks_off_takes_its_sub_agents_with_it_and_says_so_once() 
     .await;
 }
 
+#[tokio::test]
+async fn what_was_written_to_one_that_breaks_off_is_answered() {
+    run_test_with(breaks_at("tool bash finished"), async |world| {
+        world.edits_agent_json("lab", json!({"child_threads": true, "permissions": "open"}));
+        world.model.follows(|request| {
+            let said = request["messages"].to_string();
+            let is_child = request["system"].to_string().contains("a sub-agent of");
+            Reply::new(vec![if is_child {
+                call("bash", json!({"command": WAITS, "timeout": 600}))
+            } else if said.contains("and be quick") {
+                Block::Text("Quick, then.".to_owned())
+            } else if said.contains("tool_result") {
+                Block::Text("It broke.".to_owned())
+            } else {
+                call("sub_agent", assignment("general", "Look.").1)
+            }])
+        });
+        world.ann.says("#lab", "go").await;
+        let thread = "general · about Look.";
+        let is_open = |world: &World| world.discord.channel(thread).map(drop);
+        world.waits("its thread", is_open).await;
+        world.sees(thread, "-# step 1 · bash").await;
+        world.ann.says(thread, "and be quick").await;
+        let stored = "SELECT count(*) || '' FROM inbound WHERE state = 'new'";
+        world.ledger_says(stored, &["1"]).await;
+        std::fs::write(world.workspace("lab").join("go"), "").unwrap();
+        world.sees("#lab", "It broke.").await;
+        world.sees(thread, "Quick, then.").await;
+    })
+    .await;
+}
+
 /// Roles without tools, each of which is a stage of `lab`.
 fn stages(world: &World, keys: Value) {
     for name in ["security", "legal", "billing", "editor"] {

@@ -11,12 +11,20 @@ const HANDLE: &str = "out_0000abcd";
 
 /// Puts an output of so many lines of 50 bytes among those that are kept.
 fn keeps_output(world: &World, lines: usize) {
-    let folder = world.home().join("agents/lab/outputs");
+    keeps_output_of("lab", world, lines);
+}
+
+fn keeps_output_of(agent: &str, world: &World, lines: usize) {
+    let folder = world.home().join(format!("agents/{agent}/outputs"));
     std::fs::create_dir_all(&folder).unwrap();
     let lines: Vec<String> = (1..=lines)
         .map(|line| format!("{:<49}\n", format!("line {line} of the build")))
         .collect();
     std::fs::write(folder.join(format!("{HANDLE}.txt")), lines.concat()).unwrap();
+}
+
+fn calls(tool: &str, arguments: Value) -> Block {
+    Block::Call(format!("toolu_{tool}"), tool.to_owned(), arguments)
 }
 
 fn asks(world: &World, question: &str) {
@@ -174,6 +182,36 @@ async fn a_sub_agent_reads_at_the_cost_of_its_run_and_role() {
         world.ledger_says(rows, &["general 1 1"]).await;
         let sums = "SELECT (sum(t.output) = (SELECT sum(output) FROM attempts WHERE kind <> 'tool')) || '' FROM turns t";
         world.ledger_says(sums, &["1"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_that_was_called_reads_within_the_budget_of_who_called_it() {
+    let setup = Setup {
+        // As above: a request may cost 30 cents.
+        config: json!({"models": {MODEL: {"input_price": 0, "output_price": 1000, "max_output": 300}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.makes_agent("docs").await;
+        world.edits_agent_json("lab", json!({"budget_day": 0.60}));
+        keeps_output_of("docs", world, 100);
+        world.model.replies(Reply {
+            output_tokens: 10,
+            ..Reply::new(vec![calls("sub_agent", assignment("@docs", "Read it.").1)])
+        });
+        let call = json!({"handle": HANDLE, "ask": "What fails?"});
+        world.model.replies(Reply {
+            output_tokens: 200,
+            ..Reply::new(vec![calls("tool_output", call)])
+        });
+        world.model.answers("It could not be read.");
+        world.ann.says("#lab", "what does docs say?").await;
+        world.sees("#lab", "It could not be read.").await;
+        assert_eq!(readings(world, "What fails?").len(), 0);
+        let told = world.ledger("SELECT body FROM items").await.join("");
+        assert!(told.contains("the budget of this day is $0.60"), "{told}");
     })
     .await;
 }
