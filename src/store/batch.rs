@@ -12,8 +12,8 @@ use super::durability::Durability;
 use super::error::StoreError;
 
 /// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that
-/// refuses its argument ends a batch as well.
-const ASSERTION: &str = "SELECT json(iif(changes(), '1', ''))";
+/// refuses its argument ends a batch as well. It gives no row: each wakes whoever waits for the batch.
+const ASSERTION: &str = "SELECT 1 WHERE json(iif(changes(), '0', ''))";
 
 /// Statements to run one after another: all of them take effect, or none.
 #[derive(Default)]
