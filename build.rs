@@ -1,10 +1,13 @@
-//! Tells a release which commit it was built from, for `/status` and `/ping`.
+//! Tells a release which commit it was built from, for `/status` and `/ping`, and has it linked to take less memory.
 //!
 //! Builds for development do without: each commit would have the whole program compiled again.
 
 // What it prints is for cargo.
 #![allow(clippy::print_stdout)]
 
+use std::env;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
@@ -13,19 +16,67 @@ fn main() {
     if let Some(commit) = given().or_else(of_release) {
         println!("cargo::rustc-env=CHORUS_COMMIT={commit}");
     }
+    if is_release() {
+        println!("cargo::rerun-if-changed={FUNCTIONS}");
+        link_compactly();
+    }
+}
+
+/// Lists of functions in use, one for each target.
+const FUNCTIONS: &str = ".packaging/functions";
+
+/// Has the linker lay the functions in use side by side and write addresses down in short, where it and this machine can
+/// (`docs/decisions/0816-functions-in-use-lie-together.md`).
+fn link_compactly() {
+    let target = env::var("TARGET").unwrap_or_default();
+    if env::var("HOST").as_ref() != Ok(&target) {
+        return;
+    }
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let functions = here.join(FUNCTIONS).join(format!("{target}.txt"));
+    let in_order = format!(
+        "-Wl,--no-warn-symbol-ordering,--symbol-ordering-file={}",
+        functions.display()
+    );
+    let wishes = [
+        functions.exists().then_some(in_order),
+        Some("-Wl,-z,pack-relative-relocs".to_owned()),
+    ];
+    for argument in wishes.into_iter().flatten() {
+        if links_with(&argument).unwrap_or(false) {
+            println!("cargo::rustc-link-arg-bins={argument}");
+        }
+    }
+}
+
+/// Whether a program that does nothing can be linked with `argument`, and then runs.
+fn links_with(argument: &str) -> Option<bool> {
+    let folder = PathBuf::from(env::var_os("OUT_DIR")?);
+    let (source, program) = (folder.join("trial.rs"), folder.join("trial"));
+    fs::write(&source, "fn main() {}").ok()?;
+    let mut rustc = Command::new(env::var_os("RUSTC")?);
+    rustc.args(["--crate-name", "trial"]).arg(&source);
+    rustc.arg("-o").arg(&program).arg("-C");
+    rustc.arg(format!("link-arg={argument}"));
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        rustc.arg("-C").arg(format!("linker={linker}"));
+    }
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    rustc.args(flags.split('\x1f').filter(|flag| !flag.is_empty()));
+    let linked = rustc.output().ok()?.status.success();
+    Some(linked && Command::new(&program).output().ok()?.status.success())
 }
 
 /// What whoever builds a package says.
 fn given() -> Option<String> {
-    let commit = std::env::var("CHORUS_COMMIT").ok()?;
+    let commit = env::var("CHORUS_COMMIT").ok()?;
     (!commit.is_empty() && commit.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         .then_some(commit)
 }
 
 /// What git says of a release; none without git.
 fn of_release() -> Option<String> {
-    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    if !is_release {
+    if !is_release() {
         return None;
     }
     for path in ["HEAD", "logs/HEAD"] {
@@ -34,6 +85,10 @@ fn of_release() -> Option<String> {
         }
     }
     git(&["rev-parse", "--short=10", "HEAD"])
+}
+
+fn is_release() -> bool {
+    env::var("PROFILE").is_ok_and(|profile| profile == "release")
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
