@@ -67,6 +67,9 @@ pub(crate) async fn all(only: &str) {
     if wanted("sub-agents") {
         runs::rows(&mut rows).await;
     }
+    if wanted("sub-agents: crowd") {
+        runs::crowd(&mut rows).await;
+    }
     if wanted("sub-agents: chain") {
         runs::chain(&mut rows).await;
     }

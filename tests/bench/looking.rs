@@ -231,6 +231,7 @@ fn end() -> FinishedTurn {
         exit: EndReason::Answered,
         steps: 8,
         cost: Cost::Usd(0.0),
-        ..FinishedTurn::broken_off()
+        report: None,
+        ..FinishedTurn::broken_off(None)
     }
 }
