@@ -326,12 +326,16 @@ fn limits_of(base: &str) -> Limits {
 /// Lanes kept before idle ones are forgotten: each interaction has its own.
 const MOST_LANES: usize = 4_096;
 
+/// Connections that are kept for the next requests; those of a crowd end with it.
+const MOST_IDLE: usize = 128;
+
 /// An HTTP client for Discord, for us and for serenity, whose own has no timeouts.
 pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(TIMEOUT)
+        .pool_max_idle_per_host(MOST_IDLE)
         .build()
 }
 

@@ -36,6 +36,10 @@ const MAX_LIST: usize = 16 << 20;
 /// A provider that does not answer the call by then is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Connections to one server that are kept for the next requests. A crowd opens more, which end with their answers: each holds
+/// buffers.
+const MOST_IDLE: usize = 128;
+
 /// How long the end of the body is waited for after the end of the answer, so that the connection can serve again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
@@ -45,6 +49,7 @@ pub fn client() -> reqwest::Result<reqwest::Client> {
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
+        .pool_max_idle_per_host(MOST_IDLE)
         .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
         .build()
 }
