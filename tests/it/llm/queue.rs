@@ -9,6 +9,7 @@ use chorus_playground::model::wire::{Block, Reply};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::world::model::Thought;
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// One place for all.
@@ -153,21 +154,27 @@ async fn a_run_with_four_children_ends_under_one_place() {
     .await;
 }
 
+/// Has the model think about a message in `#lab`, with `#dev` and then `#ops` waiting for its place.
+async fn two_wait(world: &World) -> Thought {
+    for name in ["dev", "ops"] {
+        world.makes_agent(name).await;
+    }
+    let thought = world.model.thinks_then("The first.");
+    world.ann.says("#lab", "think").await;
+    world.model.was_asked(1).await;
+    world.ann.says("#dev", "what about dev").await;
+    world.sees("#dev", r"Waiting for a place \(next\)").await;
+    world.ann.says("#ops", "what about ops").await;
+    world
+        .sees("#ops", r"Waiting for a place \(1 before it\)")
+        .await;
+    thought
+}
+
 #[tokio::test]
 async fn an_abort_in_the_queue_frees_at_once() {
     run_test_with(one_place(), async |world| {
-        for name in ["dev", "ops"] {
-            world.makes_agent(name).await;
-        }
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
-        world.ann.says("#dev", "what about dev").await;
-        world.sees("#dev", r"Waiting for a place \(next\)").await;
-        world.ann.says("#ops", "what about ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(1 before it\)")
-            .await;
+        let thought = two_wait(world).await;
         world.ann.runs("/abort", "#dev").await;
         world.sees("#dev", "Nothing more will run").await;
         world.sees("#ops", r"Waiting for a place \(next\)").await;
@@ -191,18 +198,7 @@ async fn an_abort_in_the_queue_frees_at_once() {
 #[tokio::test]
 async fn last_words_go_before_all_others() {
     run_test_with(one_place(), async |world| {
-        for name in ["dev", "ops"] {
-            world.makes_agent(name).await;
-        }
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
-        world.ann.says("#dev", "what about dev").await;
-        world.sees("#dev", r"Waiting for a place \(next\)").await;
-        world.ann.says("#ops", "what about ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(1 before it\)")
-            .await;
+        let thought = two_wait(world).await;
         world.ann.runs("/stop", "#ops").await;
         world.sees("#ops", r"Waiting for a place \(next\)").await;
         world.model.answers("Last words.").answers("The third.");
