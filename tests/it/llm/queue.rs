@@ -154,11 +154,16 @@ async fn a_run_with_four_children_ends_under_one_place() {
     .await;
 }
 
-/// Has the model think about a message in `#lab`, with `#dev` and then `#ops` waiting for its place.
+/// Makes `#dev` and `#ops`, and has both wait.
 async fn two_wait(world: &World) -> Thought {
     for name in ["dev", "ops"] {
         world.makes_agent(name).await;
     }
+    both_wait(world).await
+}
+
+/// Has the model think about a message in `#lab`, with `#dev` and then `#ops` waiting for its place.
+async fn both_wait(world: &World) -> Thought {
     let thought = world.model.thinks_then("The first.");
     world.ann.says("#lab", "think").await;
     world.model.was_asked(1).await;
@@ -226,15 +231,7 @@ async fn who_waited_long_goes_before_a_core_agent_that_came_later() {
             .ann
             .asks("/agent config name:ops key:core value:true", "#general")
             .await;
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
-        world.ann.says("#dev", "what about dev").await;
-        world.sees("#dev", r"Waiting for a place \(next\)").await;
-        world.ann.says("#ops", "what about ops").await;
-        world
-            .sees("#ops", r"Waiting for a place \(1 before it\)")
-            .await;
+        let thought = both_wait(world).await;
         world.model.always_answers("what about dev", "The second.");
         world.model.always_answers("what about ops", "The third.");
         thought.ends();

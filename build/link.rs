@@ -1,0 +1,51 @@
+//! Has a release linked to take less memory (`docs/decisions/0816-functions-in-use-lie-together.md`).
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Lists of functions in use, one for each target.
+const FUNCTIONS: &str = ".packaging/functions";
+
+/// Has the linker lay the functions in use side by side and write addresses down in short, where it and this machine can.
+pub(crate) fn compactly() {
+    println!("cargo::rerun-if-changed={FUNCTIONS}");
+    let target = env::var("TARGET").unwrap_or_default();
+    if env::var("HOST").as_ref() != Ok(&target) {
+        return;
+    }
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let functions = here.join(FUNCTIONS).join(format!("{target}.txt"));
+    let in_order = format!(
+        "-Wl,--no-warn-symbol-ordering,--symbol-ordering-file={}",
+        functions.display()
+    );
+    let wishes = [
+        functions.exists().then_some(in_order),
+        Some("-Wl,-z,pack-relative-relocs".to_owned()),
+    ];
+    for argument in wishes.into_iter().flatten() {
+        if links_with(&argument).unwrap_or(false) {
+            println!("cargo::rustc-link-arg-bins={argument}");
+        }
+    }
+}
+
+/// Whether a program that does nothing can be linked with `argument`, and then runs.
+fn links_with(argument: &str) -> Option<bool> {
+    let folder = PathBuf::from(env::var_os("OUT_DIR")?);
+    let (source, program) = (folder.join("trial.rs"), folder.join("trial"));
+    fs::write(&source, "fn main() {}").ok()?;
+    let mut rustc = Command::new(env::var_os("RUSTC")?);
+    rustc.args(["--crate-name", "trial"]).arg(&source);
+    rustc.arg("-o").arg(&program).arg("-C");
+    rustc.arg(format!("link-arg={argument}"));
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        rustc.arg("-C").arg(format!("linker={linker}"));
+    }
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    rustc.args(flags.split('\x1f').filter(|flag| !flag.is_empty()));
+    let linked = rustc.output().ok()?.status.success();
+    Some(linked && Command::new(&program).output().ok()?.status.success())
+}
