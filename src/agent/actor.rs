@@ -90,7 +90,8 @@ pub(super) struct Actor {
     pub(super) deps: Arc<AgentDeps>,
     pub(super) agent: Arc<Identity>,
     pub(super) timer: IdleTimer,
-    pub(super) conversations: BTreeMap<ConversationId, Conversation>,
+    /// Boxed, since a node of the map has room for eleven and most agents have one.
+    pub(super) conversations: BTreeMap<ConversationId, Box<Conversation>>,
     pub(super) main: Option<ConversationId>,
     /// Commands that had to wait and do so no longer: they come before what the mailbox holds.
     pub(super) replayed: VecDeque<AgentCommand>,
@@ -109,10 +110,11 @@ pub(super) struct Actor {
     pub(super) unanswered: Vec<AgentCommand>,
 }
 
-/// Where messages to child turns come back that were too late for them, and where the actor hears of them.
+/// Where messages to child turns come back that were too late for them, and where the actor hears of them. A queue has room for 32
+/// from the beginning, so messages are boxed.
 pub(super) struct Strays(
-    pub(super) mpsc::UnboundedSender<Inbound>,
-    mpsc::UnboundedReceiver<Inbound>,
+    pub(super) mpsc::UnboundedSender<Box<Inbound>>,
+    mpsc::UnboundedReceiver<Box<Inbound>>,
 );
 
 impl Default for Strays {
@@ -197,7 +199,7 @@ impl Actor {
             biased;
             Some(done) = self.work.join_next(), if !self.work.is_empty() => Box::pin(self.work_done(done)).await,
             Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
-            Some(stray) = self.strays.1.recv() => self.replayed.push_back(AgentCommand::Message(Box::new(stray))),
+            Some(stray) = self.strays.1.recv() => self.replayed.push_back(AgentCommand::Message(stray)),
             command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
                 match command {
                     Some(command) => Box::pin(self.command(command)).await,
@@ -304,9 +306,8 @@ impl Actor {
         if branch.is_none() {
             self.main = Some(row.id);
         }
-        self.conversations
-            .entry(row.id)
-            .or_insert_with(|| Conversation {
+        self.conversations.entry(row.id).or_insert_with(|| {
+            Box::new(Conversation {
                 id: row.id,
                 branch,
                 channel: row.thread.unwrap_or(self.agent.channel),
@@ -325,7 +326,8 @@ impl Actor {
                 waiting: Default::default(),
                 job: None,
                 deferred: Default::default(),
-            });
+            })
+        });
         row.id
     }
 
@@ -334,7 +336,7 @@ impl Actor {
             return;
         };
         match command {
-            AgentCommand::Message(message) => self.message(*message).await,
+            AgentCommand::Message(message) => self.message(message).await,
             AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
             AgentCommand::Activity(channel) => self.activity_in(channel),
             AgentCommand::Stop(target, stop, by, reply) => {
@@ -382,7 +384,7 @@ impl Actor {
     /// Whether what comes for a conversation now waits for the end of a job.
     pub(super) fn defers(&self, id: ConversationId) -> bool {
         let conversation = self.conversations.get(&id);
-        conversation.is_some_and(Conversation::defers)
+        conversation.is_some_and(|one| one.defers())
     }
 
     /// Keeps a command until the job of its conversation is done.
@@ -395,13 +397,13 @@ impl Actor {
     /// How all conversations stand.
     pub(super) fn states(&self) -> Vec<ConversationState> {
         let all = self.conversations.values();
-        all.map(Conversation::state).collect()
+        all.map(|one| one.state()).collect()
     }
 
     /// A person's message: it steers the turn that runs in its conversation, or starts one.
-    async fn message(&mut self, message: Inbound) {
+    async fn message(&mut self, message: Box<Inbound>) {
         if self.is_destroyed {
-            let command = AgentCommand::Message(Box::new(message));
+            let command = AgentCommand::Message(message);
             return self.leave_unanswered(command).await;
         }
         self.silence_is_over();
@@ -413,7 +415,7 @@ impl Actor {
         };
         match self.conversation_for(&message).await {
             Ok(id) if self.defers(id) => {
-                self.defer(id, AgentCommand::Message(Box::new(message)));
+                self.defer(id, AgentCommand::Message(message));
             }
             Ok(id) => self.give(id, Trigger::message(message)),
             Err(error) => self.trouble(Some(channel), &error),

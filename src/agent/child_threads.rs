@@ -10,8 +10,8 @@ impl Actor {
     /// what the child knew is a branch, which the message belongs to.
     pub(super) async fn give_to_child(
         &mut self,
-        message: Inbound,
-    ) -> Result<Option<Inbound>, StoreError> {
+        message: Box<Inbound>,
+    ) -> Result<Option<Box<Inbound>>, StoreError> {
         let thread = message.channel_id;
         let mut known = self.conversations.values();
         if message.parent_id.is_none() || known.any(|one| one.channel == thread) {

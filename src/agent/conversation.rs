@@ -62,7 +62,7 @@ pub(super) enum Items {
 pub(super) struct Running {
     pub id: TurnId,
     pub task: Id,
-    pub steer: mpsc::UnboundedSender<Inbound>,
+    pub steer: mpsc::UnboundedSender<Box<Inbound>>,
     /// Everything that was sent there, for a turn that ends without a word of it.
     pub handed: Vec<Inbound>,
     pub stop: StopSignal,
@@ -132,7 +132,7 @@ impl Conversation {
             let is_later = |trigger: &Trigger| trigger.id() > Some(message.id);
             let at = self.waiting.iter().position(is_later);
             let at = at.unwrap_or(self.waiting.len());
-            self.waiting.insert(at, Trigger::message(message));
+            self.waiting.insert(at, Trigger::message(Box::new(message)));
         }
     }
 

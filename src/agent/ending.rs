@@ -105,7 +105,7 @@ impl Actor {
         if self.ending.is_none() && self.mailbox_is_over && self.replayed.is_empty() {
             Box::pin(self.end(Ending::Forgotten, &Stopper::Shutdown)).await;
         }
-        let is_quiet = self.conversations.values().all(Conversation::is_quiet);
+        let is_quiet = self.conversations.values().all(|one| one.is_quiet());
         if !is_quiet || !self.replayed.is_empty() {
             return false;
         }

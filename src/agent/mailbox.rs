@@ -151,9 +151,9 @@ impl Trigger {
     }
 
     /// An ordinary turn for `message`.
-    pub fn message(message: Inbound) -> Self {
+    pub fn message(message: Box<Inbound>) -> Self {
         Self {
-            source: Source::Message(Box::new(message)),
+            source: Source::Message(message),
             overrides: Overrides::default(),
         }
     }

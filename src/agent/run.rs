@@ -26,7 +26,7 @@ pub(super) struct Run {
     /// Targets that are out for all of its turns.
     health: Mutex<TurnHealth>,
     /// Takes messages to child turns that came too late.
-    pub(super) strays: mpsc::UnboundedSender<Inbound>,
+    pub(super) strays: mpsc::UnboundedSender<Box<Inbound>>,
     /// Whether its answer passes a role first: nobody sees words of its turns before.
     hides_words: AtomicBool,
 }
@@ -38,7 +38,7 @@ impl Run {
         origin: TurnId,
         people: Vec<UserId>,
         limits: Orchestration,
-        strays: mpsc::UnboundedSender<Inbound>,
+        strays: mpsc::UnboundedSender<Box<Inbound>>,
     ) -> Self {
         Self {
             root,

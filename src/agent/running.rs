@@ -31,7 +31,7 @@ impl Actor {
             Trigger {
                 source: Source::Message(message),
                 overrides,
-            } if overrides.let_steer() => match running.hand(*message) {
+            } if overrides.let_steer() => match running.hand(message) {
                 None => return,
                 Some(back) => Trigger {
                     overrides,
@@ -124,7 +124,7 @@ impl Actor {
     /// What waited for the end of a turn begins: the job of its conversation, else the next turn.
     pub(super) async fn turn_is_over(&mut self, id: ConversationId) {
         let conversation = self.conversations.get(&id);
-        if conversation.is_some_and(Conversation::waits_for_turn_end) {
+        if conversation.is_some_and(|one| one.waits_for_turn_end()) {
             self.go_on_with_job(id).await
         } else {
             self.go_on(id).await
@@ -195,7 +195,7 @@ impl Actor {
                     source: Source::Message(message),
                     overrides,
                 } if overrides == Overrides::default() => {
-                    running.hand(*message).map(Trigger::message)
+                    running.hand(message).map(Trigger::message)
                 }
                 other => Some(other),
             };
@@ -305,7 +305,7 @@ impl Actor {
     }
 
     fn covered_by(&self, target: Target) -> impl Iterator<Item = &Conversation> {
-        let all = self.conversations.values();
+        let all = self.conversations.values().map(|one| &**one);
         all.filter(move |conversation| target.covers(conversation))
     }
 
@@ -317,13 +317,13 @@ impl Actor {
 
 impl Running {
     /// Hands it a message, which comes back where the turn takes no more.
-    fn hand(&mut self, message: Inbound) -> Option<Inbound> {
+    fn hand(&mut self, message: Box<Inbound>) -> Option<Box<Inbound>> {
         // Before it can be taken in, or it would count for ever.
         self.progress.send_modify(|progress| progress.waiting += 1);
         if let Err(back) = self.steer.send(message.clone()) {
             return Some(back.0);
         }
-        self.handed.push(message);
+        self.handed.push(*message);
         None
     }
 }

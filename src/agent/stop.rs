@@ -78,14 +78,16 @@ type Children = BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>;
 #[derive(Clone, Debug)]
 pub(super) struct RunningChild {
     pub(super) conversation: ConversationId,
-    steer: mpsc::UnboundedSender<Inbound>,
+    steer: mpsc::UnboundedSender<Box<Inbound>>,
     /// Everything that was sent there, for a child that ends without a word of it.
     handed: Arc<Mutex<Vec<Inbound>>>,
 }
 
 impl RunningChild {
     /// One that works in `conversation`, and where it hears what people write to it.
-    pub(super) fn new(conversation: ConversationId) -> (Self, mpsc::UnboundedReceiver<Inbound>) {
+    pub(super) fn new(
+        conversation: ConversationId,
+    ) -> (Self, mpsc::UnboundedReceiver<Box<Inbound>>) {
         let (steer, steered) = mpsc::unbounded_channel();
         let running = Self {
             conversation,
@@ -96,12 +98,12 @@ impl RunningChild {
     }
 
     /// Hands it a message, which comes back where it takes no more.
-    fn hand(&self, message: Inbound) -> Option<Inbound> {
+    fn hand(&self, message: Box<Inbound>) -> Option<Box<Inbound>> {
         let late = self.steer.send(message.clone());
         if let Err(back) = late {
             return Some(back.0);
         }
-        self.handed.lock().push(message);
+        self.handed.lock().push(*message);
         None
     }
 
@@ -189,8 +191,8 @@ impl StopSignal {
     pub(super) fn hand_child(
         &self,
         conversation: ConversationId,
-        message: Inbound,
-    ) -> Option<Inbound> {
+        message: Box<Inbound>,
+    ) -> Option<Box<Inbound>> {
         let children = self.children.lock();
         let mut all = children
             .values()

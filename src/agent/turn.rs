@@ -111,9 +111,9 @@ pub(super) struct TurnParams {
     pub len: Arc<AtomicUsize>,
     pub trigger: Trigger,
     /// Messages that come while it runs.
-    pub steered: mpsc::UnboundedReceiver<Inbound>,
+    pub steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// Takes messages to its child turns that came too late.
-    pub strays: mpsc::UnboundedSender<Inbound>,
+    pub strays: mpsc::UnboundedSender<Box<Inbound>>,
     pub stop: StopSignal,
     /// Cancelled when something waits for its end.
     pub wanted: CancellationToken,
@@ -325,7 +325,7 @@ impl Turn {
     }
 
     /// What the actor gets back, and people told where the ledger failed.
-    fn into_end(self, ended: Result<Option<Inbound>, StoreError>) -> TurnEnd {
+    fn into_end(self, ended: Result<Option<Box<Inbound>>, StoreError>) -> TurnEnd {
         let (items, late) = match ended {
             Ok(late) => (Some(self.transcript.items), late),
             Err(error) => {

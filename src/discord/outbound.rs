@@ -59,11 +59,12 @@ impl Outbound {
             Event::Outbox(channel) => self.order(channel, OutboundCommand::Deliver),
             Event::Reply(part) => self.order(part.channel, OutboundCommand::Reply(part)),
             Event::TurnStarted(turn, feed) => {
-                self.order(turn.channel, OutboundCommand::Start(turn, feed))
+                self.order(turn.channel, OutboundCommand::Start(Box::new((turn, feed))))
             }
-            Event::TurnEnded(turn, summary) => {
-                self.order(turn.channel, OutboundCommand::End(turn, summary))
-            }
+            Event::TurnEnded(turn, summary) => self.order(
+                turn.channel,
+                OutboundCommand::End(Box::new((turn, summary))),
+            ),
             Event::Question(question) => {
                 self.order(question.turn.channel, OutboundCommand::Ask(question))
             }
@@ -181,11 +182,12 @@ impl Queue {
         match order {
             OutboundCommand::Deliver => self.deliver().await,
             OutboundCommand::Reply(part) => self.reply(*part).await,
-            OutboundCommand::Start(turn, feed) => {
+            OutboundCommand::Start(begun) => {
+                let (turn, feed) = *begun;
                 self.turns
                     .push(Live::new(turn, feed, self.context.previews))
             }
-            OutboundCommand::End(turn, summary) => self.turn_ended(&turn, summary),
+            OutboundCommand::End(ended) => self.turn_ended(&ended.0, ended.1),
             OutboundCommand::Say(reply_to, text) => {
                 self.context.say(self.channel, reply_to, &text).await
             }
@@ -365,10 +367,10 @@ impl Queue {
     /// The hub ends: what can still be said in a moment is said.
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
-            if let OutboundCommand::End(turn, summary) = order
-                && let Some(live) = self.live(Some(turn.turn))
+            if let OutboundCommand::End(ended) = order
+                && let Some(live) = self.live(Some(ended.0.turn))
             {
-                live.end(summary);
+                live.end(ended.1);
             }
         }
         // What takes longer is in the ledger, or is put right at the next start.
@@ -427,14 +429,14 @@ async fn finished(under_way: &mut Option<UnderWay>) -> Done {
     }
 }
 
-/// One thing for a channel's queue to do.
+/// One thing for a channel's queue to do. A queue has room for 32 from the beginning, so large ones are boxed.
 #[derive(Debug)]
 enum OutboundCommand {
     Deliver,
     /// This part is next; it is marked `sending`.
     Reply(Box<Part>),
-    Start(TurnRef, Feed),
-    End(TurnRef, TurnSummary),
+    Start(Box<(TurnRef, Feed)>),
+    End(Box<(TurnRef, TurnSummary)>),
     Ask(Box<Question>),
     /// Words that are in no ledger, for the ledger failed.
     Say(Option<MessageId>, String),

@@ -176,9 +176,9 @@ async fn origin(deps: &AgentDeps, turn: TurnId, parent: Option<TurnId>) -> TurnI
 }
 
 /// What was handed to a turn that did not begin.
-fn left(mut steered: UnboundedReceiver<Inbound>) -> Vec<Inbound> {
+fn left(mut steered: UnboundedReceiver<Box<Inbound>>) -> Vec<Inbound> {
     steered.close();
-    std::iter::from_fn(|| steered.try_recv().ok()).collect()
+    std::iter::from_fn(|| steered.try_recv().ok().map(|message| *message)).collect()
 }
 
 /// Reads a conversation; what a crash or a cut left invalid is repaired and stored so.

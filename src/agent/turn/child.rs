@@ -78,7 +78,7 @@ pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreE
         let strays = turn.context.run.strays.clone();
         for late in turn.inbox.close(None) {
             // Without the actor nobody answers it before the next start.
-            let _ = strays.send(late);
+            let _ = strays.send(Box::new(late));
         }
         Ok(reported)
     })

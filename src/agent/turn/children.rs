@@ -55,7 +55,7 @@ pub(super) struct BegunChild {
 /// How people reach a child turn, where they can.
 pub(super) struct Reach {
     /// What they write to it.
-    pub(super) steered: mpsc::UnboundedReceiver<Inbound>,
+    pub(super) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// Where they read of it.
     pub(super) thread: Option<Says>,
 }
@@ -241,7 +241,7 @@ impl Turn {
                 drop(found);
                 for late in running.take_handed() {
                     // What it had taken in is claimed in the ledger, and begins nothing.
-                    let _ = self.context.run.strays.send(late);
+                    let _ = self.context.run.strays.send(Box::new(late));
                 }
                 closed
             }

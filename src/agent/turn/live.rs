@@ -119,21 +119,19 @@ impl LiveStatus {
 
 /// What others write to a turn.
 pub(super) struct Inbox {
-    pub(super) steered: mpsc::UnboundedReceiver<Inbound>,
+    pub(super) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// The message that is being taken in.
-    pub(super) joining: Option<Inbound>,
+    pub(super) joining: Option<Box<Inbound>>,
     /// Cancelled when something waits for the turn's end.
     pub(super) wanted: CancellationToken,
 }
 
 impl Inbox {
     /// Takes no more, and gives what was not taken in; `late` had been received already.
-    pub(super) fn close(mut self, late: Option<Inbound>) -> Vec<Inbound> {
+    pub(super) fn close(mut self, late: Option<Box<Inbound>>) -> Vec<Inbound> {
         self.steered.close();
-        let mut left: Vec<Inbound> = self.joining.into_iter().chain(late).collect();
-        while let Ok(message) = self.steered.try_recv() {
-            left.push(message);
-        }
-        left
+        let waiting = std::iter::from_fn(|| self.steered.try_recv().ok());
+        let left = self.joining.into_iter().chain(late).chain(waiting);
+        left.map(|message| *message).collect()
     }
 }

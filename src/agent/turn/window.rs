@@ -225,7 +225,7 @@ impl Turn {
 
     /// After the answer: lets a summary under way come to its end, so that it is not paid for nothing. Whoever wants
     /// something comes first: a message that came is given back, and the summary ended.
-    pub(super) async fn settle(&mut self) -> Result<Option<Inbound>, StoreError> {
+    pub(super) async fn settle(&mut self) -> Result<Option<Box<Inbound>>, StoreError> {
         let Some(mut running) = self.transcript.compaction.running.take() else {
             return Ok(None);
         };
