@@ -1,4 +1,5 @@
-//! Has a release linked to take less memory (`docs/decisions/0816-functions-in-use-lie-together.md`).
+//! Has a release linked to take less memory (`docs/decisions/0816-functions-in-use-lie-together.md`), and other programs to start
+//! soon (`docs/decisions/0817-ci-does-several-things-at-once.md`).
 
 use std::env;
 use std::fs;
@@ -29,6 +30,13 @@ pub(crate) fn compactly() {
         if links_with(&argument).unwrap_or(false) {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
+    }
+}
+
+/// Has programs lie where they were linked to, so that none begins by writing all its addresses down.
+pub(crate) fn to_one_place() {
+    if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu") {
+        println!("cargo::rustc-link-arg=-no-pie");
     }
 }
 

@@ -1,6 +1,5 @@
-//! Tells a release which commit it was built from, and has it linked to take less memory.
-//!
-//! Builds for development do without both.
+//! Tells a release which commit it was built from, and has it linked to take less memory; has programs for development linked to
+//! start soon.
 
 // What it prints is for cargo.
 #![allow(clippy::print_stdout)]
@@ -20,5 +19,7 @@ fn main() {
     }
     if release {
         link::compactly();
+    } else {
+        link::to_one_place();
     }
 }
