@@ -41,7 +41,7 @@ pub enum Bubblewrap {
 }
 
 impl Sandbox {
-    /// Finds out, by one real run each, which layers work here.
+    /// Finds out, by real runs, which layers work here.
     ///
     /// # Errors
     ///
@@ -49,23 +49,38 @@ impl Sandbox {
     pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
         let settings = settings.clone();
         let found = spawn_blocking(move || untried(settings)).await;
-        let (mut parts, bubblewrap) = found.map_err(io::Error::from)??;
+        let mut parts = found.map_err(io::Error::from)??;
+        // Most machines have both layers, and one run shows it.
+        let both = parts.bubblewrap.is_ok() && parts.walls.is_ok();
+        if !(both
+            && Self::of(&parts)
+                .attempt(SandboxMode::Required)
+                .await
+                .is_ok())
+        {
+            parts = Self::each_alone(parts).await;
+        }
+        Ok(Self::of(&parts).with_warm_supervisor())
+    }
+
+    /// Tries the layers one after the other, for what fails does not say which of them failed.
+    async fn each_alone(mut parts: SandboxInner) -> SandboxInner {
+        let bubblewrap = parts.bubblewrap;
+        parts.bubblewrap = Err(MissingLayer::NotTried);
         if parts.walls.is_ok() {
             // Alone they do not satisfy `Required`; with bubblewrap not tried yet, `Auto` takes them.
             let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
             let tried = tried.map_err(MissingLayer::LandlockFails);
             parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
         }
-        if let Ok(path) = bubblewrap {
-            parts.bubblewrap = Ok(path);
+        parts.bubblewrap = bubblewrap;
+        if parts.bubblewrap.is_ok() {
             let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
             if let Err(why) = tried {
                 parts.bubblewrap = Err(MissingLayer::BubblewrapFails(why));
             }
-        } else {
-            parts.bubblewrap = bubblewrap;
         }
-        Ok(Self::of(&parts).with_warm_supervisor())
+        parts
     }
 
     /// Runs a command that does nothing.
@@ -102,10 +117,8 @@ impl Sandbox {
     }
 }
 
-/// What this machine seems to have before anything was run, and where bubblewrap is.
-fn untried(
-    settings: SandboxSettings,
-) -> Result<(SandboxInner, Result<PathBuf, MissingLayer>), ExecError> {
+/// What this machine seems to have before anything was run.
+fn untried(settings: SandboxSettings) -> Result<SandboxInner, ExecError> {
     let view = MachineView::of_this_machine(&settings.read)
         .map_err(|why| ExecError::Setup(why.to_string()))?;
     let bubblewrap = match settings.bubblewrap {
@@ -119,12 +132,11 @@ fn untried(
         0 => Err(MissingLayer::NoLandlock),
         version => Ok(version),
     };
-    let parts = SandboxInner {
+    Ok(SandboxInner {
         helper: settings.helper,
         view,
-        bubblewrap: Err(MissingLayer::NotTried),
+        bubblewrap,
         walls,
         groups: Groups::probe(),
-    };
-    Ok((parts, bubblewrap))
+    })
 }
