@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use jsonschema::Validator;
+use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 
 /// A request format with a published schema.
@@ -60,6 +60,15 @@ static DISCORD: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../data/schemas/discord_requests.json")).unwrap()
 });
 
+/// What it is called where a schema refers to it.
+const DISCORD_NAME: &str = "urn:discord";
+
+/// The same, to be referred to: a schema that holds all of it would be judged as a whole for each request.
+static DISCORD_REGISTRY: LazyLock<Registry<'static>> = LazyLock::new(|| {
+    let registry = Registry::new().add(DISCORD_NAME, &*DISCORD).unwrap();
+    registry.prepare().unwrap()
+});
+
 static DISCORD_BODIES: LazyLock<Mutex<HashMap<&'static str, Arc<Validator>>>> =
     LazyLock::new(Mutex::default);
 
@@ -87,12 +96,11 @@ pub(crate) fn broken_for_discord(method: &str, path: &str, body: &Value) -> Vec<
 fn body_schema(key: &'static str) -> Arc<Validator> {
     let mut known = DISCORD_BODIES.lock().unwrap();
     let schema = known.entry(key).or_insert_with(|| {
-        let schema = json!({
-            "$schema": DISCORD["$schema"],
-            "allOf": [DISCORD["requests"][key]],
-            "$defs": DISCORD["$defs"],
-        });
-        Arc::new(jsonschema::validator_for(&schema).unwrap())
+        let schema = DISCORD["requests"][key].to_string();
+        let schema = schema.replace("\"#/", &format!("\"{DISCORD_NAME}#/"));
+        let options = jsonschema::draft202012::options().with_registry(&DISCORD_REGISTRY);
+        let schema = options.build(&serde_json::from_str(&schema).unwrap());
+        Arc::new(schema.unwrap())
     });
     Arc::clone(schema)
 }
@@ -119,5 +127,18 @@ fn permissions_as_numbers(body: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+#[test]
+fn each_request_that_discord_describes_has_a_sound_schema() {
+    for (key, request) in DISCORD["requests"].as_object().unwrap() {
+        let whole = json!({
+            "$schema": DISCORD["$schema"],
+            "allOf": [request],
+            "$defs": DISCORD["$defs"],
+        });
+        assert!(jsonschema::meta::is_valid(&whole), "{key}");
+        body_schema(key);
     }
 }

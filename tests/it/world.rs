@@ -362,7 +362,7 @@ impl World {
     pub(crate) async fn becomes(&self, what: &str, is_so: impl Fn() -> bool) {
         let waiting = tokio::time::timeout(PATIENCE, async {
             while !is_so() {
-                tokio::task::yield_now().await;
+                poll::pause().await;
             }
         });
         let waited = waiting.await;
@@ -488,6 +488,7 @@ impl World {
                 if reply.contains(text) {
                     return reply;
                 }
+                poll::pause().await;
             }
         });
         let outcome = patient.await;

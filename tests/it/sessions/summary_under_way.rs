@@ -6,6 +6,7 @@ use chorus::domain::MessageId;
 use serde_json::json;
 
 use super::seen::{asks, exchange};
+use crate::poll;
 use crate::world::model::{MODEL, Thought};
 use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
@@ -50,6 +51,7 @@ async fn is_stored(world: &World, message: MessageId) {
             if all.await.contains(&message.to_string()) {
                 return;
             }
+            poll::pause().await;
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(60), stored).await;
