@@ -148,6 +148,9 @@ pub(crate) async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut Wor
     if std::env::var_os(JUDGE).is_some() {
         shown::judge(&shown::shown_in(&world.discord.requests()));
     }
+    // A test that makes a hundred worlds has the memory of one.
+    world.discord.stop();
+    world.model.stop();
 }
 
 impl World {

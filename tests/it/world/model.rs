@@ -40,6 +40,7 @@ struct Shared {
     base: String,
     script: Mutex<Script>,
     asked: watch::Sender<usize>,
+    stop: CancellationToken,
 }
 
 /// Answers a request by what it holds.
@@ -136,7 +137,9 @@ impl Model {
             base,
             script: Mutex::new(script),
             asked: watch::Sender::new(0),
+            stop: CancellationToken::new(),
         };
+        let stop = shared.stop.clone().cancelled_owned();
         let model = Self {
             shared: Arc::new(shared),
         };
@@ -144,8 +147,16 @@ impl Model {
             .route("/v1/messages", post(messages))
             .route("/v1/models", get(models))
             .with_state(model.clone());
-        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        tokio::spawn(async move {
+            let serving = axum::serve(listener, routes).with_graceful_shutdown(stop);
+            serving.await.unwrap();
+        });
         model
+    }
+
+    /// Ends the server.
+    pub(crate) fn stop(&self) {
+        self.shared.stop.cancel();
     }
 
     /// What `ANTHROPIC_BASE_URL` is to be.
