@@ -51,13 +51,11 @@ impl Sandbox {
         let found = spawn_blocking(move || untried(settings)).await;
         let mut parts = found.map_err(io::Error::from)??;
         // Most machines have both layers, and one run shows it.
-        let both = parts.bubblewrap.is_ok() && parts.walls.is_ok();
-        if !(both
-            && Self::of(&parts)
-                .attempt(SandboxMode::Required)
-                .await
-                .is_ok())
-        {
+        let trial = Self::of(&parts);
+        let all_work = parts.bubblewrap.is_ok()
+            && parts.walls.is_ok()
+            && trial.attempt(SandboxMode::Required).await.is_ok();
+        if !all_work {
             parts = Self::each_alone(parts).await;
         }
         Ok(Self::of(&parts).with_warm_supervisor())
