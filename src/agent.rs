@@ -73,7 +73,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use actor::AgentHandle;
 pub use auxiliary::{Asker, AuxiliaryRequest};
-pub use budget::{Caps, Reservations, Spender, Spent};
+pub use budget::{Caps, KnownSums, Reservations, Spender, Spent};
 pub use core_agents::MOST_CORE_AGENTS;
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;

@@ -119,7 +119,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
             .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
     );
     helpers.spawn(heap::give_back_after_crowds(
-        app.manager.turns_running(),
+        app.manager.clone(),
         helpers_stop.clone(),
     ));
     if let Some(web) = web {

@@ -36,4 +36,5 @@ pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use provider::{Delta, Encoded, OnDelta, Provider, Reply, Request, ToolSchema, TruncatedCall};
 pub use providers::{DEMO, Providers, ProvidersError};
+pub(crate) use stream_decoder::random_id;
 pub use target::Target;

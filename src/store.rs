@@ -61,7 +61,7 @@ use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
 
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
-pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, Sum, UsageFilter, UsageLine};
+pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, SpentUpTo, Sum, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use broken::{LeftOpen, Took};
 pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};

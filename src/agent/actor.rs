@@ -39,7 +39,6 @@ use super::seed::Seed;
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
 use super::stop::Stopper;
-use super::summaries::Summarised;
 use super::turn::{self, TurnEnd};
 
 /// Prompts an agent holds before senders wait.
@@ -130,7 +129,7 @@ pub(super) enum Done {
     /// The summary that a conversation is saved with, had or failed.
     Summary(ConversationId, Summary),
     /// What stands for the older part of a conversation that is compacted by hand, if it could be had.
-    Compaction(ConversationId, Option<Summarised>),
+    Compaction(ConversationId, Option<String>),
     /// What an idle save needs is there: summaries, had or failed, and sessions that hold it all already.
     IdleSave(IdleFired, Vec<(ConversationId, IdleSave)>),
     /// The contexts were saved because the agent ends, as far as they could be.
@@ -353,6 +352,11 @@ impl Actor {
                 let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
                 self.replies
                     .spawn(async move { deps.read_ahead(&agent).await });
+            }
+            AgentCommand::Release(reply) => {
+                let all = self.conversations.values_mut();
+                all.for_each(Conversation::release);
+                let _ = reply.send(());
             }
             AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());

@@ -18,7 +18,9 @@ use crate::llm::route::{
 use crate::llm::{Target, tokens};
 use crate::store::{AttemptRow, StoreError};
 
-use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent};
+use super::budget::{
+    Caps, KnownSums, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent,
+};
 use super::deadline::Deadline;
 use super::deps::AgentDeps;
 use super::models::ModelError;
@@ -61,6 +63,7 @@ impl AgentDeps {
                 run: turn,
                 role: None,
                 within: Vec::new(),
+                known: KnownSums::default(),
             },
             caps: self.caps(&effective),
             lane: self.lane_of(agent),
@@ -234,6 +237,9 @@ impl Observer for UsageRecorder<'_> {
     }
 
     async fn attempted(&mut self, attempt: &Attempt) {
+        if let Some(turn) = self.asker.spender.turn {
+            self.deps.beside.took(turn, attempt.usage, attempt.cost);
+        }
         self.record(self.kind, attempt).await;
         self.held = None;
     }

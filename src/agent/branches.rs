@@ -34,7 +34,7 @@ impl Actor {
         Ok(self.take_in(&row))
     }
 
-    async fn open_branch(
+    pub(super) async fn open_branch(
         &self,
         branch: NewBranch,
         prompt: &str,

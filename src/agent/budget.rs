@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::domain::{AgentId, GuildId, TurnId};
 use crate::llm::route::Planned;
-use crate::store::{Store, StoreError, Sum, UsageFilter};
+use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 
 use super::auxiliary::known;
 
@@ -83,8 +83,8 @@ impl Spent {
             ..of_day
         };
         Ok(Self {
-            today: store.spent(of_day).await?.usd,
-            this_month: store.spent(of_month).await?.usd,
+            today: store.spent(of_day, None).await?.sum.usd,
+            this_month: store.spent(of_month, None).await?.sum.usd,
         })
     }
 }
@@ -102,6 +102,29 @@ pub struct Spender {
     pub role: Option<String>,
     /// What the roles of a child turn and of those above it allow.
     pub within: Vec<RoleCap>,
+    /// What is known of sums of that run.
+    pub known: KnownSums,
+}
+
+/// Sums of the ledger as they were read last, so that a request reads but the rows that came since. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct KnownSums(Arc<Mutex<HashMap<Scope, (UsageFilter, SpentUpTo)>>>);
+
+impl KnownSums {
+    /// What a budget is held against.
+    async fn spent(
+        &self,
+        store: &Store,
+        scope: Scope,
+        filter: UsageFilter,
+    ) -> Result<Sum, StoreError> {
+        let before = self.0.lock().get(&scope).copied();
+        // A new day begins with nothing.
+        let before = before.filter(|(of, _)| *of == filter);
+        let spent = store.spent(filter, before.map(|(_, spent)| spent)).await?;
+        self.0.lock().insert(scope, (filter, spent));
+        Ok(spent.sum)
+    }
 }
 
 impl Spender {
@@ -129,9 +152,19 @@ pub struct Reservations(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    reserved: Mutex<HashMap<Scope, Sum>>,
+    reserved: Mutex<HashMap<Scope, Held>>,
     /// Held from looking to setting aside, so that no two requests are given the same money.
     looking: tokio::sync::Mutex<()>,
+    /// What agents and servers have spent.
+    known: KnownSums,
+}
+
+/// What all reservations of one budget come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    sum: Sum,
+    /// How many they are: a sum of prices misses nothing by a hair when all of them are gone.
+    count: usize,
 }
 
 /// What a budget is kept for.
@@ -156,14 +189,15 @@ pub struct Reservation {
 impl Reservation {
     /// The request cost this much, and the ledger does not have it yet.
     pub fn settle(&mut self, sum: Sum) {
-        self.shared.change(&self.scopes, self.sum, sum);
+        self.shared.put(&self.scopes, sum);
+        self.shared.take(&self.scopes, self.sum);
         self.sum = sum;
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.shared.change(&self.scopes, self.sum, Sum::default());
+        self.shared.take(&self.scopes, self.sum);
     }
 }
 
@@ -238,7 +272,7 @@ impl Reservations {
 
     fn hold(&self, spender: &Spender, sum: Sum, output: u32) -> Reservation {
         let scopes = spender.scopes();
-        self.0.change(&scopes, Sum::default(), sum);
+        self.0.put(&scopes, sum);
         Reservation {
             output,
             scopes,
@@ -260,6 +294,7 @@ impl Reservations {
             run,
             role,
             within,
+            known,
             ..
         } = request.spender;
         let (agent, guild) = (*agent, *guild);
@@ -306,7 +341,11 @@ impl Reservations {
             }
             // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
             let reserved = self.0.reserved(scope);
-            let spent = store.spent(filter).await?;
+            let known = match scope {
+                Scope::Turn(_) => known,
+                Scope::Agent(_) | Scope::Guild(_) => &self.0.known,
+            };
+            let spent = known.spent(store, scope, filter).await?;
             let used = Sum {
                 usd: spent.usd + reserved.usd,
                 tokens: spent.tokens + reserved.tokens,
@@ -329,17 +368,28 @@ fn worst(planned: &Planned<'_>, output: u32) -> Sum {
 impl Shared {
     fn reserved(&self, scope: Scope) -> Sum {
         let reserved = self.reserved.lock();
-        reserved.get(&scope).copied().unwrap_or_default()
+        reserved.get(&scope).copied().unwrap_or_default().sum
     }
 
-    /// Puts one sum in the place of another.
-    fn change(&self, scopes: &[Scope], from: Sum, to: Sum) {
+    fn put(&self, scopes: &[Scope], sum: Sum) {
         let mut reserved = self.reserved.lock();
         for scope in scopes {
-            let sum = reserved.entry(*scope).or_default();
-            sum.usd += to.usd - from.usd;
-            sum.tokens = (sum.tokens + to.tokens).saturating_sub(from.tokens);
-            if sum.usd <= f64::EPSILON && sum.tokens == 0 {
+            let held = reserved.entry(*scope).or_default();
+            held.sum.usd += sum.usd;
+            held.sum.tokens += sum.tokens;
+            held.count += 1;
+        }
+    }
+
+    /// Takes a sum back that was put there.
+    fn take(&self, scopes: &[Scope], sum: Sum) {
+        let mut reserved = self.reserved.lock();
+        for scope in scopes {
+            let held = reserved.entry(*scope).or_default();
+            held.sum.usd -= sum.usd;
+            held.sum.tokens = held.sum.tokens.saturating_sub(sum.tokens);
+            held.count = held.count.saturating_sub(1);
+            if held.count == 0 {
                 reserved.remove(scope);
             }
         }

@@ -1,13 +1,15 @@
 //! What people write in the thread of a child turn: it steers the child while it works, and goes on with it as a branch after that.
 
-use crate::domain::Inbound;
-use crate::store::StoreError;
+use crate::clock;
+use crate::domain::{Inbound, Item, UserText};
+use crate::store::{ConversationRow, StoreError};
 
 use super::actor::Actor;
+use super::mailbox::NewBranch;
 
 impl Actor {
     /// Hands a message to the child turn in whose thread it was written. It comes back where there is none, or no longer: then
-    /// what the child knew is a branch, which the message belongs to.
+    /// a branch is there which the message belongs to.
     pub(super) async fn give_to_child(
         &mut self,
         message: Box<Inbound>,
@@ -30,9 +32,40 @@ impl Actor {
                 Some(back) => left = back,
             }
         }
-        if let Some(branch) = self.deps.store.child_becomes_branch(child.id).await? {
+        let other = child.role.as_deref().filter(|role| role.starts_with('@'));
+        let branch = match other {
+            Some(other) => Some(self.branch_behind(&child, other).await?),
+            None => self.deps.store.child_becomes_branch(child.id).await?,
+        };
+        if let Some(branch) = branch {
             self.take_in(&branch);
         }
         Ok(Some(left))
+    }
+
+    /// Opens a branch of this agent in the thread of a child that worked as an `other` one: it knows what people read there. What
+    /// else the child knew is of that agent's folder, where this one has no rights.
+    async fn branch_behind(
+        &self,
+        child: &ConversationRow,
+        other: &str,
+    ) -> Result<ConversationRow, StoreError> {
+        let report = match self.deps.store.turns(child.id, 1).await?.pop() {
+            Some(turn) => self.told(turn.begun.id, child.id).await?,
+            None => String::new(),
+        };
+        let note = format!(
+            "People write to you in the thread in which `{other}` worked for you. It is done, and this was its report:\n{report}"
+        );
+        let note = Item::User(UserText {
+            at: Some(clock::now()),
+            ..UserText::note(note)
+        });
+        let branch = NewBranch {
+            thread: child.thread,
+            history: vec![note],
+            ..NewBranch::default()
+        };
+        self.open_branch(branch, &child.prompt).await
     }
 }

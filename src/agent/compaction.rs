@@ -12,7 +12,7 @@ use super::actor::{Actor, Done};
 use super::contexts::refused;
 use super::job::{JobKind, Stage};
 use super::session_manager::{SessionError, Summary};
-use super::summaries::{self, During, Summarised};
+use super::summaries::{self, During};
 
 impl Actor {
     /// What a compaction by hand is made from: the items, and how many of them a summary will stand for.
@@ -58,7 +58,7 @@ impl Actor {
     }
 
     /// What stands for the older part of a conversation is there, or could not be had.
-    pub(super) async fn compacted(&mut self, id: ConversationId, summary: Option<Summarised>) {
+    pub(super) async fn compacted(&mut self, id: ConversationId, summary: Option<String>) {
         let Some((job, deferred)) = self.take_job(id) else {
             return;
         };
@@ -84,14 +84,14 @@ impl Actor {
         id: ConversationId,
         items: Arc<Vec<Item>>,
         cut: usize,
-        summary: Summarised,
+        summary: String,
     ) -> Result<String, SessionError> {
-        let shorter = summaries::shorter(&items, cut, &summary.text).ok_or_else(|| {
+        let shorter = summaries::shorter(&items, cut, &summary).ok_or_else(|| {
             refused(
                 "A summary would not be shorter than the messages it replaces, so nothing was changed.",
             )
         })?;
-        let summary = Summary::of(&summary.text);
+        let summary = Summary::of(&summary);
         let meta = self
             .save(id, items, None, SaveTrigger::Compaction, summary)
             .await?;

@@ -126,6 +126,14 @@ impl Conversation {
         self.items = Items::Here(items);
     }
 
+    /// Leaves its items to the ledger until the next turn reads them there, unless something is under way.
+    pub(super) fn release(&mut self) {
+        let has_some = matches!(&self.items, Items::Here(items) if !items.is_empty());
+        if has_some && self.is_quiet() {
+            self.items = Items::Stored;
+        }
+    }
+
     /// Puts messages that no turn took back among what waits, in the order in which they were written.
     pub(super) fn wait_again(&mut self, messages: Vec<Inbound>) {
         for message in messages {
@@ -150,8 +158,7 @@ impl Conversation {
             messages: self.len(),
             tokens: match &self.items {
                 Items::Here(items) => Some(self.calibration.size(items)),
-                Items::Lent => self.calibration.counted(),
-                Items::Stored => None,
+                Items::Lent | Items::Stored => self.calibration.counted(),
             },
             waiting: self.waiting.len() + self.deferred.len(),
             last_activity: self.last_activity,

@@ -32,6 +32,8 @@ pub enum AgentCommand {
     ),
     /// Read what the first turn needs, before there is one.
     GetReady,
+    /// Keep in memory only what the ledger does not have, and say when that is so.
+    Release(oneshot::Sender<()>),
     /// Tell the conversation that opened this branch what the branch came to.
     Report(ConversationId),
     Status(oneshot::Sender<Vec<ConversationState>>),

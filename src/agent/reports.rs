@@ -124,12 +124,7 @@ impl Actor {
             usage,
             cost,
         };
-        let items = store.items(branch.id).await?;
-        let answer = match items.last() {
-            Some(Item::Assistant(answer)) => answer.text.as_str(),
-            Some(Item::User(_) | Item::ToolResult(_)) | None => "",
-        };
-        let told = self.told(id, answer).await;
+        let told = self.told(id, branch.id).await?;
         Ok(Some(Source::Note {
             text: format!("{what}\n{}\n{told}", heading.line()),
             via: Some(Via {
@@ -140,10 +135,19 @@ impl Actor {
         }))
     }
 
-    /// An answer as a note holds it: whole, or its ends and how to read all of it.
-    async fn told(&self, turn: TurnId, answer: &str) -> String {
+    /// What the latest turn of a conversation answered, as a note holds it: whole, or its ends and how to read all of it.
+    pub(super) async fn told(
+        &self,
+        turn: TurnId,
+        conversation: ConversationId,
+    ) -> Result<String, StoreError> {
+        let items = self.deps.store.items(conversation).await?;
+        let answer = match items.last() {
+            Some(Item::Assistant(answer)) => answer.text.as_str(),
+            Some(Item::User(_) | Item::ToolResult(_)) | None => "",
+        };
         if answer.trim().is_empty() {
-            return "It gave no answer.".to_owned();
+            return Ok("It gave no answer.".to_owned());
         }
         let answer = self.deps.services.redactor.redact(answer).into_owned();
         let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
@@ -152,7 +156,7 @@ impl Actor {
         let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &whole)).await;
         let chars = answer.chars().count();
         if chars <= REPORT_MAX {
-            return answer;
+            return Ok(answer);
         }
         let head: String = answer.chars().take(END_MAX).collect();
         let tail: String = answer.chars().skip(chars - END_MAX).collect();
@@ -160,9 +164,9 @@ impl Actor {
             Ok(Ok(())) => format!("all of it: tool_output with handle \"{}\"", turn.short()),
             Ok(Err(_)) | Err(_) => "the rest could not be kept".to_owned(),
         };
-        format!(
+        Ok(format!(
             "{head}\n\n[… {} of {chars} characters left out; {whole} …]\n\n{tail}",
             chars - 2 * END_MAX
-        )
+        ))
     }
 }

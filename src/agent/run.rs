@@ -10,6 +10,8 @@ use crate::config::Orchestration;
 use crate::domain::{Inbound, TurnId, UserId};
 use crate::llm::route::TurnHealth;
 
+use super::budget::KnownSums;
+
 /// What the turns of one run share.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -23,6 +25,8 @@ pub(super) struct Run {
     begun: Mutex<u32>,
     /// For those that work at once.
     places: Arc<Semaphore>,
+    /// What is known of its spending, and of what roles of it spent.
+    pub(super) spent: KnownSums,
     /// Targets that are out for all of its turns.
     health: Mutex<TurnHealth>,
     /// Takes messages to child turns that came too late.
@@ -46,6 +50,7 @@ impl Run {
             people: Mutex::new(people),
             begun: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
+            spent: KnownSums::default(),
             health: Mutex::default(),
             strays,
             hides_words: AtomicBool::new(false),

@@ -6,10 +6,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{
-    AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, Usage, UserText,
-};
-use crate::llm::route::{StepFailure, StepReply};
+use crate::domain::{AgentConfig, AttemptKind, CALL_TOOL, Item, SessionId, StopReason, UserText};
+use crate::llm::route::StepFailure;
 use crate::llm::{history, tokens};
 use crate::text;
 
@@ -29,14 +27,6 @@ const MUST_SHRINK_TO: f64 = 0.9;
 const ITEM_CHARS: usize = 4_000;
 /// Shares of the room that a conversation is told in; the next is tried where one turns out to be too much.
 const SHARES: [f64; 3] = [0.5, 0.125, 0.03];
-
-/// A summary for compaction.
-#[derive(Debug)]
-pub(super) struct Summarised {
-    pub text: String,
-    pub usage: Usage,
-    pub cost: Cost,
-}
 
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
@@ -66,22 +56,17 @@ pub(super) async fn summarise(
     config: &AgentConfig,
     items: &[Item],
     during: Option<During>,
-) -> Option<Summarised> {
+) -> Option<String> {
     let question = Question {
         system: prompt::COMPACTION,
         kind: AttemptKind::Compaction,
         during,
         timeout: COMPACTION_TIMEOUT,
     };
-    let (text, answer) = ask(deps, agent, config, items, question)
+    ask(deps, agent, config, items, question)
         .await
         .inspect_err(|why| warn!(agent.id = %agent.id, "failed to compact a conversation: {why}"))
-        .ok()?;
-    Some(Summarised {
-        text,
-        usage: answer.reply.usage,
-        cost: answer.cost,
-    })
+        .ok()
 }
 
 /// Two to four sentences on a conversation that is put away: done, decided, files changed, unfinished. Asked for once;
@@ -106,7 +91,7 @@ pub(super) async fn summary(
         timeout: limit.timeout,
     };
     match ask(deps, agent, config, items, question).await {
-        Ok((said, _)) => Summary::of(&said),
+        Ok(said) => Summary::of(&said),
         Err(reason) => {
             warn!(agent.id = %agent.id, "failed to summarise a session: {reason}");
             Summary::Failed
@@ -160,7 +145,7 @@ async fn ask(
     config: &AgentConfig,
     items: &[Item],
     question: Question,
-) -> Result<(String, StepReply), NoAnswer> {
+) -> Result<String, NoAnswer> {
     let Question {
         system,
         kind,
@@ -194,7 +179,7 @@ async fn ask(
     if text.is_empty() {
         return Err(NoAnswer::Empty);
     }
-    Ok((text, answer))
+    Ok(text)
 }
 
 /// What is asked about a conversation, and for whom.

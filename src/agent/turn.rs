@@ -66,7 +66,7 @@ use crate::llm::Target;
 use crate::store::StoreError;
 use crate::tools::{ResultRoom, Shelf};
 
-pub(super) use self::accounting::Unstored;
+pub(super) use self::accounting::{Beside, Unstored};
 pub(super) use self::broken::{BROKEN, close_broken};
 pub(super) use self::context_meter::Calibration;
 
@@ -157,8 +157,6 @@ struct Turn {
     offer: Arc<Offer>,
     /// What its children spent since the latest step.
     below: Mutex<Below>,
-    /// What reading long outputs for it took since the latest step.
-    read: Arc<Mutex<Tally>>,
     /// Its place among the children that work at once.
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
@@ -244,13 +242,16 @@ impl Turn {
             setup,
             seed,
             docs_now: None,
-            accounting: Accounting::new(context.deps.unstored.clone()),
+            accounting: Accounting::new(
+                context.id(),
+                context.deps.unstored.clone(),
+                context.deps.beside.clone(),
+            ),
             offer: Arc::new(offer),
             below: Default::default(),
             place: Default::default(),
             shelf: Default::default(),
             results: None,
-            read: Default::default(),
             stuck: Default::default(),
             answered_by: None,
             stages: None,

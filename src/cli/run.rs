@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::Signal as Number;
@@ -12,6 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
+
+/// How long a thread that looks at files waits for more to do. A crowd leaves some two hundred, each with its stack and its
+/// share of the heap; who comes right after it still finds them.
+const IDLE_THREAD: Duration = Duration::from_secs(3);
 
 /// Run the daemon until it is told to stop (SIGINT, SIGTERM).
 #[derive(Debug, clap::Args)]
@@ -26,7 +31,11 @@ impl Run {
         // One worker: a turn is many small steps, and waking another thread for one costs more than the step
         // (`docs/decisions/0813-one-worker-for-async-work.md`).
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(1).enable_all().build();
+        let runtime = runtime
+            .worker_threads(1)
+            .thread_keep_alive(IDLE_THREAD)
+            .enable_all()
+            .build();
         let runtime = runtime.context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             // First of all, so that no signal finds nobody listening.

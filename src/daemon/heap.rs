@@ -6,6 +6,9 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use crate::manager::AgentManager;
 
 /// Turns at once after which it is worth looking through the heap.
 const CROWD: usize = 16;
@@ -13,15 +16,15 @@ const CROWD: usize = 16;
 /// Silence after which the next turn is not held up by it.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Gives free memory back to the system after each crowd, until `stop`.
-pub(super) async fn give_back_after_crowds(
-    mut turns: watch::Receiver<usize>,
-    stop: CancellationToken,
-) {
+/// Gives memory back to the system after each crowd, until `stop`: what the ledger holds as well, and what is free.
+pub(super) async fn give_back_after_crowds(manager: AgentManager, stop: CancellationToken) {
+    let mut turns = manager.turns_running();
     let crowds = async {
         while crowd_is_over(&mut turns, SILENCE).await {
+            manager.release_conversations().await;
             // It does not panic.
             let _ = spawn_blocking(chorus_heap::give_back).await;
+            debug!("memory of a crowd of turns is given back");
         }
     };
     stop.run_until_cancelled(crowds).await;

@@ -20,7 +20,7 @@ const VANISHES_IN: Duration = Duration::from_millis(50);
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How a command is ended from outside: with SIGTERM, and with SIGKILL what is left after a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// It has time to flush a file and remove a lock; short enough that a timeout is back within 5 s.
     InOrder,

@@ -300,6 +300,6 @@ fn is_deep(value: &Value, depth: usize) -> bool {
 }
 
 /// An id that no other call has.
-pub(super) fn random_id() -> String {
+pub(crate) fn random_id() -> String {
     format!("call_{}", &Uuid::new_v4().simple().to_string()[..24])
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use tracing::{info, warn};
 
 use crate::agent::event::Event;
-use crate::agent::{Asker, Caps, Spender, refine};
+use crate::agent::{Asker, Caps, KnownSums, Spender, refine};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
@@ -267,6 +267,7 @@ impl AgentManager {
                 run: None,
                 role: None,
                 within: Vec::new(),
+                known: KnownSums::default(),
             },
             caps: Caps {
                 month: month.map(|usd| usd.get()),

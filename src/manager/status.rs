@@ -294,6 +294,18 @@ impl AgentManager {
         self.inner.deps.busy.turns()
     }
 
+    /// Has all agents keep in memory only what the ledger does not have. Their next turns read it there.
+    pub async fn release_conversations(&self) {
+        let told = self.inner.registry.all_running().into_iter();
+        let released = told.map(|actor| async move {
+            let (reply, released) = oneshot::channel();
+            // One that ends in this moment keeps nothing.
+            let _ = actor.send(AgentCommand::Release(reply)).await;
+            let _ = released.await;
+        });
+        join_all(released).await;
+    }
+
     /// All servers that have agents.
     pub fn guilds(&self) -> Vec<GuildId> {
         self.inner.registry.guilds()

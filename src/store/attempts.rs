@@ -8,7 +8,10 @@ use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
+use super::broken::costs;
+use super::codec::{
+    cost, count, counted, dollars, parsed, parsed_option, readable, stamp, time, tokens,
+};
 use super::error::StoreError;
 use crate::domain::{
     AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
@@ -68,6 +71,19 @@ impl UsageFilter {
         let asked: String = conditions.into_iter().flatten().collect();
         format!("WHERE provider <> '' AND kind <> 'queue'{asked}")
     }
+
+    /// The same for rows behind one that is bound first: they are few, so no index is to serve it but that of the rows.
+    fn sql_behind(&self) -> String {
+        let conditions = [
+            self.since.map(|_| " AND +at >= ?"),
+            self.agent.map(|_| " AND +agent_id = ?"),
+            self.guild.map(|_| " AND +guild_id = ?"),
+            self.turn.map(|_| " AND +turn_id = ?"),
+            self.below.map(|_| ABOVE),
+        ];
+        let asked: String = conditions.into_iter().flatten().collect();
+        format!("WHERE id > ? AND provider <> '' AND kind <> 'queue'{asked}")
+    }
 }
 
 /// Money and tokens together.
@@ -77,6 +93,13 @@ pub struct Sum {
     pub usd: f64,
     /// Of requests and answers.
     pub tokens: u64,
+}
+
+/// What was spent up to some row of the ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SpentUpTo {
+    pub sum: Sum,
+    row: i64,
 }
 
 /// What one role of an agent used.
@@ -143,14 +166,27 @@ const OF_CHILDREN: &str = "count(*) FILTER (WHERE turn_id <> run_id) AS children
 const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
          SELECT turns.id FROM tree JOIN turns ON turns.parent_id = tree.id WHERE turns.kind <> 'turn') SELECT id FROM tree)";
 
+/// The same, looked up from a row.
+const ABOVE: &str = " AND ? IN (WITH RECURSIVE up (id) AS (VALUES (turn_id) UNION ALL
+         SELECT turns.parent_id FROM up JOIN turns ON turns.id = up.id WHERE turns.kind <> 'turn') SELECT id FROM up)";
+
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
 impl Store {
-    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::AttachedRows`]).
+    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::AttachedRows`]). A turn that has ended,
+    /// such as one whose summary came after its answer, costs so much more.
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_attempt(&mut batch, &attempt);
+        if let Some(turn) = attempt.turn {
+            let costs = concat!(
+                "UPDATE turns SET ",
+                costs!(),
+                " WHERE id = ? AND state <> 'running'"
+            );
+            batch.add(costs).bind(turn.to_string());
+        }
         self.run(batch).await.map(drop)
     }
 
@@ -185,20 +221,34 @@ impl Store {
         rows.iter().map(role_usage).collect()
     }
 
-    /// What was spent on models: what budgets are held against.
-    pub async fn spent(&self, filter: UsageFilter) -> Result<Sum, StoreError> {
+    /// What was spent on models: what budgets are held against. Of the same filter `before`, only rows are read that came since.
+    pub async fn spent(
+        &self,
+        filter: UsageFilter,
+        before: Option<SpentUpTo>,
+    ) -> Result<SpentUpTo, StoreError> {
         let mut db = self.reader().await?;
+        let rows = match before {
+            None => filter.sql(),
+            Some(_) => filter.sql_behind(),
+        };
         let sql = format!(
-            "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens
-             FROM attempts {}",
-            filter.sql()
+            "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens,
+                 (SELECT coalesce(max(id), 0) FROM attempts) AS latest
+             FROM attempts {rows}"
         );
-        let row = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
-            .fetch_one(&mut *db)
-            .await?;
-        Ok(Sum {
-            usd: row.try_get("usd")?,
-            tokens: counted(&row, "tokens")?,
+        let query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        let query = before
+            .into_iter()
+            .fold(query, |query, before| query.bind(before.row));
+        let row = bind_filter(query, filter).fetch_one(&mut *db).await?;
+        let before = before.unwrap_or_default().sum;
+        Ok(SpentUpTo {
+            sum: Sum {
+                usd: before.usd + row.try_get::<f64, _>("usd")?,
+                tokens: before.tokens + counted(&row, "tokens")?,
+            },
+            row: row.try_get("latest")?,
         })
     }
 
@@ -284,15 +334,6 @@ pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
     .bind(attempt.role.as_deref());
 }
 
-fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
-    Ok(Usage {
-        input: counted(row, "input")?,
-        output: counted(row, "output")?,
-        cache_read: counted(row, "cache_read")?,
-        cache_write: counted(row, "cache_write")?,
-    })
-}
-
 fn role_usage(row: &SqliteRow) -> Result<RoleUsage, StoreError> {
     Ok(RoleUsage {
         agent: parsed(row, "agent_id")?,
@@ -338,9 +379,7 @@ pub(super) fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
         model: row.try_get("model")?,
         outcome: parsed(row, "outcome")?,
         usage: tokens(row)?,
-        cost: row
-            .try_get::<Option<f64>, _>("cost_usd")?
-            .map_or(Cost::Unknown, Cost::Usd),
+        cost: cost(row)?,
         duration: Duration::from_millis(counted(row, "millis")?),
         request_id: row.try_get("request_id")?,
         detail: row.try_get("detail")?,

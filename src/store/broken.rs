@@ -5,7 +5,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::Store;
-use super::codec::{counted, now, parsed};
+use super::codec::{cost, counted, now, parsed, tokens};
 use super::error::StoreError;
 use crate::domain::{Cost, TurnId, Usage};
 
@@ -18,15 +18,35 @@ macro_rules! below {
     };
 }
 
-/// What requests took, as the ledger has them. The condition that follows says whose.
-macro_rules! took {
+/// Tokens and money of requests, as the ledger has them. The condition that follows says whose.
+macro_rules! sums {
     () => {
-        "count(*) FILTER (WHERE a.kind = 'model' AND a.outcome = 'ok') AS steps,
-             coalesce(sum(a.input), 0) AS input, coalesce(sum(a.output), 0) AS output,
+        "coalesce(sum(a.input), 0) AS input, coalesce(sum(a.output), 0) AS output,
              coalesce(sum(a.cache_read), 0) AS cache_read, coalesce(sum(a.cache_write), 0) AS cache_write,
              iif(count(*) FILTER (WHERE a.cost_usd IS NULL AND a.input + a.output + a.cache_read + a.cache_write > 0) = 0,
                  total(a.cost_usd), NULL) AS cost_usd
              FROM attempts a WHERE a.provider <> '' AND a.kind <> 'queue'"
+    };
+}
+
+/// What requests took. The condition that follows says whose.
+macro_rules! took {
+    () => {
+        concat!(
+            "count(*) FILTER (WHERE a.kind = 'model' AND a.outcome = 'ok') AS steps, ",
+            $crate::store::broken::sums!()
+        )
+    };
+}
+
+/// Gives turns the tokens and the money of their requests.
+macro_rules! costs {
+    () => {
+        concat!(
+            "(input, output, cache_read, cache_write, cost_usd) = (SELECT ",
+            $crate::store::broken::sums!(),
+            " AND a.turn_id = turns.id)"
+        )
     };
 }
 
@@ -40,7 +60,7 @@ macro_rules! adds_up {
         )
     };
 }
-pub(super) use {adds_up, took};
+pub(super) use {adds_up, costs, sums, took};
 
 /// In place of the reason of a report that lacks something: there is none, for the turn broke off.
 pub(super) const BROKE_OFF: &str = "broke_off";
@@ -159,14 +179,7 @@ async fn of_all_below(
 fn read_took(row: &SqliteRow) -> Result<Took, StoreError> {
     Ok(Took {
         steps: u32::try_from(counted(row, "steps")?).unwrap_or(u32::MAX),
-        usage: Usage {
-            input: counted(row, "input")?,
-            output: counted(row, "output")?,
-            cache_read: counted(row, "cache_read")?,
-            cache_write: counted(row, "cache_write")?,
-        },
-        cost: row
-            .try_get::<Option<f64>, _>("cost_usd")?
-            .map_or(Cost::Unknown, Cost::Usd),
+        usage: tokens(row)?,
+        cost: cost(row)?,
     })
 }

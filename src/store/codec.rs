@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
 use super::error::StoreError;
-use crate::domain::Cost;
+use crate::domain::{Cost, Usage};
 
 /// The text of a moment, of one width, so that text order is time order.
 pub(super) fn stamp(moment: DateTime<Utc>) -> String {
@@ -127,6 +127,22 @@ pub(super) const fn dollars(cost: Cost) -> Option<f64> {
         Cost::Usd(dollars) => Some(dollars),
         Cost::Unknown => None,
     }
+}
+
+/// The tokens of a row, in columns that are called alike in all tables.
+pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
+    Ok(Usage {
+        input: counted(row, "input")?,
+        output: counted(row, "output")?,
+        cache_read: counted(row, "cache_read")?,
+        cache_write: counted(row, "cache_write")?,
+    })
+}
+
+/// The money of a row.
+pub(super) fn cost(row: &SqliteRow) -> Result<Cost, StoreError> {
+    let dollars: Option<f64> = row.try_get("cost_usd")?;
+    Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
 /// A count that SQLite held; negative ones can only be damage and read as none.

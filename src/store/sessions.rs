@@ -5,11 +5,9 @@ use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{count, counted, parsed, readable, stamp, time};
+use super::codec::{cost, count, counted, parsed, readable, stamp, time};
 use super::error::StoreError;
-use crate::domain::{
-    AgentId, ConversationId, Cost, SaveTrigger, SessionId, SessionMeta, SessionUsage,
-};
+use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta, SessionUsage};
 
 /// A page of sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,8 +223,6 @@ fn spent(row: &SqliteRow) -> Result<Option<SessionUsage>, StoreError> {
         input: counted(row, "tokens_in")?,
         output: counted(row, "tokens_out")?,
         cached: counted(row, "tokens_cached")?,
-        cost: row
-            .try_get::<Option<f64>, _>("cost_usd")?
-            .map_or(Cost::Unknown, Cost::Usd),
+        cost: cost(row)?,
     }))
 }

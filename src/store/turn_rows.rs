@@ -6,8 +6,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::Store;
+use super::broken::BROKE_OFF;
 use super::children::child_of;
-use super::codec::{counted, parsed, parsed_option, time, time_option, words};
+use super::codec::{cost, parsed, parsed_option, time, time_option, tokens, words};
 use super::error::StoreError;
 use super::turns::{EndReason, NewTurn};
 use crate::domain::{ChannelId, ConversationId, Cost, MessageId, TurnId, Usage};
@@ -41,6 +42,14 @@ pub struct TurnRow {
     pub ended_at: Option<DateTime<Utc>>,
     /// What its last word held besides: `FinishedTurn::report`.
     pub report: Option<Value>,
+}
+
+impl TurnRow {
+    /// Whether its task broke off because of a bug.
+    pub fn broke_off(&self) -> bool {
+        let reason = self.report.as_ref().map(|report| &report["reason"]);
+        reason.is_some_and(|reason| reason == BROKE_OFF)
+    }
 }
 
 /// The id of the turn that the message `?1` belongs to.
@@ -165,15 +174,8 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
         state: parsed(row, "state")?,
         exit: parsed_option(row, "exit")?,
         steps: row.try_get("steps")?,
-        usage: Usage {
-            input: counted(row, "input")?,
-            output: counted(row, "output")?,
-            cache_read: counted(row, "cache_read")?,
-            cache_write: counted(row, "cache_write")?,
-        },
-        cost: row
-            .try_get::<Option<f64>, _>("cost_usd")?
-            .map_or(Cost::Unknown, Cost::Usd),
+        usage: tokens(row)?,
+        cost: cost(row)?,
         preview: message("preview_id")?,
         status_post: message("status_id")?,
         began_at: time(row, "began_at")?,

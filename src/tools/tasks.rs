@@ -97,6 +97,8 @@ type Key = (AgentId, TaskId);
 /// A running task as its watch shares it.
 #[derive(Clone)]
 struct Live {
+    /// The turn that started it.
+    turn: Option<TurnId>,
     tail: Arc<Mutex<Tail>>,
     orders: mpsc::Sender<Order>,
 }
@@ -169,28 +171,26 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends what a turn left running, before it is over itself.
-    pub async fn stop_of_turn(&self, agent: AgentId, turn: TurnId, ending: Ending) {
-        let mut keys = self.keys();
-        keys.retain(|key| key.0 == agent);
-        self.stop_those_of(keys, &[turn], ending).await;
+    /// Ends what these turns left running, whichever agents they worked as: in order, and at once from the moment on at which
+    /// `abort` is cancelled.
+    pub async fn stop_of_turns(&self, turns: &[TurnId], abort: &CancellationToken) {
+        let in_order = self.stop_those_of(turns, Ending::InOrder);
+        if abort.run_until_cancelled(in_order).await.is_none() {
+            self.stop_those_of(turns, Ending::AtOnce).await;
+        }
     }
 
-    /// Ends what these turns left running, whichever agents they worked as.
-    pub async fn stop_of_turns(&self, turns: &[TurnId]) {
-        self.stop_those_of(self.keys(), turns, Ending::InOrder)
-            .await;
-    }
-
-    async fn stop_those_of(&self, keys: Vec<Key>, turns: &[TurnId], ending: Ending) {
-        let stops = keys.into_iter().map(|(agent, id)| async move {
-            let row = self.row(agent, &id).await;
-            let turn = row.ok().and_then(|row| row.task.turn);
-            if turn.is_some_and(|turn| turns.contains(&turn)) {
-                // It may have ended by itself meanwhile.
-                let _ = self.end(agent, &id, ending).await;
-            }
-        });
+    async fn stop_those_of(&self, turns: &[TurnId], ending: Ending) {
+        let theirs: Vec<Key> = self
+            .lock_live()
+            .iter()
+            .filter(|(_, live)| live.turn.is_some_and(|turn| turns.contains(&turn)))
+            .map(|(key, _)| key.clone())
+            .collect();
+        // One may have ended by itself meanwhile.
+        let stops = theirs
+            .iter()
+            .map(|(agent, id)| self.end(*agent, id, ending));
         futures_util::future::join_all(stops).await;
     }
 

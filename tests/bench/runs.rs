@@ -85,9 +85,15 @@ pub(crate) fn calls_in(request: &Value) -> Vec<Block> {
 }
 
 async fn stage(agents: u64) -> (Stage, tempfile::TempDir) {
+    stage_within(agents, json!({})).await
+}
+
+/// The same with budgets.
+async fn stage_within(agents: u64, budgets: Value) -> (Stage, tempfile::TempDir) {
     let config = json!({
         "orchestration": {"max_children": 100},
         "max_tool_loop_iterations": 200,
+        "budgets": budgets,
     });
     let home = home::with_config(agents, "standard", config).await;
     let stage = Stage::open(Kind::Chorus, home.path(), agents).await;
@@ -191,9 +197,11 @@ async fn memory(rows: &mut Vec<Row>) {
     stage.close().await;
 }
 
-/// Steps of one run whose sub-agents come and go, against those of a turn whose requests are as long.
+/// Steps of one run whose sub-agents come and go, against those of a turn whose requests are as long. Each request is held against
+/// budgets, which none comes to.
 pub(crate) async fn chain(rows: &mut Vec<Row>) {
-    let (mut stage, home) = stage(6).await;
+    let budgets = json!({"turn_tokens": 100_000_000, "month": 1_000});
+    let (mut stage, home) = stage_within(6, budgets).await;
     for agent in 3..6 {
         let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
         std::fs::create_dir_all(&workspace).unwrap();
@@ -240,21 +248,24 @@ pub(crate) async fn chain(rows: &mut Vec<Row>) {
 }
 
 /// Crowds one after the other.
-const CROWDS: usize = 4;
+const CROWDS: usize = 5;
+
+/// Turns of each agent before them, which answer at once.
+const PLAIN: u32 = 3;
 
 /// 400 agents with four sub-agents each: all come to their end, and the memory is given back.
 pub(crate) async fn crowd(rows: &mut Vec<Row>) {
     let (mut stage, _home) = stage(CROWD).await;
     stage.model.thinks_for(THOUGHT);
     // What 400 agents that were written to take by themselves is no matter of sub-agents.
-    stage.crowd_says(0..CROWD, 1, "hello").await;
+    stage.crowd_says(0..CROWD, PLAIN, "hello").await;
     tokio::time::sleep(GIVEN_BACK_IN).await;
     let mut before = stage.bot.resident();
     let mut memory = |what: String, target, kib: f64| {
         rows.push(Row::new(&what, Unit::MiB, target, kib / 1024.0, None));
     };
     memory(
-        "resident memory of 400 agents that answered once".to_owned(),
+        "resident memory 10 s after 400 agents answered a few times".to_owned(),
         Target::None,
         before,
     );
@@ -265,7 +276,7 @@ pub(crate) async fn crowd(rows: &mut Vec<Row>) {
         let after = stage.bot.resident();
         memory(
             format!("… more 10 s after crowd {number} of 4 sub-agents each"),
-            Target::Below(5.0),
+            Target::Below(2.0),
             after - before,
         );
         before = after;

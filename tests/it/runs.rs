@@ -10,6 +10,7 @@ mod by_people;
 mod called;
 mod chain;
 mod contracts;
+mod cut;
 mod elsewhere;
 mod ended;
 mod gates;
@@ -60,6 +61,13 @@ fn assignment(role: &str, prompt: &str) -> (&'static str, Value) {
         "sub_agent",
         json!({"role": role, "prompt": prompt, "title": title}),
     )
+}
+
+/// A call that goes on with a former sub-agent.
+fn goes_on(role: &str, id: &str, prompt: &str) -> (&'static str, Value) {
+    let (tool, mut task) = assignment(role, prompt);
+    task["continue"] = json!(id);
+    (tool, task)
 }
 
 /// The results that the latest request with any tells of, in order.
@@ -121,7 +129,16 @@ fn tagged(name: &str, text: &str) -> String {
     text[begins..begins + length].to_owned()
 }
 
-/// No turn of a run runs when its root does not.
+/// Turns that are over and whose rows do not say what their requests took.
+pub(crate) const WRONG_SUMS: &str = "WITH took AS (SELECT turn_id, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+         sum(cache_write) AS cache_write, total(cost_usd) AS usd FROM attempts
+         WHERE provider <> '' AND kind <> 'queue' GROUP BY turn_id)
+    SELECT t.path || ' ' || t.exit FROM turns t LEFT JOIN took ON took.turn_id = t.id WHERE t.state <> 'running' AND (
+         t.input <> coalesce(took.input, 0) OR t.output <> coalesce(took.output, 0)
+         OR t.cache_read <> coalesce(took.cache_read, 0) OR t.cache_write <> coalesce(took.cache_write, 0)
+         OR abs(t.cost_usd - coalesce(took.usd, 0)) > 1e-9)";
+
+/// No turn of a run runs when its root does not, none is open in part, and each has cost what its requests did.
 async fn nothing_is_left(world: &World) {
     let running = "SELECT count(*) || '' FROM turns t WHERE state = 'running'
         AND NOT EXISTS (SELECT 1 FROM turns r WHERE r.id = t.run_id AND r.state = 'running')";
@@ -132,4 +149,5 @@ async fn nothing_is_left(world: &World) {
     let asked = "SELECT count(*) || '' FROM approvals WHERE decision IS NULL
         AND turn_id NOT IN (SELECT id FROM turns WHERE state = 'running')";
     assert_eq!(world.ledger(asked).await, ["0"]);
+    assert_eq!(world.ledger(WRONG_SUMS).await, Vec::<String>::new());
 }

@@ -118,6 +118,7 @@ pub(crate) struct World {
     setup: Setup,
     daemon: Option<Running>,
     seen: MessageId,
+    lines: broken::Lines,
 }
 
 /// Runs a test in a world with the agent `lab` in `#lab`.
@@ -170,6 +171,7 @@ impl World {
             setup,
             daemon: None,
             seen: MessageId(0),
+            lines: Default::default(),
         };
         world.writes_config();
         world.starts().await;
@@ -219,7 +221,8 @@ impl World {
             options.queue_limits = queue_limits;
             options.childs_last_words = childs_last_words;
         };
-        let breaks_at = self.setup.breaks_at.map(BreaksAt::new);
+        let breaks_at = self.setup.breaks_at;
+        let breaks_at = breaks_at.map(|words| BreaksAt::new(words, self.lines.clone()));
         let running = Running::start(self.setup.way, prefix, self.variables(), breaks_at, waits);
         self.daemon = Some(running);
     }
@@ -307,6 +310,13 @@ impl World {
     /// Has the daemon's environment hold one more variable from its next start on.
     pub(crate) fn has_variable(&mut self, name: &'static str, value: &str) {
         self.setup.env.push((name, value.to_owned()));
+    }
+
+    /// The lines of the log with these words, of a daemon that was to panic.
+    pub(crate) fn logged(&self, words: &str) -> Vec<String> {
+        let lines = self.lines.lock().unwrap();
+        let with = lines.iter().filter(|line| line.contains(words));
+        with.cloned().collect()
     }
 
     // --- what is there -------------------------------------------------------------------------

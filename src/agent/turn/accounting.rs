@@ -1,5 +1,6 @@
 //! What a turn leaves in the ledger: who allowed what, and what it took.
 
+use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
@@ -30,6 +31,21 @@ impl Unstored {
     }
 }
 
+/// What was asked beside the steps of turns that run, answered or not, and is not in their tallies yet. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Beside(Arc<Mutex<HashMap<TurnId, Tally>>>);
+
+impl Beside {
+    /// A request for a turn took this.
+    pub(in crate::agent) fn took(&self, turn: TurnId, usage: Usage, cost: Cost) {
+        self.0.lock().entry(turn).or_default().add(usage, cost);
+    }
+
+    fn take(&self, turn: TurnId) -> Tally {
+        self.0.lock().remove(&turn).unwrap_or_default()
+    }
+}
+
 /// What a turn has cost, and what is still to be written of that.
 pub(super) struct Accounting {
     pub(super) tally: Tally,
@@ -39,8 +55,10 @@ pub(super) struct Accounting {
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
     pub(super) last: Option<AttemptOutcome>,
+    turn: TurnId,
     /// Takes what was not stored when this is dropped.
     unstored: Unstored,
+    beside: Beside,
 }
 
 impl Drop for Accounting {
@@ -49,6 +67,7 @@ impl Drop for Accounting {
         if !rows.is_empty() {
             self.unstored.0.lock().extend(rows);
         }
+        self.beside.take(self.turn);
     }
 }
 
@@ -84,14 +103,22 @@ impl Below {
 
 impl Accounting {
     /// Nothing yet.
-    pub(super) fn new(unstored: Unstored) -> Self {
+    pub(super) fn new(turn: TurnId, unstored: Unstored, beside: Beside) -> Self {
         Self {
             tally: Tally::default(),
             attached: AttachedRows::default(),
             held: Vec::new(),
             last: None,
+            turn,
             unstored,
+            beside,
         }
+    }
+
+    /// Adds what was asked beside the steps of the turn.
+    pub(super) fn count_beside(&mut self) {
+        let Tally { usage, cost, .. } = self.beside.take(self.turn);
+        self.tally.add(usage, cost);
     }
 
     /// Keeps the row of an answer until the answer is stored, and its cost reserved for so long.

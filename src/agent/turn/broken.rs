@@ -1,7 +1,6 @@
 //! The end of a turn whose task broke off: what the ledger has of it stands, and whoever waits for it is told.
 
-use std::slice;
-
+use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::agent::deps::AgentDeps;
@@ -32,14 +31,16 @@ pub(in crate::agent) async fn close_broken(
     channel: ChannelId,
     turn: TurnId,
 ) {
-    let left = deps.close_left_open(agent, (turn, turn), &[]).await;
+    // Its signal went with it: nobody can abort it any more.
+    let no_abort = CancellationToken::new();
+    let left = deps.close_left_open(agent, (turn, turn), &no_abort).await;
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = row.and_then(|row| row.exit);
     if ended.is_none() {
         deps.fail_broken(channel, turn, reply_to, left).await;
-        log::broke_off(agent, agent.name.as_str(), turn, None);
     }
+    deps.log_broken(agent, turn).await;
     let reference = TurnRef {
         turn,
         run: turn,
@@ -88,13 +89,13 @@ impl AgentDeps {
         }
     }
 
-    /// Closes what a turn of a run left open whose task broke off: calls, questions, child turns below it with the commands that
-    /// they left running, and the commands of `itself`. Gives none where the ledger fails.
+    /// Closes what a turn of a run left open whose task broke off: calls, questions, child turns below it, and the commands that
+    /// child turns left running, quicker once there is an `abort`. Gives none where the ledger fails.
     async fn close_left_open(
         &self,
         agent: &Identity,
         (run, turn): (TurnId, TurnId),
-        itself: &[TurnId],
+        abort: &CancellationToken,
     ) -> Option<LeftOpen> {
         for row in self.unstored.take(run) {
             if let Err(error) = self.store.record_attempt(row).await {
@@ -113,16 +114,27 @@ impl AgentDeps {
             self.emit(Event::QuestionClosed { approval, end });
         }
         for below in &left.below {
-            let row = self.store.turn(*below).await.ok().flatten();
-            if let Some(row) = row {
-                log::broke_off(agent, &row.begun.path, *below, row.begun.parent);
-            }
+            self.log_broken(agent, *below).await;
         }
         if let Ok(shell) = &self.services.shell {
-            let turns = [&left.below, itself].concat();
-            shell.tasks.stop_of_turns(&turns).await;
+            let children: Vec<TurnId> = left
+                .below
+                .iter()
+                .copied()
+                .chain([turn])
+                .filter(|one| *one != run)
+                .collect();
+            shell.tasks.stop_of_turns(&children, abort).await;
         }
         Some(left)
+    }
+
+    /// Writes the last line of a turn that broke off: it did not come to that itself.
+    async fn log_broken(&self, agent: &Identity, turn: TurnId) {
+        let row = self.store.turn(turn).await.ok().flatten();
+        if let Some(row) = row {
+            log::broke_off(agent, &row);
+        }
     }
 }
 
@@ -136,14 +148,14 @@ impl Turn {
         child: TurnId,
         told: ToldOfEnd,
     ) -> Result<ToolResult, StoreError> {
+        let (deps, agent) = (&self.context.deps, &self.context.agent);
         let left = self.close_left_open_by(child).await;
-        let store = &self.context.deps.store;
-        let row = store.turn(child).await?;
+        let row = deps.store.turn(child).await?;
         if let Some(exit) = row.as_ref().and_then(|row| row.exit) {
+            deps.log_broken(agent, child).await;
             self.count_broken(exit, left.as_ref());
             return self.stored_result(call).await;
         }
-        self.log_broken(role, child);
         self.count_broken(EndReason::Failed, left.as_ref());
         let took = left.as_ref().map(|left| left.own);
         let result = ToolResult {
@@ -154,16 +166,18 @@ impl Turn {
             images: Vec::new(),
         };
         let end = FinishedTurn::broken_off(took);
-        store
+        deps.store
             .finish_child(child, &end, self.context.id(), &result, told)
             .await?;
+        deps.log_broken(agent, child).await;
         Ok(result)
     }
 
     /// The end of a stage whose task broke off, which is not stored yet.
-    pub(super) async fn broken_stage(&self, role: &str, stage: TurnId) -> (EndedChild, Outcome) {
+    pub(super) async fn broken_stage(&self, stage: TurnId) -> (EndedChild, Outcome) {
         let left = self.close_left_open_by(stage).await;
-        self.log_broken(role, stage);
+        let (deps, agent) = (&self.context.deps, &self.context.agent);
+        deps.log_broken(agent, stage).await;
         self.count_broken(EndReason::Failed, left.as_ref());
         let below = EndedBelow {
             turn: stage,
@@ -180,7 +194,7 @@ impl Turn {
     async fn close_left_open_by(&self, child: TurnId) -> Option<LeftOpen> {
         let (deps, agent) = (&self.context.deps, &self.context.agent);
         let of_run = (self.context.run.root, child);
-        deps.close_left_open(agent, of_run, slice::from_ref(&child))
+        deps.close_left_open(agent, of_run, self.context.stop.aborted())
             .await
     }
 
@@ -189,11 +203,6 @@ impl Turn {
         if let Some(left) = left {
             self.below.lock().add_broken(exit, left);
         }
-    }
-
-    fn log_broken(&self, role: &str, child: TurnId) {
-        let path = format!("{}/{role}", self.context.path);
-        log::broke_off(&self.context.agent, &path, child, Some(self.context.id()));
     }
 
     /// What the ledger has as the result of a call of this turn.

@@ -99,7 +99,7 @@ impl Turn {
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
         self.take_place_again().await;
-        self.count_what_was_read();
+        self.accounting.count_beside();
         let meant = calls.into_iter().map(|call| call.meant);
         let step: Vec<_> = meant.zip(results).collect();
         let stuck = long::work_on(size, || self.stuck.record_step(&step));

@@ -14,9 +14,8 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::event::{AskingChild, Event};
 use crate::agent::modes;
 use crate::agent::reports::Heading;
-use crate::agent::stop::{Stop, Stopper};
+use crate::agent::stop::Stopper;
 use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
-use crate::exec::Ending;
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
@@ -107,6 +106,7 @@ impl Turn {
         self.look_for_roles_at_first();
         let outcome = self.work().await;
         self.end_summary().await;
+        self.accounting.count_beside();
         self.end_tasks().await;
         outcome
     }
@@ -171,12 +171,8 @@ impl Turn {
         let Ok(shell) = &self.context.deps.services.shell else {
             return;
         };
-        let ending = match self.context.stop.asked() {
-            Some(Stop::Abort) => Ending::AtOnce,
-            Some(Stop::Graceful | Stop::Shutdown) | None => Ending::InOrder,
-        };
-        let (agent, turn) = (self.context.agent.id, self.context.id());
-        shell.tasks.stop_of_turn(agent, turn, ending).await;
+        let abort = self.context.stop.aborted();
+        shell.tasks.stop_of_turns(&[self.context.id()], abort).await;
     }
 
     /// Ends it with its report, which its parent has from then on (C2).

@@ -182,6 +182,7 @@ impl TurnContext {
             run: Some(self.run.root),
             role: self.role(),
             within: self.within.clone(),
+            known: self.run.spent.clone(),
         }
     }
 

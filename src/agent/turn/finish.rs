@@ -23,6 +23,7 @@ const CUT_BY_END_OF_SERVICE: &str =
 impl Turn {
     /// Ends the turn with its outcome.
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
+        self.accounting.count_beside();
         let exit = outcome.exit();
         if exit == EndReason::Interrupted {
             let note = match self.context.stop.by() {

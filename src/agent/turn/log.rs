@@ -11,7 +11,7 @@ use crate::agent::identity::Identity;
 use crate::agent::last_line::LastLine;
 use crate::domain::{AttemptOutcome, Cost, TurnId, Usage};
 use crate::llm::{DEMO, Target};
-use crate::store::{EndFacts, Lacking};
+use crate::store::{EndFacts, Lacking, TurnRow};
 
 use super::Turn;
 use super::context::TurnContext;
@@ -68,22 +68,24 @@ impl Ended<'_> {
     }
 }
 
-/// The last line of a turn whose task broke off.
-pub(super) fn broke_off(agent: &Identity, path: &str, turn: TurnId, parent: Option<TurnId>) {
+/// The last line of a turn whose task broke off, by what the ledger has of it.
+pub(super) fn broke_off(agent: &Identity, turn: &TurnRow) {
+    let exit = turn.exit.unwrap_or(EndReason::Failed);
     let line = LastLine {
         agent: agent.id,
-        path,
-        turn,
-        parent,
-        origin: parent.unwrap_or(turn),
+        path: &turn.begun.path,
+        turn: turn.begun.id,
+        parent: turn.begun.parent,
+        origin: turn.origin,
         guild: agent.guild,
-        channel: agent.channel,
-        exit: EndReason::Failed,
+        channel: turn.begun.channel,
+        exit,
         facts: EndFacts {
-            broke_off: true,
+            has_answer: exit == EndReason::Answered,
+            broke_off: turn.exit.is_none() || turn.broke_off(),
             ..EndFacts::default()
         },
-        steps: 0,
+        steps: turn.steps,
         millis: 0,
     };
     line.log();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -19,7 +18,6 @@ use crate::llm::route::StepFailure;
 use crate::tools::ports::{PortError, Reader};
 
 use super::Turn;
-use super::accounting::Tally;
 
 /// How long one page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -35,8 +33,6 @@ struct OutputReader {
     asker: Asker,
     /// Bytes that are half of its window.
     page: usize,
-    /// What it took, for the turn's tally.
-    read: Arc<Mutex<Tally>>,
     clock: WorkClock,
 }
 
@@ -62,7 +58,6 @@ impl Turn {
         Arc::new(OutputReader {
             asker: self.asker(),
             page: (half / dense * BYTES_A_TOKEN) as usize,
-            read: Arc::clone(&self.read),
             clock: self.clock.clone(),
             deps: Arc::clone(deps),
             targets,
@@ -76,12 +71,6 @@ impl Turn {
             caps: self.context.caps(&self.setup),
             lane: self.lane(),
         }
-    }
-
-    /// Adds what was read for this step to what the turn has cost.
-    pub(super) fn count_what_was_read(&mut self) {
-        let Tally { usage, cost, .. } = std::mem::take(&mut *self.read.lock());
-        self.accounting.tally.add(usage, cost);
     }
 }
 
@@ -117,7 +106,6 @@ impl Reader for OutputReader {
             }
             failure => refused(NoAnswer::of(failure, PAGE_TIMEOUT)),
         })?;
-        self.read.lock().add(answered.reply.usage, answered.cost);
         let text = answered.reply.assistant.text.trim().to_owned();
         match answered.reply.stop {
             StopReason::Refusal => Err(refused(NoAnswer::Declined)),

@@ -175,7 +175,6 @@ impl Turn {
         speech: Option<watch::Sender<Speech>>,
     ) -> Result<(EndedChild, Outcome), StoreError> {
         let id = begun.new.turn.id;
-        let role = assignment.role.name.clone();
         let stop = self.context.stop.below();
         let _found = stop.found_as(id, None);
         self.log_child(id, &begun.new.turn.path);
@@ -194,7 +193,7 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
-                Ok(self.broken_stage(&role, id).await)
+                Ok(self.broken_stage(id).await)
             }
         }
     }

@@ -98,10 +98,13 @@ impl Turn {
             }
             self.accounting.tally.steps += 1;
             self.doing("Thinking");
-            let asked = match &last {
+            let mut asked = match &last {
                 None => self.ask(super::request::Tools::On).await,
                 Some(_) => self.ask(super::request::Tools::Off).await,
             };
+            if let Asked::Reply(reply) = &mut asked {
+                self.transcript.tell_apart(&mut reply.assistant.tool_calls);
+            }
             if let Asked::Reply(reply) = &asked
                 && reply.stop != StopReason::ContextExceeded
             {

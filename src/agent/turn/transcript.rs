@@ -1,14 +1,14 @@
 //! The conversation that a turn works on, and how much of the model's window it takes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agent::summaries::Summarised;
-use crate::domain::Item;
-use crate::llm::history;
+use crate::domain::{CallId, Item, ToolCall};
+use crate::llm::{self, history};
 
 use super::context_meter::{Calibration, ContextMeter};
 
@@ -25,6 +25,8 @@ pub(super) struct Transcript {
     pub(super) left_out: Option<LeftOut>,
     /// How many items the latest save holds, where the turn changed that.
     pub(super) saved: Option<usize>,
+    /// The calls of this turn: a summary may stand for some of them by now.
+    called: HashSet<CallId>,
 }
 
 /// Summaries of the older part of the conversation.
@@ -47,7 +49,7 @@ pub(super) struct LeftOut {
 pub(super) struct UnderWay {
     /// Items the summary will stand for, from the first.
     pub(super) cut: usize,
-    pub(super) summary: AbortOnDropHandle<Option<Summarised>>,
+    pub(super) summary: AbortOnDropHandle<Option<String>>,
     pub(super) stop: CancellationToken,
 }
 
@@ -74,7 +76,26 @@ impl Transcript {
             compaction: Compaction::default(),
             left_out: None,
             saved: None,
+            called: HashSet::new(),
         }
+    }
+
+    /// Gives calls that a model has just made ids that no call has which the turn or the conversation knows: some servers give
+    /// the same ones in each answer.
+    pub(super) fn tell_apart(&mut self, calls: &mut [ToolCall]) {
+        for call in calls {
+            if self.called.contains(&call.id) || self.holds(&call.id) {
+                call.id = CallId(llm::random_id());
+            }
+            self.called.insert(call.id.clone());
+        }
+    }
+
+    fn holds(&self, id: &CallId) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Assistant(answer) => answer.tool_calls.iter().any(|call| call.id == *id),
+            Item::User(_) | Item::ToolResult(_) => false,
+        })
     }
 
     /// Adds an item that the ledger has already.

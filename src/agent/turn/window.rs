@@ -9,7 +9,7 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::event::Event;
 use crate::agent::modes;
 use crate::agent::session_manager::Summary;
-use crate::agent::summaries::{self, During, Summarised};
+use crate::agent::summaries::{self, During};
 use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
@@ -255,8 +255,9 @@ impl Turn {
     async fn use_summary(
         &mut self,
         cut: usize,
-        summary: Option<Option<Summarised>>,
+        summary: Option<Option<String>>,
     ) -> Result<(), StoreError> {
+        self.accounting.count_beside();
         let Some(summary) = summary.flatten() else {
             if self.context.is_stopping() {
                 return Ok(());
@@ -265,8 +266,7 @@ impl Turn {
             self.transcript.compaction.failed = true;
             return Ok(());
         };
-        self.accounting.tally.add(summary.usage, summary.cost);
-        let Some(items) = summaries::shorter(&self.transcript.items, cut, &summary.text) else {
+        let Some(items) = summaries::shorter(&self.transcript.items, cut, &summary) else {
             self.transcript.compaction.failed = true;
             return Ok(());
         };
@@ -277,7 +277,7 @@ impl Turn {
             Some(left_out) => Arc::clone(&left_out.whole),
             None => Arc::clone(&self.transcript.items),
         };
-        let saved = self.context.save_raw(raw, Summary::of(&summary.text)).await;
+        let saved = self.context.save_raw(raw, Summary::of(&summary)).await;
         let session = match saved {
             Ok(meta) => meta,
             Err(error) => {

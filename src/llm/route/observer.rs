@@ -59,6 +59,9 @@ pub struct Planned<'a> {
     pub price: Option<Price>,
 }
 
+/// Sums of prices miss what they stand for by less: the last token is not refused for that.
+const HAIR: f64 = 1e-9;
+
 impl Planned<'_> {
     /// The most that it can cost with an answer of `output` tokens.
     pub fn worst(&self, output: u32) -> Cost {
@@ -75,12 +78,14 @@ impl Planned<'_> {
         };
         let question = price.at_worst(self.input, 0);
         let answer = price.at_worst(self.input, u64::from(self.max_output)) - question;
-        // Sums of prices miss what they stand for by a hair: the last token is not refused for that.
-        let share = (usd - question) / answer + 1e-9;
-        match (answer > 0.0, usd >= question) {
-            (_, false) => 0,
-            (false, true) => self.max_output,
-            (true, true) => (share.min(1.0) * f64::from(self.max_output)) as u32,
+        let left = usd - question;
+        if answer > 0.0 {
+            let share = (left / answer + HAIR).clamp(0.0, 1.0);
+            (share * f64::from(self.max_output)) as u32
+        } else if left >= -HAIR {
+            self.max_output
+        } else {
+            0
         }
     }
 }

@@ -102,10 +102,11 @@ impl Tasks {
     ) -> Result<(), ExecError> {
         let (orders, inbox) = mpsc::channel(MOST_ORDERS);
         let tail = Arc::new(Mutex::new(Tail::default()));
-        let key = (row.task.agent, row.id.clone());
+        let (key, turn) = ((row.task.agent, row.id.clone()), row.task.turn);
         let span = info_span!(parent: None, "task", agent.id = %key.0, task.id = %key.1);
         let watch = Watch::new(self.clone(), row, agent_name, hooks, inbox, tail.clone())?;
-        self.lock_live().insert(key, Live { tail, orders });
+        let live = Live { turn, tail, orders };
+        self.lock_live().insert(key, live);
         self.inner.watches.spawn(watch.run(end).instrument(span));
         Ok(())
     }

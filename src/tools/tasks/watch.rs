@@ -57,6 +57,8 @@ pub(super) struct Watch {
     stdout: Follow,
     stderr: Follow,
     killed: Killed,
+    /// How its end was begun.
+    ending: Option<Ending>,
     waiting: Vec<oneshot::Sender<TaskRow>>,
 }
 
@@ -80,6 +82,7 @@ impl Watch {
             tail,
             inbox,
             killed: Killed::No,
+            ending: None,
             waiting: Vec::new(),
         })
     }
@@ -114,11 +117,14 @@ impl Watch {
         }
     }
 
-    /// Begins to end the task; its end is seen like any other.
+    /// Begins to end the task, or has it end quicker; its end is seen like any other.
     fn kill(&mut self, why: Killed, ending: Ending) {
-        let first = self.killed == Killed::No;
         self.killed = why;
-        if let (true, Some(process)) = (first, self.process()) {
+        if self.ending >= Some(ending) {
+            return;
+        }
+        self.ending = Some(ending);
+        if let Some(process) = self.process() {
             self.tasks.inner.watches.spawn(end_tree(process, ending));
         }
     }

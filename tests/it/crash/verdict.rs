@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
 use super::jobs::{self, EFFECTS, Kind};
 use super::steps::Side;
+use crate::runs::WRONG_SUMS;
 use crate::world::World;
 
 /// A job that was ordered.
@@ -59,6 +60,8 @@ pub(super) struct Verdict {
     pub(super) results_lost: Vec<usize>,
     /// Sub-agents whose end is not said in their thread, or said twice.
     pub(super) ended_wrong: Vec<String>,
+    /// Turns whose rows do not say what their requests took.
+    pub(super) sums_wrong: Vec<String>,
     /// Files that cannot be read, and what the database says of itself.
     pub(super) corrupt: Vec<String>,
     /// Requests that a provider refuses.
@@ -69,12 +72,15 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | announced wrong | done twice | results lost | ended wrong | corrupt | invalid histories |"
+            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | announced wrong | done twice | results lost | ended wrong | sums wrong | corrupt | invalid histories |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         writeln!(
             f,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+        )?;
+        writeln!(
+            f,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.kills.at_random,
             self.kills.before,
             self.kills.after,
@@ -86,6 +92,7 @@ impl fmt::Display for Verdict {
             self.done_twice.len(),
             self.results_lost.len(),
             self.ended_wrong.len(),
+            self.sums_wrong.len(),
             self.corrupt.len(),
             self.refused.len()
         )
@@ -131,6 +138,7 @@ impl Verdict {
             }
         }
         verdict.ended_wrong = ended_wrong(world).await;
+        verdict.sums_wrong = world.ledger(WRONG_SUMS).await;
         verdict.corrupt = corrupt(world).await;
         verdict
     }
@@ -143,6 +151,7 @@ impl Verdict {
             && self.done_twice.is_empty()
             && self.results_lost.is_empty()
             && self.ended_wrong.is_empty()
+            && self.sums_wrong.is_empty()
             && self.corrupt.is_empty()
             && self.refused.is_empty();
         assert!(is_clean, "{when}\n{self}\n{self:#?}\n{}", world.report());

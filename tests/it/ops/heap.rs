@@ -1,9 +1,14 @@
-//! When a crowd of turns is over, so that the memory it took can be given back.
+//! When a crowd of turns is over, so that the memory it took can be given back, and what becomes of conversations then.
 
 use std::time::Duration;
 
 use chorus::daemon::crowd_is_over;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
 use tokio::sync::watch;
+
+use crate::poll;
+use crate::world::{Setup, World, run_test_with};
 
 /// Longer than any test runs.
 const LONG: Duration = Duration::from_secs(3600);
@@ -43,4 +48,52 @@ async fn a_few_turns_are_no_crowd() {
     }
     drop(turns);
     assert!(!over.await.unwrap(), "the daemon ends");
+}
+
+/// Has sixteen branches work at once, and waits until the memory of that is given back.
+async fn crowd(world: &World) {
+    let thoughts: Vec<_> = (0..16).map(|_| world.model.is_thinking()).collect();
+    for number in 0..16 {
+        let command = format!("/branch new prompt:task {number}");
+        world.ann.runs(&command, "#lab").await;
+    }
+    world.model.was_asked(17).await;
+    drop(thoughts);
+    while world.logged("memory of a crowd").is_empty() {
+        poll::pause().await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_crowd_a_conversation_is_read_where_it_is_kept_and_goes_on() {
+    let setup = Setup {
+        // It does not panic; what it writes to its log is kept.
+        breaks_at: Some("no line says this"),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.exchange("the word is plum", "Noted.").await;
+        let before = world.ann.asks("/status", "#lab").await;
+        crowd(world).await;
+        let tokens = |status: &str| {
+            let line = status.lines().find(|line| line.contains("tokens"));
+            line.map(str::to_owned)
+        };
+        let after = world.ann.asks("/status", "#lab").await;
+        assert_eq!(tokens(&before), tokens(&after), "{after}");
+        // Nothing of it is in memory any more.
+        let path = world.home().join("db/chorus.db");
+        let mut db = SqliteConnectOptions::new().filename(path).connect().await;
+        sqlx::query("UPDATE items SET body = replace(body, 'plum', 'pear')")
+            .execute(db.as_mut().unwrap())
+            .await
+            .unwrap();
+        world.exchange("which word?", "Pear.").await;
+        let told = world.model.last_request()["messages"].to_string();
+        assert!(
+            told.contains("the word is pear") && told.contains("Noted."),
+            "{told}"
+        );
+    })
+    .await;
 }

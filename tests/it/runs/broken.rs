@@ -3,7 +3,7 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use super::{assignment, charter, results, run_test_with, told};
+use super::{assignment, charter, goes_on, results, run_test_with, told};
 use crate::world::{Setup, World};
 
 /// What a parent is told of a sub-agent that broke off.
@@ -78,9 +78,7 @@ async fn one_that_breaks_off_in_a_call_leaves_none_open_and_can_go_on() {
         let expected = ["glob interrupted", "sub_agent finished"];
         assert_eq!(world.ledger(calls).await, expected);
         let id = ids(world).await.remove(0);
-        let again =
-            json!({"role": "general", "prompt": "Again.", "title": "look again", "continue": id});
-        world.model.calls_tool("sub_agent", again);
+        world.model.calls(&[goes_on("general", &id, "Again.")]);
         world.model.answers("Looked.").answers("It went well.");
         world.ann.says("#lab", "again").await;
         world.sees("#lab", "It went well.").await;

@@ -131,6 +131,11 @@ async fn a_report_that_is_stored_is_what_its_parent_gets() {
             let exits = "SELECT path || ' ' || state || ' ' || exit FROM turns ORDER BY rowid";
             let expected = ["lab finished answered", "lab/general finished answered"];
             assert_eq!(world.ledger(exits).await, expected);
+            let expected = [
+                "lab/general finished its turn: answered",
+                "lab finished its turn: answered",
+            ];
+            assert_eq!(world.logged("finished its turn"), expected);
             world.exchange("and now?", "As before.").await;
         },
     )
@@ -144,6 +149,8 @@ async fn an_answer_that_is_stored_is_what_people_get_and_nothing_else() {
         world.ann.says("#lab", "how is it?").await;
         world.sees("#lab", "All is well.").await;
         world.exchange("and now?", "As before.").await;
+        let ended = world.logged("finished its turn");
+        assert_eq!(ended, ["lab finished its turn: answered"; 2]);
         let all = world.transcript("#lab");
         assert_eq!(all.matches("All is well.").count(), 1, "{all}");
         assert!(!all.contains("Something broke"), "{all}");

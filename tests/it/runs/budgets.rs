@@ -200,3 +200,90 @@ async fn a_role_has_its_own_cap_and_its_parent_goes_on() {
     })
     .await;
 }
+
+/// A root that has one sub-agent work, and tells of it.
+fn has_one_work(request: &Value) -> Reply {
+    let is_child = request["system"].to_string().contains("a sub-agent of");
+    let latest = request["messages"].as_array().unwrap().last().unwrap();
+    let is_told = latest.to_string().contains("tool_result");
+    if is_child || is_told || request.get("tools").is_none() {
+        return says(LAST_WORDS);
+    }
+    let task = json!({"role": "general", "prompt": "Do it.", "title": "do it"});
+    let call = Block::Call("toolu_1".to_owned(), "sub_agent".to_owned(), task);
+    Reply {
+        output_tokens: 80,
+        ..Reply::new(vec![call])
+    }
+}
+
+/// How the sub-agent of the next turn is asked: whether with tools, and how long an answer it may give; none where it is not asked.
+async fn next_is_asked(world: &World) -> Option<(bool, u64)> {
+    let before = world.model.requests().len();
+    let ended = "SELECT count(*) || '' FROM turns WHERE kind = 'turn' AND state = 'finished'";
+    let turns: u64 = world.ledger(ended).await[0].parse().unwrap();
+    world.ann.says("#lab", "go").await;
+    world.ledger_says(ended, &[&(turns + 1).to_string()]).await;
+    nothing_is_left(world).await;
+    let requests = world.model.requests().split_off(before);
+    let of_child = requests
+        .iter()
+        .find(|one| one["system"].to_string().contains("a sub-agent of"))?;
+    Some((
+        of_child.get("tools").is_some(),
+        of_child["max_tokens"].as_u64().unwrap(),
+    ))
+}
+
+/// Has `general` be a role with this line.
+fn general_with(world: &World, line: &str) {
+    let text = format!("---\nname: general\ndescription: Does it.\n{line}\n---\nDo it.\n");
+    super::charter(world, "general", &text);
+}
+
+#[tokio::test]
+async fn a_request_that_a_cap_just_covers_is_made_and_with_a_millionth_less_it_is_not() {
+    run_test_with(priced(), async |world| {
+        world.model.follows(has_one_work);
+        // The root's call took 8 cents and its last words of 25.6 are set aside; a step may cost 30, last words no less than 25.6.
+        for (left, expected) in [
+            (0.3, Some((true, 300))),
+            (0.299_999, Some((false, 299))),
+            (0.256, Some((false, 256))),
+            (0.255_999, None),
+        ] {
+            world.edits_agent_json("lab", json!({"budget_turn": 0.08 + 0.256 + left}));
+            assert_eq!(next_is_asked(world).await, expected, "${left} of the run");
+        }
+        world.edits_agent_json("lab", json!({"budget_turn": null}));
+        for (cap, expected) in [
+            ("0.3", Some((true, 300))),
+            ("0.299999", Some((false, 299))),
+            ("0.256", Some((false, 256))),
+            ("0.255999", None),
+        ] {
+            general_with(world, &format!("budget_usd: {cap}"));
+            assert_eq!(next_is_asked(world).await, expected, "${cap} of the role");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_that_just_fits_the_tokens_is_made_and_with_one_less_it_is_not() {
+    run_test_with(priced(), async |world| {
+        world.model.follows(has_one_work);
+        general_with(world, "max_tokens: 1");
+        assert_eq!(next_is_asked(world).await, None);
+        let told = super::results(world).pop().unwrap();
+        let takes = regex::Regex::new(r"may take up to (\d+) tokens").unwrap();
+        let takes: u64 = takes.captures(&told).unwrap()[1].parse().unwrap();
+        for (tokens, fits) in [(takes, true), (takes - 1, false)] {
+            general_with(world, &format!("max_tokens: {tokens}"));
+            let asked = next_is_asked(world).await;
+            let has_tools = asked.is_some_and(|(has_tools, _)| has_tools);
+            assert_eq!(has_tools, fits, "{tokens} tokens");
+        }
+    })
+    .await;
+}

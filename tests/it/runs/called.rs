@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{assignment, charter, results, results_of, run_test, run_test_with};
+use super::{assignment, charter, goes_on, results, results_of, run_test, run_test_with};
 use crate::world::Setup;
 
 const REVIEWER: &str = "---
@@ -130,8 +130,7 @@ async fn a_former_sub_agent_goes_on_with_all_it_knows() {
         world.ann.says("#lab", "go").await;
         world.sees("#lab", "Found.").await;
         let id = world.ledger("SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'").await.remove(0);
-        let more = json!({"role": "explore", "prompt": "And the pear?", "title": "find the pear", "continue": id});
-        world.model.calls_tool("sub_agent", more);
+        world.model.calls(&[goes_on("explore", &id, "And the pear?")]);
         world.model.answers("In the kitchen.").answers("Both found.");
         world.ann.says("#lab", "go on").await;
         world.sees("#lab", "Both found.").await;

@@ -1,6 +1,9 @@
 //! People end a run, or one sub-agent of it, whatever each of them is doing.
 
+use std::time::Instant;
+
 use chorus_playground::model::wire::{Block, Reply};
+use serde_json::json;
 
 use super::{assignment, charter, results, run_test};
 use crate::world::World;
@@ -137,6 +140,84 @@ async fn with_one_that_is_stopped_those_below_it_stop() {
         assert!(
             got.contains(" · stopped by a person · ") && got.ends_with("I led half."),
             "{got}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_abort_after_the_report_of_one_ends_the_other_alone() {
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        world
+            .model
+            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
+        world.model.follows(|request| {
+            let sleeps = json!({"command": "sleep 600", "timeout": 600});
+            let is_first = request["messages"].to_string().contains("One.");
+            Reply::new(vec![if is_first {
+                Block::Text("One is done.".to_owned())
+            } else {
+                Block::Call("toolu_bash".to_owned(), "bash".to_owned(), sleeps)
+            }])
+        });
+        world.ann.says("#lab", "go").await;
+        let ended = "SELECT title || ' ' || exit FROM turns WHERE exit IS NOT NULL";
+        world.ledger_says(ended, &["about One. answered"]).await;
+        let started = "SELECT count(*) || '' FROM calls WHERE name = 'bash' AND state = 'started'";
+        world.ledger_says(started, &["1"]).await;
+        world.ann.runs("/abort", "#lab").await;
+        world.sees("#lab", "1 sub-agent was ended with it.").await;
+        assert_eq!(
+            world.ledger(EXITS).await,
+            ["aborted", "answered", "aborted"]
+        );
+        world.exchange("what came of it?", "One is done.").await;
+        let told = results(world);
+        assert!(
+            told.len() == 2 && told[0].ends_with("\nOne is done.") && told[1].contains("Error: "),
+            "{told:?}"
+        );
+    })
+    .await;
+}
+
+/// It has given its answer, and the command that it left running takes its time to end, when the abort comes: its report is its
+/// parent's all the same, and the command ends at once.
+#[tokio::test]
+async fn an_abort_while_one_ends_loses_no_report_and_hurries_what_it_left_running() {
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        world.model.calls(&[assignment("general", "Serve it.")]);
+        let command = "trap 'touch told' TERM; touch runs; while :; do sleep 0.05; done";
+        world
+            .model
+            .calls_tool("run_concurrent", json!({"command": command}));
+        let thought = world.model.thinks_then("It runs.");
+        world.ann.says("#lab", "go").await;
+        let workspace = world.workspace("lab");
+        let is_there = |name: &'static str| {
+            let file = workspace.join(name);
+            move || file.exists()
+        };
+        world.becomes("the command", is_there("runs")).await;
+        world.model.was_asked(3).await;
+        thought.ends();
+        world.becomes("its end", is_there("told")).await;
+        let began = Instant::now();
+        world.ann.runs("/abort", "#lab").await;
+        let ended = "SELECT status FROM tasks";
+        world.ledger_says(ended, &["killed"]).await;
+        println!("ended {} ms after the abort", began.elapsed().as_millis());
+        world.sees("#lab", "Nothing more will run").await;
+        assert_eq!(world.ledger(EXITS).await, ["aborted", "answered"]);
+        world
+            .exchange("what came of it?", "It runs, it said.")
+            .await;
+        let told = results(world);
+        assert!(
+            told.len() == 1 && told[0].ends_with("\nIt runs."),
+            "{told:?}"
         );
     })
     .await;

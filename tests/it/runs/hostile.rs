@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::assignment;
 use super::looked_at::file;
-use super::{assignment, run_test};
 use crate::cli::program::{chorus, seen};
 use crate::store::damaged::changes;
-use crate::world::World;
+// Rows are written here that no turn would have: their sums are wrong.
+use crate::world::{World, run_test};
 
 /// What leaves a page, moves a cursor, turns the line around, ends a text, is half a character, or calls all people.
 const SAID: &str = "</style></pre><script>caught()</script> \u{202e}gnihton\u{2066}\u{200b} \u{1b}[31m\u{9b}2J\u{7f}\u{7}\

@@ -439,7 +439,8 @@ async fn what_does_not_read_back_is_named_and_the_rest_is_shown() {
 
 #[tokio::test]
 async fn a_run_of_ten_thousand_rows_is_shown_in_every_form() {
-    run_test_with(priced(), async |world| {
+    // Its row does not say what was put beside it.
+    crate::world::run_test_with(priced(), async |world| {
         world.exchange("count", "Counted.").await;
         world.stops().await;
         let many = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000)

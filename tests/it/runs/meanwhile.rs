@@ -1,9 +1,10 @@
 //! What changes between the moment at which a sub-agent is called and the one at which it begins: people are asked about calls, and
 //! much can happen until they answer.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{assignment, results, run_test, run_test_with};
+use super::threads::{THREAD, explore_is_done};
+use super::{assignment, goes_on, results, run_test, run_test_with};
 use crate::world::{Setup, World};
 
 /// A person is asked about each call of a role.
@@ -12,31 +13,19 @@ fn asks_about_roles(world: &World) {
     world.edits_agent_json("lab", json!({"permissions": permissions}));
 }
 
-/// A call that goes on with a former sub-agent.
-fn goes_on(role: &str, id: &str) -> (&'static str, Value) {
-    let task = json!({"role": role, "prompt": "More.", "title": "more of it", "continue": id});
-    ("sub_agent", task)
-}
-
 #[tokio::test]
 async fn a_former_one_that_became_a_branch_is_not_gone_on_with() {
     run_test(async |world| {
-        world.edits_agent_json("lab", json!({"child_threads": true}));
-        world.model.calls(&[assignment("explore", "Find TODO.")]);
-        world.model.answers("There is one.").answers("One.");
-        world.ann.says("#lab", "how many?").await;
-        world.sees("#lab", "One.").await;
-        let thread = "explore · about Find TODO.";
-        world.sees(thread, "There is one.").await;
+        explore_is_done(world).await;
         let id = "SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'";
         let id = world.ledger(id).await.remove(0);
 
         asks_about_roles(world);
-        world.model.calls(&[goes_on("explore", &id)]);
+        world.model.calls(&[goes_on("explore", &id, "More.")]);
         world.ann.says("#lab", "go on with it").await;
         world.question("#lab").await;
         let thought = world.model.is_thinking();
-        world.ann.says(thread, "where?").await;
+        world.ann.says(THREAD, "where?").await;
         world.model.was_asked(5).await;
         world.model.answers("It is a branch now.");
         world.ann.clicks("#lab", "Allow").await;
@@ -87,7 +76,7 @@ async fn calls_that_come_to_nothing_are_none_of_those_that_a_run_may_have() {
     };
     run_test_with(setup, async |world| {
         world.model.calls(&[
-            goes_on("explore", "deadbeef"),
+            goes_on("explore", "deadbeef", "More."),
             assignment("@nobody", "Look."),
             assignment("explore", "Look."),
         ]);

@@ -6,15 +6,29 @@ use chorus_playground::model::wire::{Block, Reply};
 use chorus_playground::{Effect, Fault, Scope};
 use serde_json::json;
 
-use super::{assignment, charter, results, run_test, run_test_with};
+use super::{assignment, charter, results, run_test, run_test_with, told};
 use crate::world::{Setup, World};
 
-const THREAD: &str = "explore · about Find TODO.";
+pub(super) const THREAD: &str = "explore · about Find TODO.";
 
 /// Has the agent open threads for what it calls, and call `explore`.
 fn calls_explore(world: &World) {
     world.edits_agent_json("lab", json!({"child_threads": true}));
     world.model.calls(&[assignment("explore", "Find TODO.")]);
+}
+
+/// `explore` has worked in [`THREAD`] and is done, and its parent has told of it.
+pub(super) async fn explore_is_done(world: &World) {
+    calls_explore(world);
+    world
+        .model
+        .answers("There is one TODO.")
+        .answers("One, says explore.");
+    world.ann.says("#lab", "how many?").await;
+    world.sees("#lab", "One, says explore.").await;
+    is_open(world, THREAD).await;
+    world.sees(THREAD, "There is one TODO.").await;
+    is_archived(world, THREAD).await;
 }
 
 /// Waits for the thread of a sub-agent.
@@ -240,13 +254,7 @@ async fn a_stop_in_the_thread_leaves_siblings_and_parent_alone() {
 #[tokio::test]
 async fn whoever_writes_after_its_end_goes_on_with_it_as_a_branch() {
     run_test(async |world| {
-        calls_explore(world);
-        world.model.answers("There is one TODO.").answers("One, says explore.");
-        world.ann.says("#lab", "how many?").await;
-        world.sees("#lab", "One, says explore.").await;
-        is_open(world, THREAD).await;
-        world.sees(THREAD, "There is one TODO.").await;
-        is_archived(world, THREAD).await;
+        explore_is_done(world).await;
         world.model.answers("In main.rs.");
         world.ann.says(THREAD, "where?").await;
         world.sees(THREAD, "In main.rs.").await;
@@ -262,6 +270,35 @@ async fn whoever_writes_after_its_end_goes_on_with_it_as_a_branch() {
         world.model.answers("Line 7.");
         world.ann.says(THREAD, "which line?").await;
         world.sees(THREAD, "Line 7.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whoever_writes_after_the_end_of_another_agent_writes_to_its_caller_who_knows_the_report() {
+    run_test(async |world| {
+        world.makes_agent("docs").await;
+        std::fs::write(world.workspace("docs").join("plan.txt"), "plum trees\n").unwrap();
+        world.edits_agent_json("lab", json!({"child_threads": true}));
+        world.model.calls(&[assignment("@docs", "What is planned?")]);
+        world.model.calls_tool("view", json!({"path": "plan.txt"}));
+        world.model.answers("To plant trees.").answers("Trees.");
+        world.ann.says("#lab", "what does docs plan?").await;
+        world.sees("#lab", "Trees.").await;
+        let thread = "@docs · about What is planned?";
+        world.sees(thread, "To plant trees.").await;
+        is_archived(world, thread).await;
+        for (asked, answer) in [("which ones?", "I ask docs."), ("and when?", "In spring.")] {
+            world.model.answers(answer);
+            world.ann.says(thread, asked).await;
+            world.sees(thread, answer).await;
+            let request = world.model.last_request();
+            assert!(request["system"].to_string().contains("You are the agent `lab`"), "{request}");
+            let told = told(&request);
+            assert!(told.contains("To plant trees.") && !told.contains("plum"), "{told}");
+        }
+        let rows = "SELECT kind || ' ' || number || ' ' || coalesce(role, '-') FROM conversations WHERE thread_id IS NOT NULL ORDER BY id";
+        assert_eq!(world.ledger(rows).await, ["child 0 @docs", "branch 1 -"]);
     })
     .await;
 }

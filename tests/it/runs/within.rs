@@ -1,8 +1,10 @@
 //! Within what a sub-agent works: the time that its parent has left, its window, and the models that serve its run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use chorus_playground::model::wire::{Block, Reply};
+use serde_json::{Value, json};
 
 use super::{assignment, charter, results, run_test_with};
 use crate::world::model::MODEL;
@@ -66,9 +68,13 @@ async fn while_all_that_works_waits_for_a_person_no_clock_runs() {
 
 /// Files of which a few fill the window.
 fn has_files(world: &World, many: usize) {
+    has_files_of("lab", world, many);
+}
+
+fn has_files_of(agent: &str, world: &World, many: usize) {
     for number in 0..many {
         let text = format!("file {number} {}\n", "x".repeat(90)).repeat(90);
-        let file = world.workspace("lab").join(format!("{number}.txt"));
+        let file = world.workspace(agent).join(format!("{number}.txt"));
         std::fs::write(file, text).unwrap();
     }
 }
@@ -103,6 +109,68 @@ async fn its_conversation_is_summed_up_and_no_session_holds_it() {
         assert_eq!(world.ledger("SELECT count(*) || '' FROM sessions").await, ["0"]);
     })
     .await;
+}
+
+/// A sub-agent that looks at file after file until it has its last step.
+fn never_stops_reading(role: &'static str) -> impl Fn(&Value) -> Reply {
+    let read = AtomicUsize::new(0);
+    move |request| {
+        let said = request["messages"].to_string();
+        // The same id each time, as some servers give them.
+        let call =
+            |tool: &str, arguments| Block::Call("call_0".to_owned(), tool.to_owned(), arguments);
+        let is_child = request["system"].to_string().contains("a sub-agent of");
+        Reply::new(vec![match (is_child, request.get("tools")) {
+            (true, None) => Block::Text("Read what I could.".to_owned()),
+            (true, Some(_)) => {
+                let number = read.fetch_add(1, Ordering::AcqRel) % 6;
+                call("view", json!({"path": format!("{number}.txt")}))
+            }
+            (false, Some(_)) if !said.contains("tool_result") => {
+                call("sub_agent", assignment(role, "Read them.").1)
+            }
+            (false, _) => Block::Text("That is all.".to_owned()),
+        }])
+    }
+}
+
+/// A token of output costs a tenth of a cent, so a step is not begun with less than a dollar and two cents. The summary takes 70 of
+/// them.
+#[tokio::test]
+async fn its_summary_is_paid_for_by_its_role_or_by_who_called_the_agent_that_it_works_as() {
+    for (role, keys) in [("reader", json!({})), ("@docs", json!({"budget_day": 1.5}))] {
+        let setup = Setup {
+            config: json!({
+                "models": {MODEL: {"window": 16_000, "max_output": 4_000, "input_price": 0, "output_price": 1000}},
+                "orchestration": {"child_steps": 1000},
+            }),
+            ..Setup::default()
+        };
+        run_test_with(setup, async |world| {
+            world.makes_agent("docs").await;
+            charter(
+                world,
+                "reader",
+                "---\nname: reader\ndescription: Reads.\nbudget_usd: 1.5\n---\nRead.\n",
+            );
+            world.edits_agent_json("lab", keys);
+            has_files(world, 6);
+            has_files_of("docs", world, 6);
+            world.model.summarises(&"Nothing is in the first files. ".repeat(90));
+            world.model.follows(never_stops_reading(role));
+            world.ann.says("#lab", "go").await;
+            world.sees("#lab", "That is all.").await;
+            let exit = "SELECT exit FROM turns WHERE kind = 'sub_agent'";
+            assert_eq!(world.ledger(exit).await, ["budget"]);
+            let rows = "SELECT x.role || ' ' || a.name || ' ' || (x.run_id <> x.turn_id) || ' ' || (x.cost_usd > 0.5) FROM attempts x
+                JOIN agents a ON a.id = x.agent_id WHERE x.kind = 'compaction'";
+            assert_eq!(world.ledger(rows).await, [format!("{role} lab 1 1")]);
+            // Its steps alone would have left enough.
+            let steps = "SELECT (total(cost_usd) < 0.4) || '' FROM attempts WHERE kind = 'model'";
+            assert_eq!(world.ledger(steps).await, ["1"]);
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

@@ -3,22 +3,29 @@
 use std::fmt::{Debug, Write as _};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 
+/// Lines of a log, shared with whoever reads them.
+pub(super) type Lines = Arc<Mutex<Vec<String>>>;
+
 /// Panics in the first task that would write a line with these words.
 pub(super) struct BreaksAt {
     words: &'static str,
     has_broken: AtomicBool,
+    /// What else is written.
+    lines: Lines,
 }
 
 impl BreaksAt {
-    pub(super) fn new(words: &'static str) -> Self {
+    pub(super) fn new(words: &'static str, lines: Lines) -> Self {
         Self {
             words,
             has_broken: AtomicBool::new(false),
+            lines,
         }
     }
 
@@ -48,6 +55,7 @@ impl Subscriber for BreaksAt {
         if line.0.contains(self.words) && !self.has_broken.swap(true, Ordering::AcqRel) {
             panic!("a test has it panic at: {}", line.0);
         }
+        self.lines.lock().unwrap().push(line.0);
     }
 
     fn enter(&self, _: &Id) {}
