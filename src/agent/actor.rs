@@ -355,7 +355,7 @@ impl Actor {
             }
             AgentCommand::Release(reply) => {
                 let all = self.conversations.values_mut();
-                all.for_each(Conversation::release);
+                all.for_each(|conversation| conversation.release());
                 let _ = reply.send(());
             }
             AgentCommand::Status(reply) => {

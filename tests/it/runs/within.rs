@@ -156,6 +156,7 @@ async fn its_summary_is_paid_for_by_its_role_or_by_who_called_the_agent_that_it_
             world.edits_agent_json("lab", keys);
             has_files(world, 6);
             has_files_of("docs", world, 6);
+            world.model.has_window(16_000);
             world.model.summarises(&"Nothing is in the first files. ".repeat(90));
             world.model.follows(never_stops_reading(role));
             world.ann.says("#lab", "go").await;
