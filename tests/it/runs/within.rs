@@ -68,13 +68,9 @@ async fn while_all_that_works_waits_for_a_person_no_clock_runs() {
 
 /// Files of which a few fill the window.
 fn has_files(world: &World, many: usize) {
-    has_files_of("lab", world, many);
-}
-
-fn has_files_of(agent: &str, world: &World, many: usize) {
     for number in 0..many {
         let text = format!("file {number} {}\n", "x".repeat(90)).repeat(90);
-        let file = world.workspace(agent).join(format!("{number}.txt"));
+        let file = world.workspace("lab").join(format!("{number}.txt"));
         std::fs::write(file, text).unwrap();
     }
 }
@@ -134,44 +130,22 @@ fn never_stops_reading(role: &'static str) -> impl Fn(&Value) -> Reply {
     }
 }
 
-/// A token of output costs a tenth of a cent, so a step is not begun with less than a dollar and two cents. The summary takes 70 of
-/// them.
 #[tokio::test]
-async fn its_summary_is_paid_for_by_its_role_or_by_who_called_the_agent_that_it_works_as() {
-    for (role, keys) in [("reader", json!({})), ("@docs", json!({"budget_day": 1.5}))] {
-        let setup = Setup {
-            config: json!({
-                "models": {MODEL: {"window": 16_000, "max_output": 4_000, "input_price": 0, "output_price": 1000}},
-                "orchestration": {"child_steps": 1000},
-            }),
-            ..Setup::default()
-        };
-        run_test_with(setup, async |world| {
-            world.makes_agent("docs").await;
-            charter(
-                world,
-                "reader",
-                "---\nname: reader\ndescription: Reads.\nbudget_usd: 1.5\n---\nRead.\n",
-            );
-            world.edits_agent_json("lab", keys);
-            has_files(world, 6);
-            has_files_of("docs", world, 6);
-            world.model.has_window(16_000);
-            world.model.summarises(&"Nothing is in the first files. ".repeat(90));
-            world.model.follows(never_stops_reading(role));
-            world.ann.says("#lab", "go").await;
-            world.sees("#lab", "That is all.").await;
-            let exit = "SELECT exit FROM turns WHERE kind = 'sub_agent'";
-            assert_eq!(world.ledger(exit).await, ["budget"]);
-            let rows = "SELECT x.role || ' ' || a.name || ' ' || (x.run_id <> x.turn_id) || ' ' || (x.cost_usd > 0.5) FROM attempts x
-                JOIN agents a ON a.id = x.agent_id WHERE x.kind = 'compaction'";
-            assert_eq!(world.ledger(rows).await, [format!("{role} lab 1 1")]);
-            // Its steps alone would have left enough.
-            let steps = "SELECT (total(cost_usd) < 0.4) || '' FROM attempts WHERE kind = 'model'";
-            assert_eq!(world.ledger(steps).await, ["1"]);
-        })
-        .await;
-    }
+async fn calls_that_a_server_gives_the_same_id_are_told_apart() {
+    let setup = Setup {
+        config: json!({"orchestration": {"child_steps": 8}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        has_files(world, 6);
+        world.model.follows(never_stops_reading("general"));
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "That is all.").await;
+        let read =
+            "SELECT (count(*) > 6) || '' FROM calls WHERE name = 'view' AND state = 'finished'";
+        assert_eq!(world.ledger(read).await, ["1"]);
+    })
+    .await;
 }
 
 #[tokio::test]
