@@ -51,7 +51,7 @@ impl Doctor {
 
 async fn examine(env: &Env) -> Vec<Check> {
     let mut progress = Progress::new();
-    let mut checks = vec![machine::user(), machine::home(&env.paths)];
+    let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
     checks.extend(machine::environment(env));
     let config = match Config::load(&env.paths.config()) {
         Ok(config) => {

@@ -230,7 +230,7 @@ pub(super) fn outlive_logout() {
     match run(linger.args(["--no-ask-password", "enable-linger"])) {
         Ok(()) => print_line!("✓ It goes on when you log out, and starts with the machine."),
         Err(error) => print_line!(
-            "It stops when you log out ({error:#}). Root can change that: loginctl enable-linger {}",
+            "It stops when you log out ({error:#}). To change that: sudo loginctl enable-linger {}",
             std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
         ),
     }
@@ -296,6 +296,12 @@ pub(super) fn user_ids() -> anyhow::Result<(u32, u32)> {
 
 fn uninstall(manager: Manager) -> anyhow::Result<()> {
     let unit = manager.folders()?.units.join(UNIT_NAME);
+    if !unit.exists() && manager == Manager::System && Path::new(PACKAGED_UNIT).exists() {
+        bail!(
+            "{PACKAGED_UNIT} belongs to the Debian package: `sudo apt remove chorus` removes the service and the program; \
+             home and credentials stay where they are"
+        );
+    }
     if !unit.exists() {
         bail!("{} does not exist: nothing is installed", unit.display());
     }

@@ -14,16 +14,23 @@ use crate::text;
 /// Less free space is worth a warning: sessions, logs and the database's log need room.
 const LOW_DISK: u64 = 1 << 30;
 
-pub(super) fn user() -> Check {
+pub(super) fn user(paths: &Paths) -> Check {
     let user = rustix::process::geteuid();
-    if user.is_root() {
-        return Check::warning(
+    if !user.is_root() {
+        return Check::ok("user", format!("uid {}", user.as_raw()));
+    }
+    // Root looks after the machine's service, which runs as the user that its home belongs to.
+    match fs::metadata(&paths.home).map(|home| home.uid()) {
+        Ok(owner) if owner != user.as_raw() => Check::ok(
+            "user",
+            format!("this is root; the home belongs to uid {owner}"),
+        ),
+        Ok(_) | Err(_) => Check::warning(
             "user",
             "this is root",
             "run the daemon as its own user: sudo chorus service install",
-        );
+        ),
     }
-    Check::ok("user", format!("uid {}", user.as_raw()))
 }
 
 pub(super) fn home(paths: &Paths) -> Check {

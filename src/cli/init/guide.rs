@@ -245,8 +245,9 @@ impl Guide {
     fn says_what_is_next(&self, token: &Secret, runs: bool) {
         let is_machine = self.place.whose == Whose::Machine;
         let (prefix, journal) = if is_machine {
+            // Root alone may read the credentials.
             (
-                "sudo -u chorus CHORUS_HOME=/var/lib/chorus ",
+                "sudo CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus ",
                 "sudo journalctl -u chorus -f",
             )
         } else {

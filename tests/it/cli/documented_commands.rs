@@ -84,7 +84,6 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("sudo ", What::Not("it would change this machine")),
     ("journalctl", What::Not("there is no service")),
-    ("loginctl", What::Not("it would change this machine")),
     ("ssh -L", What::Not("there is no other machine")),
     (
         "ollama",

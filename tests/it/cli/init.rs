@@ -131,7 +131,9 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
          {program} init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
          stat -c '%A %U %G %n' /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
          cat /etc/chorus/credentials/DISCORD_TOKEN
-         grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7",
+         grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7
+         export CHORUS_DISCORD_API_URL=http://127.0.0.1:1 CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus
+         {program} doctor | sed -n 's/^\\(ok *user .* uid\\) .*/\\1/p'",
         etc = etc.display(),
         copies = copies.display(),
         program = env!("CARGO_BIN_EXE_chorus"),
@@ -156,6 +158,7 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     a-token
     1
     /var/lib/chorus:/usr/sbin/nologin
+    ok       user         this is root; the home belongs to uid
     ");
     let told = fs::read_to_string(folder.path().join("told")).unwrap();
     insta::assert_snapshot!(told, @r"

@@ -138,6 +138,46 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     assert!(again.err.contains("nothing is installed"), "{}", again.err);
 }
 
+/// In a mount namespace where a package has brought the unit, and nobody has written one.
+#[test]
+fn the_unit_of_a_package_goes_with_the_package() {
+    let home = tempfile::tempdir().unwrap();
+    let inside = |script: &str| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--mount", "sh", "-ec"])
+            .arg(format!(
+                "for folder in /etc/systemd/system /usr/lib/systemd/system; do mount -t tmpfs tmpfs $folder; done\n{script}"
+            ))
+            .env("HOME", home.path())
+            .current_dir(home.path());
+        command
+    };
+    let can = inside("true").output();
+    if !can.is_ok_and(|can| can.status.success()) {
+        println!("not run: this takes mount namespaces and systemd's folders");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_chorus");
+    let nothing = seen(&mut inside(&format!("{program} service uninstall")));
+    assert_eq!(nothing.code, 1, "{}", nothing.out);
+    assert!(
+        nothing.err.contains("nothing is installed"),
+        "{}",
+        nothing.err
+    );
+    let packaged = "/usr/lib/systemd/system/chorus.service";
+    let refused = seen(&mut inside(&format!(
+        "touch {packaged}; {program} service uninstall && exit 9; code=$?; test -e {packaged}; exit $code"
+    )));
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    assert!(
+        refused.err.contains("`sudo apt remove chorus`"),
+        "{}",
+        refused.err
+    );
+}
+
 /// A machine without a running systemd, such as most containers, is left as it was.
 #[test]
 fn a_service_that_systemd_does_not_take_leaves_nothing() {
