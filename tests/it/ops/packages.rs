@@ -241,6 +241,43 @@ fn compose_and_alerts_are_yaml() {
     }
 }
 
+/// What `docker compose config` judges first. It takes no Docker: the schema is the one that is published for all who read such files.
+#[test]
+fn the_compose_file_keeps_to_the_published_schema() {
+    let packages = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compose/packages");
+    let judged = |file: &Path| {
+        let mut python = Command::new("python3");
+        python
+            .args(["-m", "check_jsonschema", "--builtin-schema"])
+            .arg("vendor.compose-spec")
+            .arg(file)
+            .env("PYTHONPATH", packages)
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        python.output()
+    };
+    let ours = Path::new(".packaging/compose.yaml");
+    let missing = |said: &[u8]| String::from_utf8_lossy(said).contains("No module named");
+    let Some(seen) = judged(ours).ok().filter(|seen| !missing(&seen.stderr)) else {
+        println!(
+            "not run: the schema of compose files is missing (python3 -m pip install --target tests/compose/packages -r tests/compose/requirements.txt)"
+        );
+        return;
+    };
+    let said = String::from_utf8_lossy(&seen.stdout);
+    assert!(seen.status.success(), "{said}");
+    // Or it would take anything.
+    let folder = tempfile::tempdir().unwrap();
+    let misspelt = folder.path().join("compose.yaml");
+    let text = fs::read_to_string(ours).unwrap();
+    fs::write(&misspelt, text.replace("restart:", "restrat:")).unwrap();
+    let refused = judged(&misspelt).unwrap();
+    let said = String::from_utf8_lossy(&refused.stdout);
+    assert!(
+        !refused.status.success() && said.contains("restrat"),
+        "{said}"
+    );
+}
+
 #[test]
 fn the_inspection_tells_a_program_that_is_not_static() {
     let inspect = |program: &str, architecture: &str| {
