@@ -172,7 +172,7 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     let Some((mut browser, program)) = at_the_desk().await else {
         return;
     };
-    browser.reads("Chorus is here").await;
+    browser.reads("Chorus is online").await;
 
     makes_agent(&mut browser).await;
 
@@ -207,7 +207,7 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
 
 /// Makes the channel `#other`; what is in `#general` stays open. From here on the page has `acts`, `me` and `other`.
 async fn has_another_channel(browser: &mut Browser) {
-    browser.reads("Chorus is here").await;
+    browser.reads("Chorus is online").await;
     browser
         .evaluates(
             "window.real = fetch;

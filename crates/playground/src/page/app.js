@@ -52,7 +52,7 @@ function drawFrame() {
 function drawStatus(words) {
   const online = state.data.online;
   $("status").className = online ? "status online" : "status";
-  replace($("status"), h("i", { "aria-hidden": "true" }), words ?? `${botName()} is ${online ? "here" : "away"}`);
+  replace($("status"), h("i", { "aria-hidden": "true" }), words ?? `${botName()} is ${online ? "online" : "offline"}`);
 }
 
 function drawChannels(here) {
