@@ -172,8 +172,8 @@ impl Browser {
                 const all = {{ subtree: true, childList: true, attributes: true, characterData: true }};
                 if (look()) return;
                 watch.observe(document, all);
-                // Pictures too, which change nothing in the document.
-                addEventListener('load', look, true);
+                // Pictures too, which change nothing in the document; the window does not hear of them.
+                document.addEventListener('load', look, true);
             }})"
         );
         match tokio::time::timeout(PATIENCE, self.evaluates(&script)).await {
