@@ -5,7 +5,7 @@ use std::io::Write as _;
 use rustix::process::Signal;
 
 use super::{command, program};
-use crate::world::daemon::{hears, keeps_waiting, signal};
+use crate::world::daemon::{gives, hears, keeps_waiting};
 use crate::world::run_test_with;
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn a_daemon_stopped_while_it_reads_its_configuration_ends_in_order() {
             .spawn()
             .unwrap();
         hears(&mut daemon, Signal::TERM).await;
-        signal(&daemon, Signal::TERM);
+        gives(&mut daemon, Signal::TERM).await;
         let written = tokio::task::spawn_blocking(move || {
             // Opening returns once the daemon reads.
             let mut config = std::fs::OpenOptions::new().write(true).open(fifo)?;

@@ -67,10 +67,10 @@ async fn while_all_that_works_waits_for_a_person_no_clock_runs() {
 }
 
 /// Files of which a few fill the window.
-fn has_files(world: &World, many: usize) {
+fn has_files(agent: &str, world: &World, many: usize) {
     for number in 0..many {
         let text = format!("file {number} {}\n", "x".repeat(90)).repeat(90);
-        let file = world.workspace("lab").join(format!("{number}.txt"));
+        let file = world.workspace(agent).join(format!("{number}.txt"));
         std::fs::write(file, text).unwrap();
     }
 }
@@ -82,7 +82,7 @@ async fn its_conversation_is_summed_up_and_no_session_holds_it() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        has_files(world, 6);
+        has_files("lab", world, 6);
         world.model.has_window(16_000);
         world.model.summarises("The first files hold nothing.");
         world.model.calls(&[assignment("general", "Read them.")]);
@@ -137,7 +137,7 @@ async fn calls_that_a_server_gives_the_same_id_are_told_apart() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        has_files(world, 6);
+        has_files("lab", world, 6);
         world.model.follows(never_stops_reading("general"));
         world.ann.says("#lab", "go").await;
         world.sees("#lab", "That is all.").await;
@@ -148,6 +148,43 @@ async fn calls_that_a_server_gives_the_same_id_are_told_apart() {
     .await;
 }
 
+/// A token of output costs a tenth of a cent: a step takes half a cent and is not begun with less than a quarter of a dollar, which is
+/// what a summary takes. Without that, the budget would last for more steps than it has. A day's holds the last words of the asker too.
+#[tokio::test]
+async fn its_summary_is_paid_for_by_its_role_or_by_who_called_the_agent_that_it_works_as() {
+    for (role, keys) in [("reader", json!({})), ("@docs", json!({"budget_day": 0.9}))] {
+        let setup = Setup {
+            config: json!({
+                "models": {MODEL: {"window": 16_000, "max_output": 256, "input_price": 0, "output_price": 1000}},
+                "orchestration": {"child_steps": 40},
+            }),
+            ..Setup::default()
+        };
+        run_test_with(setup, async |world| {
+            world.makes_agent("docs").await;
+            charter(
+                world,
+                "reader",
+                "---\nname: reader\ndescription: Reads.\nbudget_usd: 0.6\n---\nRead.\n",
+            );
+            world.edits_agent_json("lab", keys);
+            has_files("lab", world, 6);
+            has_files("docs", world, 6);
+            world.model.has_window(16_000);
+            world.model.summarises(&"Nothing is in these. ".repeat(45));
+            world.model.follows(never_stops_reading(role));
+            world.ann.says("#lab", "go").await;
+            world.sees("#lab", "That is all.").await;
+            let exit = "SELECT exit FROM turns WHERE kind = 'sub_agent'";
+            assert_eq!(world.ledger(exit).await, ["budget"]);
+            let rows = "SELECT DISTINCT x.role || ' ' || a.name || ' ' || (x.run_id <> x.turn_id) || ' ' || (x.cost_usd > 0.2) FROM attempts x
+                JOIN agents a ON a.id = x.agent_id WHERE x.kind = 'compaction'";
+            assert_eq!(world.ledger(rows).await, [format!("{role} lab 1 1")]);
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn a_summary_that_is_not_there_at_its_end_is_ended_and_the_ledger_has_it() {
     let setup = Setup {
@@ -155,7 +192,7 @@ async fn a_summary_that_is_not_there_at_its_end_is_ended_and_the_ledger_has_it()
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        has_files(world, 3);
+        has_files("lab", world, 3);
         charter(
             world,
             "reader",

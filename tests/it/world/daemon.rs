@@ -240,15 +240,29 @@ pub(crate) async fn hears(child: &mut Child, signal: Signal) {
             // It has hidden itself already, which nothing else that runs it does; only root sees past that.
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
         };
-        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-        let caught = status
-            .lines()
-            .find_map(|line| line.strip_prefix("SigCgt:"))
-            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        let is_caught = caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1);
+        let is_caught = is_in_mask(child, "SigCgt:", signal);
         if is_caught && is_program {
             return;
         }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Whether a mask of a program's signals holds `signal`.
+fn is_in_mask(child: &Child, name: &str, signal: Signal) -> bool {
+    let id = child.id().unwrap();
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+}
+
+/// Sends a signal to a program, and waits until it has been given it.
+pub(crate) async fn gives(child: &mut Child, wanted: Signal) {
+    signal(child, wanted);
+    while child.try_wait().unwrap().is_none() && is_in_mask(child, "ShdPnd:", wanted) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

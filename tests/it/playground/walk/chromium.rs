@@ -172,7 +172,8 @@ impl Browser {
                 const all = {{ subtree: true, childList: true, attributes: true, characterData: true }};
                 if (look()) return;
                 watch.observe(document, all);
-                // Pictures too, which change nothing in the document; the window does not hear of them.
+                // What changes nothing in the document: that it is complete, and that a picture has come, which its window does not hear.
+                window.addEventListener('load', look);
                 document.addEventListener('load', look, true);
             }})"
         );
