@@ -12,6 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use regex::Regex;
+
 /// The modules, bottom up. A module may name itself and modules of earlier lines.
 const LAYERS: [&[&str]; 12] = [
     &["domain"],
@@ -270,6 +272,17 @@ fn sources() -> Vec<PathBuf> {
     let mut files = rust_files(&root().join("src"));
     files.extend(rust_files(&root().join("crates")));
     files
+}
+
+#[test]
+fn no_test_says_in_its_own_words_that_it_was_not_run() {
+    // The rule is in `not_run.rs`.
+    let own = Regex::new(r#"print(ln)?!\(\s*"(not run|skipped)\b"#).unwrap();
+    let found: Vec<_> = rust_files(&root().join("tests"))
+        .into_iter()
+        .filter(|path| own.is_match(&fs::read_to_string(path).unwrap()))
+        .collect();
+    assert!(found.is_empty(), "not by not_run(): {found:?}");
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
 //! Judges texts by independent implementations of Discord's Markdown, which come from the npm registry.
 //!
 //! Our own page and our own Discord share our mistakes. `tests/run` installs the referee; without it, or without Node.js, what needs
-//! it is not run, and says so.
+//! it is [`not_run`].
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -11,8 +11,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// What is said of a test that needs it, where npm did not fetch it.
-pub(crate) const MISSING: &str = "the referee is missing (npm ci --prefix tests/referee)";
+use crate::not_run::{Missing, not_run};
 
 /// A text and what may be found in it.
 pub(crate) struct Case {
@@ -83,11 +82,21 @@ pub(crate) fn judges(cases: &[Case]) {
     );
 }
 
+/// A file that npm fetched for the referee; none where it did not.
+pub(crate) fn fetched(path: &str) -> Option<String> {
+    let modules = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/referee/node_modules");
+    let found = std::fs::read_to_string(format!("{modules}/{path}")).ok();
+    if found.is_none() {
+        not_run(&Missing::Referee);
+    }
+    found
+}
+
 /// What a script of the referee answers; none where it cannot be run.
 pub(crate) fn runs(script: &str, input: &Value) -> Option<Value> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/referee");
     if !folder.join("node_modules").exists() {
-        println!("not run: {MISSING}");
+        not_run(&Missing::Referee);
         return None;
     }
     let node = Command::new("node")
@@ -96,7 +105,7 @@ pub(crate) fn runs(script: &str, input: &Value) -> Option<Value> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut node) = node else {
-        println!("not run: Node.js is missing (apt-get install nodejs npm)");
+        not_run(&Missing::Program("Node.js", "nodejs npm"));
         return None;
     };
     let mut stdin = node.stdin.take().unwrap();

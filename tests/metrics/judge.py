@@ -4,14 +4,10 @@ import json
 import pathlib
 import sys
 
-try:
-    import promql_parser
-    import yaml
-    from prometheus_client.openmetrics.parser import text_string_to_metric_families
-    from prometheus_client.parser import text_string_to_metric_families as plain_families
-except ImportError as missing:
-    print(f"not installed: {missing.name}")
-    sys.exit(77)
+import promql_parser
+import yaml
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 page, plain, contrib = (pathlib.Path(argument) for argument in sys.argv[1:4])
 families = list(text_string_to_metric_families(page.read_text()))

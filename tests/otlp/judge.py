@@ -4,12 +4,8 @@ import json
 import pathlib
 import sys
 
-try:
-    from google.protobuf.unknown_fields import UnknownFieldSet
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-except ImportError as missing:
-    print(f"not installed: {missing.name}")
-    sys.exit(77)
+from google.protobuf.unknown_fields import UnknownFieldSet
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 spans = []
 for argument in sys.argv[1:]:

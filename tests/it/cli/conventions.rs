@@ -9,6 +9,7 @@ use chorus::cli;
 use chorus::store::Store;
 
 use super::program::{Seen, chorus, seen};
+use crate::not_run::{Missing, not_run};
 
 /// The same on a terminal, which `script` of every Linux system plays. Both outputs come as one.
 fn on_a_terminal(home: &Path, arguments: &str, more: &[(&str, &str)]) -> Seen {
@@ -324,6 +325,6 @@ fn groff_finds_no_mistake_in_the_manual() {
             let shown = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(shown.contains("the reason is on standard error"), "{shown}");
         }
-        Err(_) => println!("not run: groff is missing (apt-get install groff-base)"),
+        Err(_) => not_run(&Missing::Program("groff", "groff-base")),
     }
 }

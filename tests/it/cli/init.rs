@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::program::{Seen, chorus, seen};
 use super::service::written_down;
+use crate::not_run::{Missing, not_run};
 
 /// Runs `chorus init --non-interactive` with these options in a home of its own. The test goes on meanwhile.
 async fn runs(home: &Path, options: &[&str], variables: &[(&str, &str)]) -> Seen {
@@ -118,7 +119,9 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
         .stderr(Stdio::null())
         .status();
     if !rustix::process::geteuid().is_root() || !can.is_ok_and(|status| status.success()) {
-        println!("not run: this takes root, mount namespaces and useradd");
+        not_run(&Missing::Machine(
+            "this takes root, mount namespaces and useradd",
+        ));
         return;
     }
     let etc = folder.path().join("etc");

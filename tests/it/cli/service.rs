@@ -8,6 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::program::{Seen, chorus, seen};
+use crate::not_run::{Missing, not_run};
 
 /// Most exposed the service may be by systemd's own measure, in tenths.
 const MOST_EXPOSED: u32 = 31;
@@ -155,7 +156,9 @@ fn the_unit_of_a_package_goes_with_the_package() {
     };
     let can = inside("true").output();
     if !can.is_ok_and(|can| can.status.success()) {
-        println!("not run: this takes mount namespaces and systemd's folders");
+        not_run(&Missing::Machine(
+            "this takes mount namespaces and systemd's folders",
+        ));
         return;
     }
     let program = env!("CARGO_BIN_EXE_chorus");
@@ -235,7 +238,7 @@ fn faults(whose: &str, unit: &str) -> Option<Vec<String>> {
         .env("XDG_RUNTIME_DIR", folder.path())
         .output();
     let Ok(verified) = verified else {
-        println!("not run: systemd-analyze is missing (apt-get install systemd)");
+        not_run(&Missing::Program("systemd-analyze", "systemd"));
         return None;
     };
     let said = String::from_utf8(verified.stderr).unwrap();
@@ -309,7 +312,7 @@ fn the_machines_service_is_hardly_exposed() {
         .arg(&path)
         .output();
     let Ok(analysis) = analysis else {
-        println!("not run: systemd-analyze is missing (apt-get install systemd)");
+        not_run(&Missing::Program("systemd-analyze", "systemd"));
         return;
     };
     let text = String::from_utf8(analysis.stdout).unwrap();

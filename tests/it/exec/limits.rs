@@ -5,6 +5,7 @@ use std::fs;
 use chorus::exec::Limits;
 
 use super::{Shell, printed};
+use crate::not_run::{Missing, not_run};
 
 /// Bytes of this process's memory that are in use now, and at its highest.
 fn memory(field: &str) -> u64 {
@@ -45,7 +46,6 @@ async fn a_command_that_takes_too_much_memory_is_refused_or_ended() {
 async fn a_fork_bomb_is_bounded_and_ends_whole() {
     for mut shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
         if !bounds_processes(&shell) {
-            eprintln!("skipped: root without control groups has no limit on processes");
             continue;
         }
         shell.limits = Limits {
@@ -60,9 +60,16 @@ async fn a_fork_bomb_is_bounded_and_ends_whole() {
     }
 }
 
-/// Whether anything but the user's own limit, which does not hold for root, bounds processes here.
+/// Whether anything but the user's own limit, which does not hold for root, bounds processes here; a test that is not run otherwise says so.
 pub(super) fn bounds_processes(shell: &Shell) -> bool {
-    !rustix::process::geteuid().is_root() || shell.sandbox.describe(shell.policy).contains("cgroup")
+    let bounds = !rustix::process::geteuid().is_root()
+        || shell.sandbox.describe(shell.policy).contains("cgroup");
+    if !bounds {
+        not_run(&Missing::Machine(
+            "root without control groups has no limit on processes",
+        ));
+    }
+    bounds
 }
 
 #[tokio::test]
@@ -79,7 +86,7 @@ async fn one_file_has_its_bound() {
 async fn a_crate_builds_offline() {
     for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
         if shell.run("cargo --version").await.exit != Some(0) {
-            eprintln!("skipped: no cargo within reach of the sandbox");
+            not_run(&Missing::Machine("no cargo within reach of the sandbox"));
             continue;
         }
         let source = shell.workspace().join("src");
@@ -110,7 +117,7 @@ async fn everything_in_memory_that_a_command_may_write_has_a_size() {
         .describe(shell.policy)
         .contains("bubblewrap +")
     {
-        eprintln!("not run: bubblewrap does not work here");
+        not_run(&Missing::Machine("bubblewrap does not work here"));
         return;
     }
     let script = "for folder in /tmp /dev/shm; do echo $(($(stat -f -c '%b * %S' $folder))); touch $folder/x || echo no; done; touch /dev/x; echo y > /dev/null && echo fine";

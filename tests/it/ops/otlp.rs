@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::program;
+use crate::not_run::python;
 use crate::world::{Setup, World, run_test_with};
 
 /// The requests that a collector is sent while a program of this setup runs `story`.
@@ -80,7 +81,6 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
 
 /// What the published schema makes of them with Google's library; none where both are missing.
 fn judged(received: &[Bytes]) -> Option<Vec<Span>> {
-    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/otlp");
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<_> = received
         .iter()
@@ -91,19 +91,11 @@ fn judged(received: &[Bytes]) -> Option<Vec<Span>> {
             file
         })
         .collect();
-    let judge = std::process::Command::new("python3")
-        .arg(format!("{place}/judge.py"))
+    let judge = python("otlp", "google.protobuf, opentelemetry.proto")?
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/otlp/judge.py"))
         .args(files)
-        .env("PYTHONPATH", format!("{place}/packages"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output();
-    let judge = judge.ok().filter(|judge| judge.status.code() != Some(77));
-    let Some(judge) = judge else {
-        println!(
-            "not run: OpenTelemetry's published schema is missing (python3 -m pip install --target tests/otlp/packages -r tests/otlp/requirements.txt)"
-        );
-        return None;
-    };
+        .output()
+        .unwrap();
     assert!(
         judge.status.success(),
         "{}",

@@ -8,6 +8,7 @@ use tokio::process::Command;
 
 use super::{command, program, seen};
 use crate::dice::Dice;
+use crate::not_run::{Missing, not_run};
 use crate::store::damaged::{FROM_THE_FUTURE, changes};
 use crate::world::{Setup, run_test, run_test_with};
 
@@ -92,7 +93,7 @@ pub(super) async fn in_a_namespace(script: &str, run: &Command) -> Option<Comman
     };
     let allowed = make(script).arg("true").output().await;
     if !allowed.is_ok_and(|allowed| allowed.status.success()) {
-        println!("not run: no mount namespace can be had here");
+        not_run(&Missing::Machine("no mount namespace can be had here"));
         return None;
     }
     let mut inside = make(script);

@@ -1,16 +1,18 @@
 //! `strace` around the daemon: it makes system calls fail, or ends or halts the program at them, so that no line of the
 //! program is there for that.
 //!
-//! Where it is missing the tests say so and do nothing; `.ci/run` installs it.
+//! Where it is missing they are [`not_run`].
 
 use std::path::Path;
 use std::process::Command;
+
+use crate::not_run::{Missing, not_run};
 
 /// Whether it is installed; a test that is not run for want of it says so.
 pub(crate) fn is_there() -> bool {
     let found = Command::new("strace").arg("-V").output().is_ok();
     if !found {
-        println!("not run: strace is missing (apt-get install strace)");
+        not_run(&Missing::Program("strace", "strace"));
     }
     found
 }
@@ -20,7 +22,9 @@ pub(crate) fn is_there() -> bool {
 pub(crate) fn sees_files() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        println!("not run: only root sees the files of a process that hides its memory");
+        not_run(&Missing::Machine(
+            "only root sees the files of a process that hides its memory",
+        ));
     }
     is_root && is_there()
 }

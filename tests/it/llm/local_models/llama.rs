@@ -1,11 +1,12 @@
 //! llama.cpp's own server, with a model that `tests/llama/model.py` writes.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
+
+use crate::not_run::python;
 
 pub(super) struct Llama {
     url: String,
@@ -22,27 +23,19 @@ pub(super) enum Tools {
 impl Llama {
     /// The server with a window of so many tokens; none where it is not installed.
     pub(super) async fn start(window: u32, tools: Tools) -> Option<Self> {
-        let place = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/llama"));
-        let packages = place.join("packages");
-        let command = |script: &str| {
-            let mut command = Command::new("python3");
-            command
-                .arg(place.join(script))
-                .env("PYTHONPATH", &packages)
-                .stderr(Stdio::null())
-                .kill_on_drop(true);
-            command
+        let script = |name: &str| {
+            let mut python = python("llama", "gguf, numpy, xllamacpp")?;
+            python.arg(format!("{}/tests/llama/{name}", env!("CARGO_MANIFEST_DIR")));
+            let mut command = Command::from(python);
+            command.kill_on_drop(true);
+            Some(command)
         };
         let folder = TempDir::new().unwrap();
         let model = folder.path().join("parrot.gguf");
-        let written = command("model.py").arg(&model).status().await;
-        if !written.is_ok_and(|status| status.success()) {
-            println!(
-                "not run: llama.cpp is missing (python3 -m pip install --target tests/llama/packages -r tests/llama/requirements.txt)"
-            );
-            return None;
-        }
-        let mut server = command("serve.py");
+        let written = script("model.py")?.arg(&model).status().await;
+        assert!(written.unwrap().success(), "model.py failed");
+        let mut server = script("serve.py")?;
+        server.stderr(Stdio::null());
         server.arg(&model).arg(window.to_string());
         if tools == Tools::Refused {
             server.arg("no-tools");

@@ -14,6 +14,8 @@ use tokio::process::{Child, Command};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use crate::not_run::{Missing, not_run};
+
 /// Longest wait before a step says what it waited for in vain.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -63,16 +65,10 @@ pub(super) enum Light {
 }
 
 impl Browser {
-    /// Starts one; none when there is no Chromium here, which CI does not accept.
+    /// Starts one; none when there is no Chromium here.
     pub(super) async fn start() -> Option<Self> {
         let Some(program) = find() else {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "CI needs Chromium: apt-get install chromium"
-            );
-            eprintln!(
-                "skipped: there is no Chromium on this machine (Debian: apt-get install chromium)"
-            );
+            not_run(&Missing::Program("Chromium", "chromium"));
             return None;
         };
         let profile = TempDir::new().unwrap();

@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 use super::page::{axe, breaks_no_rule};
 use super::{Program, at_the_desk, makes_agent};
 use crate::llm::local_models::ollama::Ollama;
+use crate::not_run::{Missing, not_run};
 use crate::playground::walk::chromium::Browser;
 
 /// What the page offers as the next step.
@@ -105,7 +106,9 @@ async fn what_is_typed_behind_a_command_is_kept() {
 #[tokio::test]
 async fn a_model_server_of_this_machine_takes_over_from_the_demo() {
     let Ok(listener) = TcpListener::bind("127.0.0.1:11434").await else {
-        println!("not run: port 11434 is taken, perhaps by a real Ollama");
+        not_run(&Missing::Machine(
+            "port 11434 is taken, perhaps by a real Ollama",
+        ));
         return;
     };
     let Some((mut browser, program)) = at_the_desk().await else {

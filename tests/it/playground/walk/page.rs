@@ -2,6 +2,7 @@
 
 use super::{Screen, at_the_desk, has_another_channel, makes_agent};
 use crate::playground::walk::chromium::{Browser, Light};
+use crate::referee;
 
 /// Holds back what the page is answered at `path` until `window.lets_go()`.
 async fn holds_back(browser: &mut Browser, path: &str) {
@@ -256,17 +257,9 @@ async fn it_is_used_by_keys_alone() {
 const CONTROL: u8 = 2;
 const SHIFT: u8 = 8;
 
-/// axe-core, as the referee of tests/referee has it; none where npm could not fetch it.
+/// axe-core; none where npm did not fetch it.
 pub(super) fn axe() -> Option<String> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/referee/node_modules/axe-core/axe.min.js"
-    );
-    let found = std::fs::read_to_string(path).ok();
-    if found.is_none() {
-        println!("not run: axe-core is missing (npm ci --prefix tests/referee)");
-    }
-    found
+    referee::fetched("axe-core/axe.min.js")
 }
 
 pub(super) async fn breaks_no_rule(browser: &mut Browser, state: &str) {
