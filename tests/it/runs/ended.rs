@@ -185,7 +185,7 @@ async fn an_abort_after_the_report_of_one_ends_the_other_alone() {
 /// It has given its answer, and the command that it left running takes its time to end, when the abort comes: its report is its
 /// parent's all the same, and the command ends at once.
 #[tokio::test]
-async fn an_abort_while_one_ends_loses_no_report_and_hurries_what_it_left_running() {
+async fn an_abort_while_one_ends_loses_no_report() {
     run_test(async |world| {
         world.edits_agent_json("lab", json!({"permissions": "open"}));
         world.model.calls(&[assignment("general", "Serve it.")]);

@@ -41,9 +41,12 @@ pub(super) enum Running {
     Process(Child),
 }
 
-/// The program under test: `CHORUS_TEST_PROGRAM`, such as a release build, or the one built with the tests.
-pub(crate) fn program() -> String {
-    std::env::var("CHORUS_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_chorus").to_owned())
+/// The program under test: `CHORUS_TEST_PROGRAM`, such as a release build, or the one built with the tests. It may be started from any
+/// folder.
+pub(crate) fn program() -> PathBuf {
+    let given = std::env::var_os("CHORUS_TEST_PROGRAM");
+    let program = given.unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into());
+    fs::canonicalize(&program).unwrap_or_else(|error| panic!("{}: {error}", program.display()))
 }
 
 impl Running {
@@ -78,7 +81,7 @@ impl Running {
             }
             Way::Program => {
                 let mut line = prefix.to_vec();
-                line.extend([program(), "run".to_owned()]);
+                line.extend([program().display().to_string(), "run".to_owned()]);
                 let child = Command::new(&line[0])
                     .args(&line[1..])
                     .env_clear()
@@ -236,7 +239,7 @@ pub(crate) async fn hears(child: &mut Child, signal: Signal) {
     while child.try_wait().unwrap().is_none() {
         let process = PathBuf::from(format!("/proc/{}", child.id().unwrap()));
         let is_program = match fs::read_link(process.join("exe")) {
-            Ok(executable) => executable == Path::new(&program()),
+            Ok(executable) => executable == program(),
             // It has hidden itself already, which nothing else that runs it does; only root sees past that.
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
         };
@@ -259,12 +262,31 @@ fn is_in_mask(child: &Child, name: &str, signal: Signal) -> bool {
     mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
-/// Sends a signal to a program, and waits until it has been given it.
+/// Sends a signal to a program that waits for something else, and waits until it has done what it does then.
 pub(crate) async fn gives(child: &mut Child, wanted: Signal) {
     signal(child, wanted);
-    while child.try_wait().unwrap().is_none() && is_in_mask(child, "ShdPnd:", wanted) {
+    // One thread may have woken another after it was looked at, so all sleep when two looks say so.
+    let mut looks = 0;
+    while child.try_wait().unwrap().is_none() && looks < 2 {
+        let is_given = !is_in_mask(child, "ShdPnd:", wanted);
+        looks = if is_given && is_asleep(child) {
+            looks + 1
+        } else {
+            0
+        };
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Whether no thread of a program has anything to do.
+fn is_asleep(child: &Child) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id().unwrap())).unwrap();
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // Behind the name, which is in parentheses, stands the state.
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        state.is_none_or(|state| state.starts_with('S'))
+    })
 }
 
 /// Sends a signal to a program, unless it has ended.
