@@ -18,12 +18,8 @@ fn judge(arguments: &[&str], actions: &str) -> (i32, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(actions.as_bytes())
-        .unwrap();
+    // What is refused for its arguments ends without having read a line.
+    let _ = child.stdin.take().unwrap().write_all(actions.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
