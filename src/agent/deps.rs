@@ -32,7 +32,7 @@ use super::identity::Identity;
 use super::models::{ModelError, Models};
 use super::setup::{Charters, Configurations, Roles, StageNews};
 use super::tool_specs::ToolSpecs;
-use super::turn::{Beside, Unstored};
+use super::turn::{Beside, Unclosed, Unstored};
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
 const ROOM_OF_NOBODY: u64 = 100_000;
@@ -87,6 +87,8 @@ pub struct AgentDeps {
     pub reservations: Reservations,
     /// Requests of turns that broke off before they were stored.
     pub unstored: Unstored,
+    /// Turns that stopped and could not be ended in the ledger yet.
+    pub unclosed: Unclosed,
     /// What was asked beside the steps of turns.
     pub beside: Beside,
     /// Child turns that work as another agent than that of their run.

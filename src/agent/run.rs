@@ -11,6 +11,7 @@ use crate::domain::{Inbound, TurnId, UserId};
 use crate::llm::route::TurnHealth;
 
 use super::budget::KnownSums;
+use super::stop::RunningChild;
 
 /// What the turns of one run share.
 #[derive(Debug)]
@@ -96,6 +97,14 @@ impl Run {
     pub(super) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // It is never closed.
         Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    /// What was handed to a child turn that broke off is for a turn of its own.
+    pub(super) fn answers_later(&self, child: &RunningChild) {
+        for late in child.take_handed() {
+            // What it had taken in is claimed in the ledger, and begins nothing.
+            let _ = self.strays.send(Box::new(late));
+        }
     }
 
     /// Which targets are out.

@@ -32,6 +32,7 @@ mod request;
 mod stages;
 mod steps;
 mod transcript;
+mod unclosed;
 mod window;
 
 use std::sync::Arc;
@@ -51,7 +52,7 @@ use self::stages::Stages;
 use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
-use super::event::{Progress, TurnRef};
+use super::event::Progress;
 use super::files::DocsAndInstructions;
 use super::identity::Identity;
 use super::mailbox::Trigger;
@@ -69,6 +70,7 @@ use crate::tools::{ResultRoom, Shelf};
 pub(super) use self::accounting::{Beside, Unstored};
 pub(super) use self::broken::{BROKEN, close_broken};
 pub(super) use self::context_meter::Calibration;
+pub(super) use self::unclosed::Unclosed;
 
 /// Runs a turn to its end.
 pub(super) async fn run(
@@ -77,6 +79,7 @@ pub(super) async fn run(
     others: Vec<String>,
     params: TurnParams,
 ) -> TurnEnd {
+    deps.close_former().await;
     match begin::begin(deps, agent, others, params).await {
         begin::Begun::Turn(mut turn, worker) => {
             let ended = match turn.answer(worker).await {
@@ -87,7 +90,7 @@ pub(super) async fn run(
                 Ok(()) => turn.settle().await,
                 Err(error) => Err(error),
             };
-            turn.into_end(settled)
+            turn.into_end(settled).await
         }
         begin::Begun::Not(end) => end,
     }
@@ -326,14 +329,20 @@ impl Turn {
     }
 
     /// What the actor gets back, and people told where the ledger failed.
-    fn into_end(self, ended: Result<Option<Box<Inbound>>, StoreError>) -> TurnEnd {
+    async fn into_end(self, ended: Result<Option<Box<Inbound>>, StoreError>) -> TurnEnd {
         let (items, late) = match ended {
             Ok(late) => (Some(self.transcript.items), late),
             Err(error) => {
-                let TurnRef {
-                    channel, reply_to, ..
-                } = self.context.reference;
-                self.context.deps.ledger_failed(channel, reply_to, &error);
+                let TurnContext {
+                    deps,
+                    agent,
+                    reference,
+                    ..
+                } = &self.context;
+                deps.ledger_failed(reference.channel, reference.reply_to, &error);
+                // What it has not stored of money is stored with its end.
+                drop((self.accounting, self.stages, self.in_its_place));
+                deps.close_unstored(agent, reference.turn).await;
                 (None, None)
             }
         };

@@ -152,6 +152,7 @@ impl App {
             told: Default::default(),
             reservations: Default::default(),
             unstored: Default::default(),
+            unclosed: Default::default(),
             beside: Default::default(),
             at_work: Default::default(),
             unpriced: Default::default(),

@@ -170,6 +170,14 @@ const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UN
 const ABOVE: &str = " AND ? IN (WITH RECURSIVE up (id) AS (VALUES (turn_id) UNION ALL
          SELECT turns.parent_id FROM up JOIN turns ON turns.id = up.id WHERE turns.kind <> 'turn') SELECT id FROM up)";
 
+/// Where the values of an attempt go, as [`bind_attempt`] binds them.
+macro_rules! columns {
+    () => {
+        "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
+             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)"
+    };
+}
+
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
@@ -179,6 +187,31 @@ impl Store {
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_attempt(&mut batch, &attempt);
+        self.record_with_costs(batch, &attempt).await
+    }
+
+    /// The same of a turn's attempt that was to be stored with something else, unless the ledger has it: who stored it may have
+    /// ended before it heard so.
+    pub async fn record_missing_attempt(&self, attempt: &AttemptRow) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        let missing = concat!(
+            columns!(),
+            " SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS
+                 (SELECT 1 FROM attempts WHERE turn_id = ? AND at = ? AND kind = ? AND model = ?)"
+        );
+        bind_attempt(batch.add(missing), attempt)
+            .bind(attempt.turn.map(|turn| turn.to_string()))
+            .bind(stamp(attempt.at))
+            .bind(attempt.kind.as_str())
+            .bind(&attempt.model);
+        self.record_with_costs(batch, attempt).await
+    }
+
+    async fn record_with_costs(
+        &self,
+        mut batch: Batch,
+        attempt: &AttemptRow,
+    ) -> Result<(), StoreError> {
         if let Some(turn) = attempt.turn {
             let costs = concat!(
                 "UPDATE turns SET ",
@@ -308,30 +341,34 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
 }
 
 pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
-    batch.add(
-        "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
-             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(stamp(attempt.at))
-    .bind(attempt.guild.map(GuildId::as_i64))
-    .bind(attempt.agent.to_string())
-    .bind(attempt.turn.map(|turn| turn.to_string()))
-    .bind(attempt.parent.map(|turn| turn.to_string()))
-    .bind(attempt.kind.as_str())
-    .bind(&attempt.provider)
-    .bind(&attempt.model)
-    .bind(attempt.outcome.as_str())
-    .bind(count(attempt.usage.input))
-    .bind(count(attempt.usage.output))
-    .bind(count(attempt.usage.cache_read))
-    .bind(count(attempt.usage.cache_write))
-    .bind(dollars(attempt.cost))
-    .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
-    .bind(attempt.request_id.as_deref())
-    .bind(attempt.detail.as_deref())
-    .bind(attempt.run.map(|run| run.to_string()))
-    .bind(attempt.role.as_deref());
+    let insert = concat!(
+        columns!(),
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    );
+    bind_attempt(batch.add(insert), attempt);
+}
+
+fn bind_attempt<'b>(batch: &'b mut Batch, attempt: &AttemptRow) -> &'b mut Batch {
+    batch
+        .bind(stamp(attempt.at))
+        .bind(attempt.guild.map(GuildId::as_i64))
+        .bind(attempt.agent.to_string())
+        .bind(attempt.turn.map(|turn| turn.to_string()))
+        .bind(attempt.parent.map(|turn| turn.to_string()))
+        .bind(attempt.kind.as_str())
+        .bind(&attempt.provider)
+        .bind(&attempt.model)
+        .bind(attempt.outcome.as_str())
+        .bind(count(attempt.usage.input))
+        .bind(count(attempt.usage.output))
+        .bind(count(attempt.usage.cache_read))
+        .bind(count(attempt.usage.cache_write))
+        .bind(dollars(attempt.cost))
+        .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
+        .bind(attempt.request_id.as_deref())
+        .bind(attempt.detail.as_deref())
+        .bind(attempt.run.map(|run| run.to_string()))
+        .bind(attempt.role.as_deref())
 }
 
 fn role_usage(row: &SqliteRow) -> Result<RoleUsage, StoreError> {

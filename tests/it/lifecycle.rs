@@ -18,8 +18,6 @@ mod upgraded;
 use std::path::PathBuf;
 
 use chorus_playground::Message;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::world::World;
 
@@ -110,23 +108,13 @@ async fn talks(world: &World, channel: &str, answer: &str) {
 
 /// From now on the database takes no such change, as `INSERT ON agents`.
 async fn database_refuses(world: &World, change: &str) {
-    changes_database(
-        world,
-        format!("CREATE TRIGGER refuses BEFORE {change} BEGIN SELECT RAISE(ABORT, 'refused'); END"),
-    )
-    .await;
+    let trigger =
+        format!("CREATE TRIGGER refuses BEFORE {change} BEGIN SELECT RAISE(ABORT, 'refused'); END");
+    world.changes_ledger(trigger).await;
 }
 
 async fn database_heals(world: &World) {
-    changes_database(world, "DROP TRIGGER refuses".to_owned()).await;
-}
-
-async fn changes_database(world: &World, sql: String) {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
-    let script = sqlx::AssertSqlSafe(sql);
-    sqlx::raw_sql(script).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
+    world.changes_ledger("DROP TRIGGER refuses").await;
 }
 
 /// A session of this agent was saved with that trigger: before people were told of what it was saved for.

@@ -34,6 +34,7 @@ mod sixteen;
 mod stopped;
 mod threads;
 mod unruly;
+mod unstored;
 mod within;
 
 use serde_json::{Value, json};

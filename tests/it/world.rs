@@ -392,6 +392,18 @@ impl World {
         sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
     }
 
+    /// Changes the ledger from outside, by a script.
+    pub(crate) async fn changes_ledger(&self, script: impl Into<String>) {
+        use sqlx::{ConnectOptions as _, Connection as _};
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(self.home().join("db/chorus.db"))
+            .busy_timeout(PATIENCE);
+        let mut db = options.connect().await.unwrap();
+        let script = sqlx::raw_sql(sqlx::AssertSqlSafe(script.into()));
+        script.execute(&mut db).await.unwrap();
+        db.close().await.unwrap();
+    }
+
     /// The channel with this name.
     pub(crate) fn channel(&self, name: &str) -> ChannelId {
         self.discord

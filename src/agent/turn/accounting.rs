@@ -22,6 +22,11 @@ use super::Turn;
 pub struct Unstored(Arc<Mutex<Vec<AttemptRow>>>);
 
 impl Unstored {
+    /// Keeps these.
+    pub(super) fn put(&self, rows: impl IntoIterator<Item = AttemptRow>) {
+        self.0.lock().extend(rows);
+    }
+
     /// Those of a run, to be stored now.
     pub(super) fn take(&self, run: TurnId) -> Vec<AttemptRow> {
         self.0
@@ -51,6 +56,8 @@ pub(super) struct Accounting {
     pub(super) tally: Tally,
     /// Rows that wait to be stored with the next step.
     pub(super) attached: AttachedRows,
+    /// Requests whose rows were handed over to be stored, until they are.
+    handed: Vec<AttemptRow>,
     /// What those rows tell of money, reserved until they are stored.
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
@@ -63,10 +70,9 @@ pub(super) struct Accounting {
 
 impl Drop for Accounting {
     fn drop(&mut self) {
-        let rows = mem::take(&mut self.attached.attempts);
-        if !rows.is_empty() {
-            self.unstored.0.lock().extend(rows);
-        }
+        let waiting = mem::take(&mut self.attached.attempts);
+        let handed = mem::take(&mut self.handed);
+        self.unstored.put(handed.into_iter().chain(waiting));
         self.beside.take(self.turn);
     }
 }
@@ -107,6 +113,7 @@ impl Accounting {
         Self {
             tally: Tally::default(),
             attached: AttachedRows::default(),
+            handed: Vec::new(),
             held: Vec::new(),
             last: None,
             turn,
@@ -133,8 +140,16 @@ impl Accounting {
         self.attached.attempts.push(row);
     }
 
-    /// What waited is in the ledger.
+    /// Hands over what waits, to be stored now.
+    pub(super) fn hand_over(&mut self) -> AttachedRows {
+        let rows = mem::take(&mut self.attached);
+        self.handed.extend(rows.attempts.iter().cloned());
+        rows
+    }
+
+    /// What was handed over is in the ledger.
     pub(super) fn stored(&mut self) {
+        self.handed.clear();
         self.held.clear();
     }
 }

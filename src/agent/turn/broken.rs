@@ -1,5 +1,7 @@
 //! The end of a turn whose task broke off: what the ledger has of it stands, and whoever waits for it is told.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
@@ -27,18 +29,20 @@ pub(super) const BROKE_OFF: &str =
 /// Ends a turn whose task broke off, and tells people. One whose outcome is stored already has it.
 pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
-    agent: &Identity,
+    agent: &Arc<Identity>,
     channel: ChannelId,
     turn: TurnId,
 ) {
     // Its signal went with it: nobody can abort it any more.
     let no_abort = CancellationToken::new();
     let left = deps.close_left_open(agent, (turn, turn), &no_abort).await;
+    let left = left.inspect_err(|error| not_closed(turn, error)).ok();
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = row.and_then(|row| row.exit);
     if ended.is_none() {
-        deps.fail_broken(channel, turn, reply_to, left).await;
+        deps.fail_broken(agent, (channel, reply_to), turn, left)
+            .await;
     }
     deps.log_broken(agent, turn).await;
     let reference = TurnRef {
@@ -64,9 +68,9 @@ impl AgentDeps {
     /// Gives a turn that broke off its outcome.
     async fn fail_broken(
         &self,
-        channel: ChannelId,
+        agent: &Arc<Identity>,
+        (channel, reply_to): (ChannelId, Option<MessageId>),
         turn: TurnId,
-        reply_to: Option<MessageId>,
         left: Option<LeftOpen>,
     ) {
         let footer = Footer {
@@ -86,29 +90,25 @@ impl AgentDeps {
                 reply_to,
                 text: BROKEN.to_owned(),
             });
+            self.close_unstored(agent, turn).await;
         }
     }
 
     /// Closes what a turn of a run left open whose task broke off: calls, questions, child turns below it, and the commands that
-    /// child turns left running, quicker once there is an `abort`. Gives none where the ledger fails.
-    async fn close_left_open(
+    /// child turns left running, quicker once there is an `abort`. What it spent that was not stored is stored first.
+    pub(super) async fn close_left_open(
         &self,
         agent: &Identity,
         (run, turn): (TurnId, TurnId),
         abort: &CancellationToken,
-    ) -> Option<LeftOpen> {
+    ) -> Result<LeftOpen, StoreError> {
         for row in self.unstored.take(run) {
-            if let Err(error) = self.store.record_attempt(row).await {
-                error!(turn.id = %turn, "failed to store a request to a model: {error}");
+            if let Err(error) = self.store.record_missing_attempt(&row).await {
+                error!(turn.id = %turn, "failed to store a request to a model, it is tried again: {error}");
+                self.unstored.put([row]);
             }
         }
-        let left = match self.store.close_left_open(turn).await {
-            Ok(left) => left,
-            Err(error) => {
-                error!(turn.id = %turn, "failed to close what a turn left open that panicked: {error}");
-                return None;
-            }
-        };
+        let left = self.store.close_left_open(turn).await?;
         for approval in left.questions.iter().copied() {
             let end = QuestionEnd::Expired;
             self.emit(Event::QuestionClosed { approval, end });
@@ -126,11 +126,11 @@ impl AgentDeps {
                 .collect();
             shell.tasks.stop_of_turns(&children, abort).await;
         }
-        Some(left)
+        Ok(left)
     }
 
     /// Writes the last line of a turn that broke off: it did not come to that itself.
-    async fn log_broken(&self, agent: &Identity, turn: TurnId) {
+    pub(super) async fn log_broken(&self, agent: &Identity, turn: TurnId) {
         let row = self.store.turn(turn).await.ok().flatten();
         if let Some(row) = row {
             log::broke_off(agent, &row);
@@ -194,8 +194,10 @@ impl Turn {
     async fn close_left_open_by(&self, child: TurnId) -> Option<LeftOpen> {
         let (deps, agent) = (&self.context.deps, &self.context.agent);
         let of_run = (self.context.run.root, child);
-        deps.close_left_open(agent, of_run, self.context.stop.aborted())
-            .await
+        let left = deps.close_left_open(agent, of_run, self.context.stop.aborted());
+        left.await
+            .inspect_err(|error| not_closed(child, error))
+            .ok()
     }
 
     /// Counts what a child spent that broke off, with all below it.
@@ -216,6 +218,10 @@ impl Turn {
         let stored = results.find(|result| result.call_id == call.id);
         stored.ok_or_else(|| StoreError::NotFound(format!("result of call {}", call.id)))
     }
+}
+
+fn not_closed(turn: TurnId, error: &StoreError) {
+    error!(turn.id = %turn, "failed to close what a turn left open that panicked: {error}");
 }
 
 /// What the parent is told of a child that broke off.

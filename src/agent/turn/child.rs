@@ -266,7 +266,7 @@ impl Turn {
             cost: self.accounting.tally.cost,
             parts: Vec::new(),
             first: FirstPart::Waits,
-            attached: std::mem::take(&mut self.accounting.attached),
+            attached: self.accounting.hand_over(),
             report: self.owed.row.clone(),
         }
     }

@@ -220,15 +220,20 @@ impl Turn {
         let span = child.span();
         let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
         match task.await {
-            Ok(reported) => {
+            Ok(Ok(reported)) => {
                 let Reported {
                     result,
                     exit,
                     own,
                     below,
-                } = reported?;
+                } = reported;
                 self.below.lock().add(exit, own, &below);
                 Ok(result)
+            }
+            Ok(Err(error)) => {
+                drop(found);
+                self.context.run.answers_later(&running);
+                Err(error)
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
@@ -239,10 +244,7 @@ impl Turn {
                 }
                 let closed = self.close_broken_child(call, &role, id, told).await;
                 drop(found);
-                for late in running.take_handed() {
-                    // What it had taken in is claimed in the ledger, and begins nothing.
-                    let _ = self.context.run.strays.send(Box::new(late));
-                }
+                self.context.run.answers_later(&running);
                 closed
             }
         }

@@ -98,7 +98,7 @@ impl Turn {
                 self.context.reference.reply_to,
             ),
             first: FirstPart::Sends,
-            attached: std::mem::take(&mut self.accounting.attached),
+            attached: self.accounting.hand_over(),
             report: self.owed.row.clone(),
         };
         let (store, id) = (&self.context.deps.store, self.context.id());

@@ -315,7 +315,7 @@ impl Turn {
         starting: Starting,
         words: Vec<NewPart>,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        let attached = std::mem::take(&mut self.accounting.attached);
+        let attached = self.accounting.hand_over();
         let recorded = self
             .context
             .deps

@@ -1,8 +1,6 @@
 //! Messages that wait while a turn runs: whatever becomes of one of them, the others are answered.
 
 use chorus::domain::MessageId;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::messages::ledger_has;
 use crate::world::model::Thought;
@@ -20,19 +18,6 @@ async fn wait(world: &World, said: &[&str]) -> (Vec<MessageId>, Thought) {
         waiting.push(id);
     }
     (waiting, thought)
-}
-
-/// Changes the ledger from outside.
-async fn in_the_ledger(world: &World, sql: String) {
-    let options = SqliteConnectOptions::new()
-        .filename(world.home().join("db/chorus.db"))
-        .busy_timeout(std::time::Duration::from_secs(30));
-    let mut db = options.connect().await.unwrap();
-    sqlx::query(sqlx::AssertSqlSafe(sql))
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
 }
 
 /// The latest request holds all of these.
@@ -86,12 +71,12 @@ async fn one_that_cannot_begin_a_turn_is_told_and_takes_none_along() {
              BEGIN SELECT RAISE(ABORT, 'no room'); END",
             waiting[0]
         );
-        in_the_ledger(world, failing).await;
+        world.changes_ledger(failing).await;
         world.model.answers("To the second.");
         thought.ends();
         world.sees("#lab", "I could not store that").await;
         world.sees("#lab", "To the second.").await;
-        in_the_ledger(world, "DROP TRIGGER failing".to_owned()).await;
+        world.changes_ledger("DROP TRIGGER failing").await;
     })
     .await;
 }
@@ -111,13 +96,13 @@ async fn one_that_cannot_join_a_running_turn_takes_none_along() {
              AND (SELECT count(*) FROM items WHERE body LIKE '%wait one%') = 1
              AND NOT EXISTS (SELECT 1 FROM turns WHERE trigger_id IN (SELECT message_id FROM inbound WHERE body LIKE '%wait two%'))
              BEGIN SELECT RAISE(ABORT, 'no room'); END";
-        in_the_ledger(world, failing.to_owned()).await;
+        world.changes_ledger(failing).await;
         world.model.answers("To the one that could not join.");
         first.ends();
         world.sees("#lab", "I could not store that").await;
         world.sees("#lab", "To the one that could not join.").await;
         asked(world, &["wait two"]);
-        in_the_ledger(world, "DROP TRIGGER failing".to_owned()).await;
+        world.changes_ledger("DROP TRIGGER failing").await;
     })
     .await;
 }

@@ -57,8 +57,10 @@ impl Turn {
         let conversations = if tasks.is_empty() {
             Vec::new()
         } else {
-            start.attached = std::mem::take(&mut self.accounting.attached);
-            store.next_stage(self.context.id(), &start).await?
+            start.attached = self.accounting.hand_over();
+            let begun = store.next_stage(self.context.id(), &start).await?;
+            self.accounting.stored();
+            begun
         };
         let begun = start.begun.into_iter().zip(conversations);
         let this: &Self = self;

@@ -1,0 +1,51 @@
+//! Turns that stopped because the ledger failed. Each is ended there as failed, as soon as the ledger takes that.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use crate::agent::deps::AgentDeps;
+use crate::agent::identity::Identity;
+use crate::domain::TurnId;
+use crate::store::{FinishedTurn, StoreError};
+
+/// Turns that the ledger calls running, though they stopped, and whose they are. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Unclosed(Arc<Mutex<HashMap<TurnId, Arc<Identity>>>>);
+
+impl AgentDeps {
+    /// Ends a turn of which people are told already that the ledger failed. Where it fails again, the next turn of any agent
+    /// tries once more as it begins; so does the next start.
+    pub(super) async fn close_unstored(&self, agent: &Arc<Identity>, turn: TurnId) {
+        if let Err(error) = self.end_unstored(agent, turn).await {
+            error!(turn.id = %turn, "failed to close a turn, it is tried again: {error}");
+            self.unclosed.0.lock().insert(turn, Arc::clone(agent));
+        }
+    }
+
+    /// Ends those that could not be ended before.
+    pub(super) async fn close_former(&self) {
+        let former = mem::take(&mut *self.unclosed.0.lock());
+        for (turn, agent) in former {
+            self.close_unstored(&agent, turn).await;
+        }
+    }
+
+    async fn end_unstored(&self, agent: &Identity, turn: TurnId) -> Result<(), StoreError> {
+        // Its signal went with it: nobody can abort it any more.
+        let no_abort = CancellationToken::new();
+        let left = self.close_left_open(agent, (turn, turn), &no_abort).await?;
+        let ended = FinishedTurn::broken_off(Some(left.own));
+        match self.store.finish_turn(turn, ended).await {
+            // It has its outcome, or never began.
+            Ok(_) | Err(StoreError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        self.log_broken(agent, turn).await;
+        Ok(())
+    }
+}
