@@ -135,7 +135,7 @@ fn watch(pipe: &Path, home: PathBuf, mut is_last: impl FnMut(&Edge) -> bool) -> 
         match calls.read(&line.unwrap()) {
             Some((thread, Told::Edge(edge))) if matches!(end, End::ByItself(_)) => {
                 end = if is_last(&edge) {
-                    signals(thread, Signal::KILL);
+                    kills(thread);
                     End::Killed(edge)
                 } else {
                     End::ByItself(Some(edge))
@@ -146,6 +146,25 @@ fn watch(pipe: &Path, home: PathBuf, mut is_last: impl FnMut(&Edge) -> bool) -> 
         }
     }
     end
+}
+
+/// Kills the program that has this thread, and then its tracer. `strace` can ask the kernel to leave a thread halted at the moment at which
+/// that thread dies; it takes the refusal for an error, waits for the program before it lets go of its threads, and neither ever ends.
+fn kills(thread: i32) {
+    let tracer = tracer_of(thread);
+    signals(thread, Signal::KILL);
+    if let Some(tracer) = tracer {
+        signals(tracer, Signal::KILL);
+    }
+}
+
+/// Who traces a thread.
+fn tracer_of(thread: i32) -> Option<i32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let tracer = status
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"))?;
+    tracer.trim().parse().ok().filter(|tracer| *tracer > 0)
 }
 
 /// Sends a signal to the program that has this thread. It may be gone already.
