@@ -1,5 +1,7 @@
 //! A conversation as a list of items, in the shape that all providers can be given.
 
+use std::fmt;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,6 +9,9 @@ use serde_json::{Map, Value};
 use super::ids::{CallId, MessageId};
 use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
+
+/// Bytes beside a text and its facts in what a model is sent: who wrote it, and what came with it.
+const ROOM_FOR_NAMES: usize = 64;
 
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,29 +96,38 @@ impl UserText {
     ///
     /// The same item always gives the same bytes, so a provider can cache what stands before it.
     pub fn for_model(&self) -> String {
-        let mut text = self
-            .quote
-            .as_ref()
-            .map_or_else(String::new, Quote::for_model);
-        text.push_str(&match &self.author {
-            Some(author) if !self.note => format!("{}: {}", author.name, self.text),
-            _ if self.note => format!("[note] {}", self.text),
-            _ => self.text.clone(),
-        });
+        let facts = self.facts.as_ref().map_or(0, String::len);
+        let mut text = String::with_capacity(self.text.len() + facts + ROOM_FOR_NAMES);
+        // A string takes whatever is written.
+        let _ = self.write_for_model(&mut text);
+        text
+    }
+
+    /// Writes [`Self::for_model`].
+    ///
+    /// # Errors
+    ///
+    /// What `to` refuses.
+    pub fn write_for_model(&self, to: &mut impl fmt::Write) -> fmt::Result {
+        if let Some(quote) = &self.quote {
+            to.write_str(&quote.for_model())?;
+        }
+        match &self.author {
+            _ if self.note => to.write_str("[note] ")?,
+            Some(author) => write!(to, "{}: ", author.name)?,
+            None => {}
+        }
+        to.write_str(&self.text)?;
         for attachment in &self.attachments {
             if let Some(path) = &attachment.saved_as {
-                text.push_str(&format!(
-                    "\n[attached file, {} bytes, saved as {path}]",
-                    attachment.size
-                ));
+                let size = attachment.size;
+                write!(to, "\n[attached file, {size} bytes, saved as {path}]")?;
             }
         }
         if let Some(facts) = &self.facts {
-            text.push_str("\n\n[");
-            text.push_str(facts);
-            text.push(']');
+            write!(to, "\n\n[{facts}]")?;
         }
-        text
+        Ok(())
     }
 }
 

@@ -43,6 +43,27 @@ static BY_ID: LazyLock<HashMap<(&str, &str), &Entry>> = LazyLock::new(|| {
     keyed.collect()
 });
 
+/// Providers that make their own models, which others serve too.
+const MAKERS: [&str; 6] = [
+    "anthropic",
+    "openai",
+    "gemini",
+    "deepseek",
+    "mistral",
+    "xai",
+];
+
+/// The rows of makers; of two with one name the first maker's.
+static BY_NAME: LazyLock<HashMap<&str, &Entry>> = LazyLock::new(|| {
+    let mut rows = HashMap::new();
+    for maker in MAKERS {
+        for entry in TABLE.models.iter().filter(|entry| entry.provider == maker) {
+            rows.entry(entry.id.as_str()).or_insert(entry);
+        }
+    }
+    rows
+});
+
 #[derive(Default, Deserialize)]
 struct Table {
     date: String,
@@ -246,8 +267,9 @@ impl Catalog {
 
     /// What is known of `target`.
     pub fn facts(&self, target: &Target) -> ModelFacts {
-        let entry = entry(&target.provider, &target.model).or_else(|| of_its_maker(&target.model));
-        let priced = self::entry(&target.provider, &target.model).and_then(|entry| entry.price);
+        let own = entry(&target.provider, &target.model);
+        let priced = own.and_then(|entry| entry.price);
+        let entry = own.or_else(|| of_its_maker(&target.model));
         let changed = self.changed(target);
         let told = self.told(target);
         let window = changed
@@ -298,6 +320,9 @@ impl Catalog {
     }
 
     fn changed(&self, target: &Target) -> Option<&ModelOverride> {
+        if self.overrides.is_empty() {
+            return None;
+        }
         let qualified = self.overrides.get(&target.to_string());
         qualified.or_else(|| self.overrides.get(&target.model))
     }
@@ -337,25 +362,20 @@ fn changed_price(model: &ModelOverride, built_in: Option<Price>) -> Option<Price
 
 /// The row of `id`, or of the model that `id` is a dated or aliased name of.
 fn entry(provider: &str, id: &str) -> Option<&'static Entry> {
-    let row = |id: &str| BY_ID.get(&(provider, id)).copied();
-    row(id)
-        .or_else(|| row(without_date(id)?))
-        .or_else(|| row(id.strip_suffix("-latest")?))
+    undated(id, |id| BY_ID.get(&(provider, id)).copied())
 }
 
 /// The row of a model that somebody else serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
 fn of_its_maker(id: &str) -> Option<&'static Entry> {
     let name = id.rsplit('/').next().unwrap_or(id);
-    let mut makers = [
-        "anthropic",
-        "openai",
-        "gemini",
-        "deepseek",
-        "mistral",
-        "xai",
-    ]
-    .into_iter();
-    makers.find_map(|maker| entry(maker, name))
+    undated(name, |name| BY_NAME.get(name).copied())
+}
+
+/// What `row` gives for `id`, or for `id` without a date or an alias at its end.
+fn undated(id: &str, row: impl Fn(&str) -> Option<&'static Entry>) -> Option<&'static Entry> {
+    row(id)
+        .or_else(|| row(without_date(id)?))
+        .or_else(|| row(id.strip_suffix("-latest")?))
 }
 
 /// `id` without a date at its end: `-20251001`, `-2025-08-07`, `@20251001`.

@@ -1,6 +1,8 @@
 //! Estimates tokens where no provider has counted them: four characters are one.
 
-use crate::domain::Item;
+use std::{fmt, io};
+
+use crate::domain::{Item, UserText};
 
 use super::provider::ToolSchema;
 
@@ -18,9 +20,7 @@ pub fn estimate(text: &str) -> u64 {
 /// Estimates one item of a conversation.
 pub fn of_item(item: &Item) -> u64 {
     match item {
-        Item::User(user) => {
-            PER_MESSAGE + estimate(&user.for_model()) + PER_IMAGE * user.images.len() as u64
-        }
+        Item::User(user) => PER_MESSAGE + said(user) / 4 + PER_IMAGE * user.images.len() as u64,
         Item::Assistant(answer) => {
             let calls = answer
                 .tool_calls
@@ -55,6 +55,14 @@ pub fn of_fixed(system: &[String], tools: &[ToolSchema]) -> u64 {
     system.sum::<u64>() + tools.sum::<u64>()
 }
 
+/// Characters of a user's item as a model is sent it, without building the text.
+fn said(user: &UserText) -> u64 {
+    let mut counter = CharCounter(0);
+    // Writing into a counter cannot fail.
+    let _ = user.write_for_model(&mut counter);
+    counter.0
+}
+
 /// Characters of `value` as compact JSON, without building the text.
 fn serialized(value: &impl serde::Serialize) -> u64 {
     let mut counter = CharCounter(0);
@@ -66,14 +74,21 @@ fn serialized(value: &impl serde::Serialize) -> u64 {
 /// Counts characters written to it.
 struct CharCounter(u64);
 
-impl std::io::Write for CharCounter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl fmt::Write for CharCounter {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.chars().count() as u64;
+        Ok(())
+    }
+}
+
+impl io::Write for CharCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let starts_character = |byte: &&u8| (**byte & 0b1100_0000) != 0b1000_0000;
         self.0 += bytes.iter().filter(starts_character).count() as u64;
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -232,8 +232,7 @@ fn block(roles: &[Arc<Role>], agents: &[String]) -> String {
         } else {
             ""
         };
-        let what = text::one_line(&role.description, 200);
-        format!("\n{}{how}: {what}", role.name)
+        format!("\n{}{how}: {}", role.name, role.description)
     });
     for line in agents.chain(roles) {
         if block.len() + line.len() > BLOCK_MAX {

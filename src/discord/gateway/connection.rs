@@ -13,7 +13,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::text;
@@ -29,6 +29,9 @@ const SEND_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long the goodbye may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// Bytes that are read at once. The buffer is filled with zeros before each read, and most events have less than 4 KiB.
+const READ_AT_ONCE: usize = 8 * 1024;
 
 /// The largest payload that is unpacked: a server of the largest kind is some tens of MiB.
 const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
@@ -208,7 +211,8 @@ async fn open(
         .upgrade()
         .await
         .map_err(|error| ConnectionError::Http(error.without_url()))?;
-    Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await)
+    let config = WebSocketConfig::default().read_buffer_size(READ_AT_ONCE);
+    Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
 }
 
 /// The address in HTTP's scheme, with the version and encoding we speak.
