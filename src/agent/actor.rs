@@ -6,11 +6,11 @@
 //!                    IdleTimer ───┘  └── TurnEnd ◀─────┘
 //! ```
 //!
-//! There is one event loop. Whatever takes time is a task in `work`: turns, and the summaries that a context command or
-//! the end of a branch waits for. Such a job holds up its own conversation and no other.
+//! There is one event loop. Whatever takes time is a task in `work`: turns, and the summaries that a context command or the
+//! closing of a branch waits for. Such a job holds up its own conversation and no other.
 //!
-//! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and
-//! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
+//! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and ends when its
+//! last handle is dropped; everything it knows is in the ledger, so nothing is lost with it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -56,7 +56,7 @@ pub struct AgentHandle {
 /// The actor's end of the mailbox.
 pub(super) type Mailbox = mpsc::Receiver<AgentCommand>;
 
-/// Makes a handle and the mailbox it leads to.
+/// Makes a handle and the mailbox that it sends to.
 pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     (AgentHandle { sender }, receiver)
@@ -81,10 +81,10 @@ impl AgentHandle {
 /// An agent's run loop and all it holds.
 pub(super) struct Actor {
     pub(super) mailbox: Mailbox,
-    /// Nothing comes from the mailbox any more.
+    /// The mailbox is closed and empty.
     pub(super) mailbox_is_over: bool,
     pub(super) work: JoinSet<Done>,
-    /// Tasks that tell those who wait for several conversations.
+    /// Tasks that answer a command about several conversations once all of them are done.
     pub(super) replies: JoinSet<()>,
     pub(super) deps: Arc<AgentDeps>,
     pub(super) agent: Arc<Identity>,
@@ -92,25 +92,25 @@ pub(super) struct Actor {
     /// Boxed, since a node of the map has room for eleven and most agents have one.
     pub(super) conversations: BTreeMap<ConversationId, Box<Conversation>>,
     pub(super) main: Option<ConversationId>,
-    /// Commands that had to wait and do so no longer: they come before what the mailbox holds.
+    /// Deferred commands that may be handled now: they come before what is in the mailbox.
     pub(super) replayed: VecDeque<AgentCommand>,
-    /// Messages to child turns that came too late for them.
+    /// Messages to child turns that arrived after these had ended.
     pub(super) strays: Strays,
-    /// The save that a silence began, until somebody writes.
+    /// The save that began after a silence; dropped when somebody writes.
     pub(super) idle_saving: Option<IdleSaving>,
-    /// How the agent is being ended, where it is.
+    /// How the agent is being ended, while it is.
     pub(super) ending: Option<Ending>,
     /// Those who wait for the end of this actor.
     pub(super) wait_for_end: Vec<oneshot::Sender<()>>,
-    /// Its contexts were saved because the agent goes; nothing begins any more.
+    /// Its contexts were saved because the agent is being destroyed; nothing begins any more.
     pub(super) is_destroyed: bool,
-    /// Messages and prompts that came after that. They are dropped once the agent is closed; until it is stored that it
-    /// goes, it may still be spared.
+    /// Messages and prompts that came after that. They are dropped once the agent is closed; until its destruction is
+    /// stored, it may still be spared.
     pub(super) unanswered: Vec<AgentCommand>,
 }
 
-/// Where messages to child turns come back that were too late for them, and where the actor hears of them. A queue has room for 32
-/// from the beginning, so messages are boxed.
+/// Where messages to child turns come back that arrived too late, and where the actor receives them. A queue has room for
+/// 32 from the beginning, so messages are boxed.
 pub(super) struct Strays(
     pub(super) mpsc::UnboundedSender<Box<Inbound>>,
     mpsc::UnboundedReceiver<Box<Inbound>>,
@@ -123,26 +123,26 @@ impl Default for Strays {
     }
 }
 
-/// What the actor's own tasks come back with.
+/// What the actor's own tasks return.
 pub(super) enum Done {
     Turn(ConversationId, TurnEnd),
-    /// The summary that a conversation is saved with, had or failed.
+    /// The summary to save a conversation with, made or failed.
     Summary(ConversationId, Summary),
-    /// What stands for the older part of a conversation that is compacted by hand, if it could be had.
+    /// The summary that replaces the older part of a conversation in a compaction by hand, if it could be made.
     Compaction(ConversationId, Option<String>),
-    /// What an idle save needs is there: summaries, had or failed, and sessions that hold it all already.
+    /// What an idle save needs: summaries, made or failed, and sessions that hold everything already.
     IdleSave(IdleFired, Vec<(ConversationId, IdleSave)>),
-    /// The contexts were saved because the agent ends, as far as they could be.
+    /// The contexts that could be saved because the agent ends.
     LastSave(Vec<LastSave>),
 }
 
 /// How an agent's actor ends.
 pub(super) enum Ending {
-    /// Its last handle went: as soon as nothing runs.
+    /// Its last handle was dropped: it ends as soon as nothing runs.
     Forgotten,
-    /// Something about the agent changes: as soon as all that was sent to it is worked off.
+    /// Something about the agent changes: it ends as soon as everything that was sent to it is done.
     Close,
-    /// The agent is destroyed: its contexts are saved first. Where that fails it goes on.
+    /// The agent is destroyed: its contexts are saved first. Where that fails, the agent lives on.
     Destroy {
         reply: oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
         saving: Option<EndSaving>,
@@ -156,7 +156,7 @@ pub(super) enum Ending {
     },
 }
 
-/// Whether the event loop goes on.
+/// Whether the event loop continues.
 enum Flow {
     GoOn,
     End,
@@ -171,7 +171,7 @@ impl Actor {
             self.trouble(None, &error);
         }
         loop {
-            // A panic is the end of what was being done, not of the agent.
+            // A panic ends what was being done, not the agent.
             match AssertUnwindSafe(self.step()).catch_unwind().await {
                 Ok(Flow::GoOn) => {}
                 Ok(Flow::End) => break,
@@ -179,7 +179,7 @@ impl Actor {
                 Err(_) => self.tell_of_panic(),
             }
         }
-        // What they still wait for will not be done.
+        // Whatever still waits in them will not be done.
         self.conversations.clear();
         self.replayed.clear();
         while self.replies.join_next().await.is_some() {}
@@ -188,8 +188,8 @@ impl Actor {
         }
     }
 
-    /// Does what the next event asks for. What that takes is allocated for as long as it is done: an agent that waits, as most
-    /// do, holds none of it.
+    /// Handles the next event. The memory that this takes is allocated only while it runs: an agent that waits, as most do,
+    /// holds none of it.
     async fn step(&mut self) -> Flow {
         if self.is_over().await {
             return Flow::End;
@@ -224,7 +224,7 @@ impl Actor {
         !self.mailbox_is_over || !self.replayed.is_empty()
     }
 
-    /// One of the actor's tasks ended; what waited for it goes on.
+    /// One of the actor's tasks ended; what waited for it continues.
     async fn work_done(&mut self, done: Result<Done, JoinError>) {
         match done {
             Ok(Done::Turn(id, end)) => {
@@ -240,7 +240,7 @@ impl Actor {
         }
     }
 
-    /// A task panicked: its conversation goes on without what it would have given.
+    /// A task panicked: its conversation continues without the task's result.
     async fn work_broke_off(&mut self, panic: &JoinError) {
         error!(agent.id = %self.agent.id, "a task of {} panicked: {panic}", self.agent.name);
         let job = self.conversations.values().find_map(|conversation| {
@@ -267,7 +267,7 @@ impl Actor {
         }
     }
 
-    /// Whether contexts are being saved at the end by this task.
+    /// Whether this task saves contexts at the end.
     fn saves_in(&self, task: Id) -> bool {
         match &self.ending {
             Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) => {
@@ -385,7 +385,7 @@ impl Actor {
         }
     }
 
-    /// Whether what comes for a conversation now waits for the end of a job.
+    /// Whether a command for a conversation has to wait for the end of a job.
     pub(super) fn defers(&self, id: ConversationId) -> bool {
         let conversation = self.conversations.get(&id);
         conversation.is_some_and(|one| one.defers())
@@ -398,13 +398,13 @@ impl Actor {
         }
     }
 
-    /// How all conversations stand.
+    /// The states of all conversations.
     pub(super) fn states(&self) -> Vec<ConversationState> {
         let all = self.conversations.values();
         all.map(|one| one.state()).collect()
     }
 
-    /// A person's message: it steers the turn that runs in its conversation, or starts one.
+    /// A person's message: it steers the running turn of its conversation, or starts one.
     async fn message(&mut self, message: Box<Inbound>) {
         if self.is_destroyed {
             let command = AgentCommand::Message(message);
@@ -464,7 +464,7 @@ impl Actor {
     }
 }
 
-/// What had to wait comes before what came later.
+/// Deferred commands come before newer ones.
 async fn next_command(
     replayed: &mut VecDeque<AgentCommand>,
     mailbox: &mut Mailbox,

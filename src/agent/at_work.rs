@@ -1,4 +1,5 @@
-//! Child turns that work as another agent than that of their run: whoever ends or moves that agent ends them first.
+//! Child turns that work as another agent than that of their run: ending, renaming or destroying that agent ends them
+//! first.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::domain::AgentId;
 
 use super::stop::{Stop, StopSignal, Stopper};
 
-/// Longest that is waited for them to end.
+/// Longest wait for them to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The child turns that work as another agent.
@@ -35,7 +36,7 @@ pub(super) struct AtWork {
 }
 
 impl AtWorkElsewhere {
-    /// A child turn begins to work as `agent`; `stop` ends it.
+    /// Notes that a child turn begins to work as `agent`; `stop` ends it.
     pub(super) fn begin(&self, agent: AgentId, stop: &StopSignal) -> AtWork {
         let mut turns = self.0.turns.lock();
         let here = turns.entry(agent).or_default();
@@ -48,7 +49,7 @@ impl AtWorkElsewhere {
         }
     }
 
-    /// Aborts all that work as `agent`, and waits until none does.
+    /// Aborts all that work as `agent`, and waits until they have ended.
     pub async fn end(&self, agent: AgentId) {
         let by = Stopper::Machine("a change of the agent that it worked as");
         let is_over = || !self.0.turns.lock().contains_key(&agent);

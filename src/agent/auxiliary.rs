@@ -1,6 +1,6 @@
-//! Questions beside turns: a summary, hooks made of plain words, a prompt made of a description.
+//! Requests beside turns: a summary, hooks made from plain words, a prompt made from a description.
 //!
-//! Without tools, within a set time, held to the budgets, and a row in the ledger whatever comes of them.
+//! They have no tools and a set time, are held to the budgets, and get a row in the ledger whether they succeed or fail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,17 +36,17 @@ pub struct AuxiliaryRequest<'a> {
     pub kind: AttemptKind,
 }
 
-/// Who asks, and how much they may spend.
+/// Who asks, and how much may be spent.
 #[derive(Clone, Debug)]
 pub struct Asker {
     pub spender: Spender,
     pub caps: Caps,
-    /// Who goes before it where not every request has a place.
+    /// Who is served first where requests wait for a place.
     pub lane: Lane,
 }
 
 impl AgentDeps {
-    /// An agent that asks, for `turn` or for itself.
+    /// The agent asks, for `turn` or for itself.
     pub fn asker(
         &self,
         agent: AgentId,
@@ -100,11 +100,11 @@ impl AgentDeps {
         most.map(|count| u64::from(count.get()))
     }
 
-    /// Asks `targets` something beside a turn, until `deadline`; then it is given up, and its row says so.
+    /// Asks `targets` something beside a turn, until `deadline`; then the request is given up, and its row says so.
     ///
     /// # Errors
     ///
-    /// [`StepFailure::Stopped`] where the time for it was over, too.
+    /// [`StepFailure::Stopped`] also where `deadline` has passed.
     pub(super) async fn ask_auxiliary(
         &self,
         targets: &[Target],
@@ -135,8 +135,8 @@ impl AgentDeps {
             .await
     }
 
-    /// Asks a small model of a provider that `models` are of, else `models` themselves, for at most `timeout`: for little
-    /// things.
+    /// Asks a small model of a provider that `models` belong to, else `models` themselves, for at most `timeout`: for
+    /// little things.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl Observer for UsageRecorder<'_> {
     }
 
     fn queues(&mut self, _before: usize) {
-        // Beside turns somebody waits for it, and no longer than they were told.
+        // Beside turns somebody waits for the answer, and no longer than they were told.
         if self.asker.spender.turn.is_some() {
             self.deadline.stands();
         }
@@ -293,7 +293,7 @@ pub(super) fn row_of(
     }
 }
 
-/// What `cost` adds to a sum of known prices.
+/// The US dollars that `cost` adds to a sum; nothing where its price is not known.
 pub(super) fn known(cost: Cost) -> f64 {
     match cost {
         Cost::Usd(usd) => usd,

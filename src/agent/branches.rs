@@ -1,4 +1,4 @@
-//! Prompts that stand for a message, and the branches that they or a thread's first message open.
+//! Prompts that take the place of a message, and the branches that they or a thread's first message open.
 
 use crate::domain::{ChannelId, ConversationId};
 use crate::store::{ConversationRow, NewConversation, StoreError};

@@ -1,4 +1,4 @@
-//! Budgets: the worst case of a request is reserved before it is made, so that none goes past its cap unseen.
+//! Budgets: the worst case of a request is reserved before it is made, so that no request exceeds its cap unseen.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 
 use super::auxiliary::known;
 
-/// Fewest tokens that an answer is asked for with: a thought, a call and a sentence fit.
+/// Fewest output tokens to ask for: a thought, a call and a sentence fit.
 ///
-/// Where a budget leaves fewer, the turn is given its last step instead.
+/// Where a budget leaves fewer, the turn gets its last step instead.
 pub(super) const LEAST_OUTPUT: u32 = 1_024;
 
 /// Fewest tokens of an answer without tools: enough to say what is done and what is not.
 pub(super) const LEAST_WORDS: u32 = 256;
 
-/// The most that may be spent; none is no limit. Money is in US dollars.
+/// The most that may be spent; `None` means no limit. Money is in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Caps {
     /// By this run: a turn and all child turns below it.
@@ -33,7 +33,7 @@ pub struct Caps {
     pub month: Option<f64>,
 }
 
-/// What a role allows its turn and all below it; none is no limit.
+/// What a role allows its turn and all below it; `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoleCap {
     pub turn: TurnId,
@@ -43,7 +43,7 @@ pub struct RoleCap {
 }
 
 impl RoleCap {
-    /// What `limits` allow the turn; none where they allow any spending.
+    /// The caps that `limits` set for the turn; `None` where they set no limit.
     pub(super) fn of(turn: TurnId, limits: crate::charter::Limits) -> Option<Self> {
         let is_limited = limits.budget_usd.is_some() || limits.max_tokens.is_some();
         is_limited.then_some(Self {
@@ -54,7 +54,7 @@ impl RoleCap {
     }
 }
 
-/// What was spent already. In US dollars.
+/// What has been spent, in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
     /// By an agent today (UTC).
@@ -64,7 +64,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Of an agent in its server, as far as prices are known.
+    /// The spending of an agent and its server, as far as prices are known.
     pub(super) async fn of(
         store: &Store,
         agent: AgentId,
@@ -94,7 +94,7 @@ impl Spent {
 pub struct Spender {
     pub agent: AgentId,
     pub guild: GuildId,
-    /// The turn that is served, where one is.
+    /// The turn that is served, if any.
     pub turn: Option<TurnId>,
     /// The root of that turn's run.
     pub run: Option<TurnId>,
@@ -102,16 +102,16 @@ pub struct Spender {
     pub role: Option<String>,
     /// What the roles of a child turn and of those above it allow.
     pub within: Vec<RoleCap>,
-    /// What is known of sums of that run.
+    /// The sums of that run that were read before.
     pub known: KnownSums,
 }
 
-/// Sums of the ledger as they were read last, so that a request reads but the rows that came since. Cheap to clone.
+/// Sums of the ledger as they were last read, so that a request reads only the rows added since. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct KnownSums(Arc<Mutex<HashMap<Scope, (UsageFilter, SpentUpTo)>>>);
 
 impl KnownSums {
-    /// What a budget is held against.
+    /// The spending that a budget is compared with.
     async fn spent(
         &self,
         store: &Store,
@@ -119,7 +119,7 @@ impl KnownSums {
         filter: UsageFilter,
     ) -> Result<Sum, StoreError> {
         let before = self.0.lock().get(&scope).copied();
-        // A new day begins with nothing.
+        // A new day begins at zero.
         let before = before.filter(|(of, _)| *of == filter);
         let spent = store.spent(filter, before.map(|(_, spent)| spent)).await?;
         self.0.lock().insert(scope, (filter, spent));
@@ -136,13 +136,13 @@ impl Spender {
     }
 }
 
-/// A request that wants its money.
+/// A request that asks for a reservation.
 #[derive(Clone, Copy, Debug)]
 pub struct ReservationRequest<'a> {
     pub spender: &'a Spender,
     pub caps: Caps,
     pub planned: &'a Planned<'a>,
-    /// Fewest tokens of an answer with which it is worth its price.
+    /// Fewest output tokens that make the request worth its price.
     pub least: u32,
 }
 
@@ -153,17 +153,17 @@ pub struct Reservations(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     reserved: Mutex<HashMap<Scope, Held>>,
-    /// Held from looking to setting aside, so that no two requests are given the same money.
+    /// Held from reading the sums until the reservation is made, so that no two requests are given the same money.
     looking: tokio::sync::Mutex<()>,
     /// What agents and servers have spent.
     known: KnownSums,
 }
 
-/// What all reservations of one budget come to.
+/// The sum of all reservations of one budget.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     sum: Sum,
-    /// How many they are: a sum of prices misses nothing by a hair when all of them are gone.
+    /// Number of reservations: with the last one the entry goes, so that no rounding error of prices remains.
     count: usize,
 }
 
@@ -176,7 +176,7 @@ enum Scope {
     Guild(GuildId),
 }
 
-/// What is reserved until this is dropped. It has to live until what the request really cost is in the ledger.
+/// What is reserved until this is dropped. It has to live until the real cost of the request is in the ledger.
 #[derive(Debug)]
 pub struct Reservation {
     /// Tokens that the answer may have.
@@ -187,7 +187,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// The request cost this much, and the ledger does not have it yet.
+    /// Replaces the worst case with what the request cost, until the ledger has it.
     pub fn settle(&mut self, sum: Sum) {
         self.shared.put(&self.scopes, sum);
         self.shared.take(&self.scopes, self.sum);
@@ -204,13 +204,13 @@ impl Drop for Reservation {
 /// Why nothing is reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverBudget {
-    /// Which budget it would go past, in a sentence for people.
+    /// Which budget the request would exceed, in a sentence for people.
     pub why: String,
     /// There is money for a last answer of [`LEAST_WORDS`].
     pub last_words: bool,
 }
 
-/// One budget as it stands.
+/// One budget, with what is spent and reserved of it.
 struct Account {
     /// Whose it is.
     what: &'static str,
@@ -218,7 +218,7 @@ struct Account {
     used: Sum,
 }
 
-/// A limit, in what it is counted in.
+/// A limit, in its own unit.
 #[derive(Clone, Copy)]
 enum Cap {
     Usd(f64),
@@ -226,13 +226,13 @@ enum Cap {
 }
 
 impl Reservations {
-    /// Sets the worst case of one request aside: with as long an answer as is asked for, or as the budgets still allow.
+    /// Reserves the worst case of one request: with the longest answer that is asked for, or that the budgets still allow.
     ///
-    /// A request whose price is not known is not held against money: it would be a guess.
+    /// A request of unknown price is not held against money: its cost would be a guess.
     ///
     /// # Errors
     ///
-    /// When not even the shortest answer can be paid, or the ledger cannot be read.
+    /// When not even the shortest answer can be paid for, or the ledger cannot be read.
     pub async fn reserve(
         &self,
         store: &Store,
@@ -264,7 +264,7 @@ impl Reservations {
         Ok(self.hold(request.spender, worst(planned, output), output))
     }
 
-    /// Sets a last answer of a turn aside while its children spend, whatever the budgets say.
+    /// Reserves the last answer of a turn while its children spend, whatever the budgets say.
     pub fn hold_last_words(&self, spender: &Spender, planned: &Planned<'_>) -> Reservation {
         let output = LEAST_WORDS.min(planned.max_output);
         self.hold(spender, worst(planned, output), output)
@@ -281,7 +281,7 @@ impl Reservations {
         }
     }
 
-    /// The budgets that hold for a request.
+    /// The budgets that apply to a request.
     async fn accounts(
         &self,
         store: &Store,
@@ -325,7 +325,7 @@ impl Reservations {
             ("month", Scope::Guild(guild), of_month, [month, None]),
         ];
         if let Some(run) = *run {
-            // A turn of its own has its last words past its tokens; what it gives to others stays within them.
+            // The last words of a root turn may exceed its tokens; what its children take stays within them.
             let tokens = turn_tokens.filter(|_| role.is_some());
             let caps = [turn.map(Cap::Usd), tokens.map(Cap::Tokens)];
             budgets.push(("turn", Scope::Turn(run), of_turn(run), caps));
@@ -339,7 +339,7 @@ impl Reservations {
             if caps.iter().all(Option::is_none) {
                 continue;
             }
-            // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
+            // Reservations first: one that becomes a row meanwhile is counted twice rather than not at all.
             let reserved = self.0.reserved(scope);
             let known = match scope {
                 Scope::Turn(_) => known,
@@ -381,7 +381,7 @@ impl Shared {
         }
     }
 
-    /// Takes a sum back that was put there.
+    /// Removes a sum that was reserved.
     fn take(&self, scopes: &[Scope], sum: Sum) {
         let mut reserved = self.reserved.lock();
         for scope in scopes {
@@ -429,7 +429,7 @@ impl Account {
     }
 }
 
-/// A sum with as many digits as it takes to see it: budgets of a cent and prices of a thousandth of one are real.
+/// A sum with as many digits as are needed to see it: budgets of a cent and prices of a thousandth of one exist.
 fn dollars(usd: f64) -> String {
     match usd {
         usd if usd == 0.0 || usd >= 0.1 => format!("${usd:.2}"),

@@ -1,4 +1,5 @@
-//! What people write in the thread of a child turn: it steers the child while it works, and goes on with it as a branch after that.
+//! What people write in the thread of a child turn: it steers the child while that works; afterwards it continues the
+//! conversation as a branch.
 
 use crate::clock;
 use crate::domain::{Inbound, Item, UserText};
@@ -8,8 +9,8 @@ use super::actor::Actor;
 use super::mailbox::NewBranch;
 
 impl Actor {
-    /// Hands a message to the child turn in whose thread it was written. It comes back where there is none, or no longer: then
-    /// a branch is there which the message belongs to.
+    /// Hands a message to the child turn in whose thread it was written. Where no child turn takes it any more, the message
+    /// is returned, and the branch that it now belongs to is open.
     pub(super) async fn give_to_child(
         &mut self,
         message: Box<Inbound>,
@@ -43,8 +44,8 @@ impl Actor {
         Ok(Some(left))
     }
 
-    /// Opens a branch of this agent in the thread of a child that worked as an `other` one: it knows what people read there. What
-    /// else the child knew is of that agent's folder, where this one has no rights.
+    /// Opens a branch of this agent in the thread of a child that worked as the agent `other`. The branch knows what people
+    /// read there; the rest of the child's conversation belongs to that agent's folder, where this one has no rights.
     async fn branch_behind(
         &self,
         child: &ConversationRow,

@@ -13,11 +13,11 @@ use super::stop::Stopper;
 use crate::domain::{ConversationId, Item, MessageId, SaveTrigger};
 use crate::store::StoreError;
 
-/// The outcome of closing branches; not all of it where the ledger failed.
+/// The outcome of closing branches; an error where the ledger failed.
 type Closed = Result<ClosedBranches, StoreError>;
 
 impl Actor {
-    /// Ends the turns of branches, saves what was said in these, and closes them, each by itself. Their steps stay in the
+    /// Ends the turns of branches, saves what was said in these, and closes them, each on its own. Their steps stay in the
     /// ledger, for `/branch history`. A branch that cannot be saved stays open.
     pub(super) async fn close_branches(
         &mut self,
@@ -43,7 +43,7 @@ impl Actor {
         });
     }
 
-    /// Whatever is done to the branch is done before; only a compaction is for nothing now.
+    /// A job of the branch is finished first, except a compaction, which has no purpose now.
     async fn close_branch(
         &mut self,
         id: ConversationId,
@@ -98,7 +98,7 @@ impl Actor {
         }
     }
 
-    /// What waits in a conversation is for nobody any more.
+    /// Drops what waits in a conversation: nobody will answer it.
     pub(super) async fn drop_waiting(
         &mut self,
         id: ConversationId,
@@ -123,7 +123,7 @@ impl Actor {
     }
 }
 
-/// The outcome of closing several branches, taken together; none where the actor ended before.
+/// Joins the outcomes of closing several branches; `None` where the actor ended before.
 async fn all_closed(parts: Vec<oneshot::Receiver<Closed>>) -> Option<Closed> {
     let mut all = ClosedBranches::default();
     for part in parts {

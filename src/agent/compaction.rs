@@ -15,7 +15,7 @@ use super::session_manager::{SessionError, Summary};
 use super::summaries::{self, During};
 
 impl Actor {
-    /// What a compaction by hand is made from: the items, and how many of them a summary will stand for.
+    /// The input of a compaction by hand: the items, and how many of them the summary will replace.
     pub(super) async fn to_compact(
         &self,
         id: ConversationId,
@@ -57,7 +57,7 @@ impl Actor {
         self.set_stage(id, items, stop, &task);
     }
 
-    /// What stands for the older part of a conversation is there, or could not be had.
+    /// The summary for the older part of a conversation has been made, or has failed.
     pub(super) async fn compacted(&mut self, id: ConversationId, summary: Option<String>) {
         let Some((job, deferred)) = self.take_job(id) else {
             return;

@@ -1,4 +1,4 @@
-//! What an actor does with contexts: save, clear, restore. Each is a job of its conversation.
+//! Context commands of an actor: save, clear, restore. Each is a job of its conversation.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::session_manager::{self, Save, SessionError, Summary};
 use super::stop::Stopper;
 use super::summaries::{self, SummaryLimit};
 
-/// A conversation with what it holds.
+/// A conversation and its items.
 pub(super) type Context = (ConversationId, Arc<Vec<Item>>);
 
 impl Actor {
@@ -49,7 +49,7 @@ impl Actor {
             },
             ContextAction::Clear { first, reply } => JobKind::Clear { first, reply },
             ContextAction::Restore { session, reply } => {
-                // Read first: whatever is wrong with the file, the context stays untouched.
+                // Read first: if anything is wrong with the file, the context stays untouched.
                 match self.deps.sessions(&self.agent).restore(&session).await {
                     Ok(session) => JobKind::Restore {
                         session: Box::new(session),
@@ -105,8 +105,8 @@ impl Actor {
         Ok(meta)
     }
 
-    /// Saves what was said before the turn that runs, or ran. Nothing is noted as saved: the turn adds to the conversation,
-    /// and may have compacted it since.
+    /// Saves what was said before the running turn. Nothing is noted as saved: the turn adds to the conversation, and may
+    /// have compacted it since.
     pub(super) async fn save_beside_turn(
         &self,
         items: Held,
@@ -181,7 +181,7 @@ impl Actor {
         })
     }
 
-    /// Saves a context that is about to go, where there is a summary to save it with.
+    /// Saves a context that is about to be dropped, where there is a summary to save it with.
     async fn save_first(
         &mut self,
         id: ConversationId,
@@ -245,7 +245,7 @@ impl Actor {
         Ok(meta)
     }
 
-    /// Empties a conversation: the main one gives way to a new one, a branch goes on with nothing in it.
+    /// Empties a conversation: the main one is closed and replaced by a new one, a branch stays open without items.
     pub(super) async fn empty(&mut self, id: ConversationId) -> Result<(), StoreError> {
         if self.main == Some(id) {
             self.deps.store.close_conversation(id).await?;
@@ -266,7 +266,7 @@ impl Actor {
         Ok(())
     }
 
-    /// What waited for the old main conversation waits for a new one.
+    /// Moves what waited for the old main conversation to a new one.
     async fn begin_with(&mut self, waiting: VecDeque<Trigger>) -> Result<(), StoreError> {
         let main = self.main().await?;
         if let Some(conversation) = self.conversations.get_mut(&main) {
@@ -275,7 +275,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The conversations that `are_meant` and hold something, with what that is.
+    /// The conversations that `are_meant` and hold items, with those items.
     pub(super) async fn contexts(
         &self,
         are_meant: impl Fn(&Conversation) -> bool,
@@ -292,7 +292,7 @@ impl Actor {
         Ok(contexts)
     }
 
-    /// A summary of each, asked for at once.
+    /// Summaries of all `contexts`, requested at the same time.
     pub(super) fn summaries(
         &self,
         contexts: &[Context],

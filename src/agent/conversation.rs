@@ -23,19 +23,19 @@ use super::turn::Calibration;
 pub(super) struct Conversation {
     /// Key in the ledger.
     pub id: ConversationId,
-    /// Number of the branch; none for the main conversation.
+    /// Number of the branch; `None` for the main conversation.
     pub branch: Option<u32>,
     pub channel: ChannelId,
     /// The role that it works as.
     pub role: Option<String>,
-    /// The conversation that is told what its first turn came to.
+    /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
     pub items: Items,
-    /// How many there are, kept up to date by the turn that has them.
+    /// Number of items, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
-    /// What it is told of earlier conversations.
+    /// What its requests say of earlier conversations.
     pub seed: Seed,
-    /// What turns learned of its size.
+    /// What turns learned about its size in tokens.
     pub calibration: Calibration,
     /// How many of them the latest save held.
     pub saved: usize,
@@ -44,7 +44,7 @@ pub(super) struct Conversation {
     pub turn: Option<Running>,
     /// What waits for the next turn.
     pub waiting: VecDeque<Trigger>,
-    /// What is done to it as a whole.
+    /// What is being done to it as a whole.
     pub job: Option<Job>,
     /// Commands that came while the job was under way, in their order.
     pub deferred: VecDeque<AgentCommand>,
@@ -63,10 +63,10 @@ pub(super) struct Running {
     pub id: TurnId,
     pub task: Id,
     pub steer: mpsc::UnboundedSender<Box<Inbound>>,
-    /// Everything that was sent there, for a turn that ends without a word of it.
+    /// Everything that was handed to the turn, in case it ends without taking note of it.
     pub handed: Vec<Inbound>,
     pub stop: StopSignal,
-    /// Cancelled when something waits for its end.
+    /// Cancelled when something waits for the turn's end.
     pub wanted: CancellationToken,
     pub progress: watch::Sender<Progress>,
     /// No idle firing while it runs.
@@ -79,7 +79,7 @@ impl Conversation {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// There is something in it that no session holds.
+    /// Whether it holds items that no session has.
     pub(super) fn is_unsaved(&self) -> bool {
         self.len() > self.saved
     }
@@ -89,7 +89,7 @@ impl Conversation {
         self.turn.is_none() && self.job.is_none()
     }
 
-    /// What comes now waits for the end of the job. A turn that the job leaves alone still takes messages.
+    /// Whether commands have to wait for the end of the job. A turn that the job does not end still takes messages.
     pub(super) fn defers(&self) -> bool {
         self.job.as_ref().is_some_and(|job| {
             let reaches_turn = job.leaves_turn_running() && self.turn.is_some();
@@ -97,19 +97,19 @@ impl Conversation {
         })
     }
 
-    /// Its job waits for the end of its turn.
+    /// Whether its job waits for the end of its turn.
     pub(super) fn waits_for_turn_end(&self) -> bool {
         let stage = self.job.as_ref().map(|job| &job.stage);
         matches!(stage, Some(Stage::TurnEnd))
     }
 
-    /// A stop that came while it waits for its job: it holds for the turns of messages that wait as well.
+    /// A stop that came while messages wait for the job: it applies to their turns as well.
     pub(super) fn defer_stop(&mut self, stop: Stop, by: &Stopper) {
         let has_messages = !self.waiting.is_empty() || !self.deferred.is_empty();
         if self.job.is_none() || self.turn.is_some() || !has_messages {
             return;
         }
-        // The main conversation may be another one by then.
+        // Another conversation may be the main one by then.
         let target = match self.branch {
             Some(_) => Target::Conversation(self.id),
             None => Target::Channel(self.channel),
@@ -119,7 +119,7 @@ impl Conversation {
         self.deferred.push_back(command);
     }
 
-    /// Puts new items in place; nothing is known of their size.
+    /// Replaces the items; their size is not known.
     pub(super) fn put(&mut self, items: Arc<Vec<Item>>) {
         self.calibration = Calibration::default();
         self.len.store(items.len(), Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Conversation {
         }
     }
 
-    /// Puts messages that no turn took back among what waits, in the order in which they were written.
+    /// Puts messages that the turn did not take back among those that wait, in the order in which they were written.
     pub(super) fn wait_again(&mut self, messages: Vec<Inbound>) {
         for message in messages {
             let is_later = |trigger: &Trigger| trigger.id() > Some(message.id);

@@ -1,4 +1,4 @@
-//! The agents whose requests go first, and which are ready before anybody writes.
+//! The agents whose requests go first, and which are made ready before anybody writes.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub const MOST_CORE_AGENTS: usize = 50;
 pub struct CoreAgents(Mutex<BTreeSet<AgentId>>);
 
 impl CoreAgents {
-    /// Takes note of what an agent's configuration says.
+    /// Notes what an agent's configuration says.
     pub(super) fn note(&self, agent: AgentId, is_core: bool) {
         let mut all = self.0.lock();
         if !is_core {
@@ -29,7 +29,7 @@ impl CoreAgents {
         self.0.lock().contains(&agent)
     }
 
-    /// Makes room for another: the agent is destroyed.
+    /// Makes room for another agent: this one is destroyed.
     pub fn forget(&self, agent: AgentId) {
         self.note(agent, false);
     }

@@ -1,4 +1,5 @@
-//! When a request is given up. A wait for a place at its provider is not counted, neither here nor as work of its turn.
+//! The time after which a request is given up. Waiting for a place at its provider does not count, neither here nor as work
+//! of its turn.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use super::work_clock::{Waits, WorkClock};
 pub(super) struct Deadline {
     token: CancellationToken,
     left: Duration,
-    /// Since when it runs, and what ends it.
+    /// When it last began to run, and the task that ends it.
     running: Option<(Instant, AbortOnDropHandle<()>)>,
     /// That of the turn that asks.
     clock: Option<WorkClock>,
@@ -46,7 +47,7 @@ impl Deadline {
         self.token.clone()
     }
 
-    /// Counts no more, until [`Self::goes_on`]. Twice is as once.
+    /// Pauses the clock until [`Self::goes_on`]. Pausing twice is the same as once.
     pub(super) fn stands(&mut self) {
         if let Some((since, _)) = self.running.take() {
             self.left = self.left.saturating_sub(since.elapsed());

@@ -34,7 +34,7 @@ use super::setup::{Charters, Configurations, Roles, StageNews};
 use super::tool_specs::ToolSpecs;
 use super::turn::{Beside, Unclosed, Unstored};
 
-/// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
+/// Tokens that a request may take where no model can be asked: compaction waits until one can.
 const ROOM_OF_NOBODY: u64 = 100_000;
 
 /// Longest that a turn waits to find out about models before it asks.
@@ -43,10 +43,10 @@ const PREPARE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Looks up members as they are now. `discord` implements it.
 #[async_trait]
 pub trait Members: Send + Sync {
-    /// The member with the roles held at this moment; none when they have left.
+    /// The member with their current roles; `None` when they have left.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person>;
 
-    /// Whether the member, with the roles given, sees a text channel; unknown channels nobody does.
+    /// Whether the member, with the roles given, sees a text channel; nobody sees an unknown one.
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool;
 }
 
@@ -74,20 +74,20 @@ pub struct AgentDeps {
     pub charters: Arc<Charters>,
     /// The roles that each agent can take, as last read.
     pub roles: Arc<Roles>,
-    /// What channels were told of the roles around their agents' turns.
+    /// What channels were told about the stages around their agents' turns.
     pub stage_news: StageNews,
-    /// What the people of each server decided.
+    /// What the people of each server have decided.
     pub decisions: Arc<Decisions>,
     pub docs: DocsCache,
-    /// What repositories tell agents.
+    /// The instructions in agents' repositories.
     pub instructions: InstructionsCache,
-    /// What models are told of tools.
+    /// The tool descriptions for models.
     pub told: ToolSpecs,
-    /// Money promised to requests under way.
+    /// Money reserved for requests under way.
     pub reservations: Reservations,
-    /// Requests of turns that broke off before they were stored.
+    /// Requests of turns that panicked before these were stored.
     pub unstored: Unstored,
-    /// Turns that stopped and could not be ended in the ledger yet.
+    /// Turns that stopped but could not be ended in the ledger yet.
     pub unclosed: Unclosed,
     /// What was asked beside the steps of turns.
     pub beside: Beside,
@@ -95,9 +95,9 @@ pub struct AgentDeps {
     pub at_work: AtWorkElsewhere,
     /// Models of unknown price that the log has named.
     pub unpriced: Mutex<HashSet<String>>,
-    /// Turns that run, for the presence.
+    /// Running turns, for the presence.
     pub busy: Busy,
-    /// Longest that the last words of a child turn take, for which its parent waits.
+    /// Longest time for the last words of a child turn, for which its parent waits.
     pub childs_last_words: Duration,
 }
 
@@ -122,12 +122,12 @@ pub struct Limits {
 }
 
 impl AgentDeps {
-    /// Shows `event`; without anybody to show it to (while the daemon stops) it is dropped.
+    /// Sends `event` to whoever shows it; while the daemon stops nobody does, and it is dropped.
     pub fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
-    /// What holds for an agent now.
+    /// What applies to an agent now.
     pub fn effective(&self, agent: &Identity, config: &AgentConfig) -> Effective {
         effective::agent(config, &self.settings_of(agent.guild), &self.config.load())
     }
@@ -154,7 +154,7 @@ impl AgentDeps {
         }
     }
 
-    /// Whose requests go before those of a turn, or of a child turn, where not every one has a place.
+    /// Whose requests a turn or child turn is served with, where requests wait for a place.
     pub(super) fn lane(&self, payer: &Identity, is_child: bool) -> Lane {
         match (self.lane_of(payer.id), is_child) {
             (Lane::Root, true) => Lane::Child,
@@ -162,7 +162,7 @@ impl AgentDeps {
         }
     }
 
-    /// The same for what an agent asks beside turns.
+    /// The same for requests beside turns.
     pub(super) fn lane_of(&self, agent: AgentId) -> Lane {
         if self.configurations.core.has(agent) {
             Lane::Core
@@ -171,11 +171,11 @@ impl AgentDeps {
         }
     }
 
-    /// Whom the agent asks, in order.
+    /// The targets that the agent asks, in order.
     ///
     /// # Errors
     ///
-    /// When there is nobody.
+    /// When there is no target.
     pub fn targets(
         &self,
         agent: &Identity,
@@ -184,7 +184,7 @@ impl AgentDeps {
         self.models.targets(&self.effective(agent, config).models)
     }
 
-    /// The models that a turn asks, in order: the one it was asked to ask, else the agent's in its mode.
+    /// The models that a turn asks, in order: those it was given, else the agent's for its mode.
     pub(super) fn models_of_turn(
         &self,
         agent: &Identity,
@@ -198,14 +198,14 @@ impl AgentDeps {
         }
     }
 
-    /// Finds out about models that no list has, before a turn asks them.
+    /// Looks up models that no list has, before a turn asks them.
     pub async fn prepare_models(&self, names: &[String]) {
         let preparing = self.models.known().prepare(names);
-        // A server that does not even refuse is asked by the turn itself, which knows when to give up.
+        // Where a server does not even refuse, the turn itself asks it and knows when to give up.
         let _ = tokio::time::timeout(PREPARE_TIMEOUT, preparing).await;
     }
 
-    /// Tokens that a request may take that asks the first of `targets`.
+    /// Tokens that a request to the first of `targets` may take.
     pub fn room(&self, targets: &[Target]) -> u64 {
         targets
             .first()
@@ -249,7 +249,7 @@ impl AgentDeps {
         });
     }
 
-    /// Takes note of a turn that began (`1`) or ended (`-1`), and shows how busy all are.
+    /// Notes that a turn began (`1`) or ended (`-1`), and shows the new presence.
     pub fn count_turn(&self, agent: AgentId, by: isize) {
         let (tasks, agents) = self.busy.changed(agent, by);
         self.emit(Event::Presence { tasks, agents });
@@ -269,7 +269,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Takes note of a turn that began (`1`) or ended (`-1`); gives turns and agents at work now.
+    /// Notes that a turn began (`1`) or ended (`-1`); returns the turns and agents now at work.
     pub fn changed(&self, agent: AgentId, by: isize) -> (usize, usize) {
         let mut running = self.running.lock();
         let count = running.entry(agent).or_default();

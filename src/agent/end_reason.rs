@@ -1,4 +1,4 @@
-//! How a turn ends: one exit reason each, and the words people get when it is not an answer.
+//! How a turn ends: one exit reason each, and the words that people get when there is no answer.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl EndReason {
         )
     }
 
-    /// A line for people, under an answer that a limit brought about.
+    /// A line for people, under an answer that was ended by a limit.
     pub fn remark(self, detail: &str) -> Option<String> {
         let why = match self {
             Self::StepLimit => "the step limit was reached",
@@ -77,7 +77,7 @@ impl EndReason {
     }
 }
 
-/// What a turn came to when there is no answer: reason, last error, steps, cost, how to go on.
+/// Why a turn has no answer: reason, last error, steps, cost, how to continue.
 pub(super) struct FailureReport<'a> {
     pub exit: EndReason,
     /// The last thing that went wrong, for people.
@@ -89,7 +89,7 @@ pub(super) struct FailureReport<'a> {
     pub cost: Cost,
     /// Time from start to end.
     pub elapsed: Duration,
-    /// What stopped the turn, where something did.
+    /// Who or what stopped the turn, if anything did.
     pub by: Stopper,
     /// Sub-agents that were ended with it.
     pub children: usize,

@@ -1,4 +1,4 @@
-//! The end of an agent's actor: turns are ended, and contexts saved where they shall be. Each step is taken by the event
+//! The end of an agent's actor: turns are ended, and contexts saved where that applies. Each step is taken by the event
 //! loop once nothing runs any more, so people can stop turns and ask for the status meanwhile.
 
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use super::stop::{Stop, Stopper};
 /// How long all summaries together may take while the daemon stops.
 const SHUTDOWN_SUMMARY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a message is answered by nobody that was written to an agent as it was destroyed.
+/// Why nobody answers a message that was written to an agent while it was destroyed.
 const DESTROYED: &str = "its agent was destroyed";
 
 impl Actor {
-    /// Begins the end: all turns are asked to end, and compactions by hand. People are told that they were stopped `by`.
+    /// Begins the end: asks all turns and compactions by hand to end. People are told that they were stopped `by`.
     pub(super) async fn end(&mut self, ending: Ending, by: &Stopper) {
         let stop = match ending {
             Ending::Close | Ending::Destroy { .. } => Stop::Abort,
@@ -43,7 +43,7 @@ impl Actor {
         self.ending = Some(ending);
     }
 
-    /// There is no time for them any more: what is being saved is saved without.
+    /// There is no time for summaries any more: what is being saved is saved without one.
     fn give_up_summaries(&self) {
         for conversation in self.conversations.values() {
             if let Some(Job {
@@ -56,12 +56,12 @@ impl Actor {
         }
     }
 
-    /// The agent ends, or is about to.
+    /// Whether the agent ends, or is about to.
     pub(super) fn is_going(&self) -> bool {
         self.ending.is_some() || self.is_destroyed
     }
 
-    /// The daemon stops, or nobody knows the agent any more: nothing waits for a model.
+    /// Whether the daemon stops, or the agent was forgotten: nothing waits for a model then.
     pub(super) fn has_no_time(&self) -> bool {
         matches!(
             self.ending,
@@ -69,7 +69,8 @@ impl Actor {
         )
     }
 
-    /// While contexts are saved at the end, nothing begins: what waits is in the ledger, for the next start.
+    /// Whether contexts are being saved at the end, so that nothing new begins: what waits is in the ledger, for the next
+    /// start.
     pub(super) fn begins_nothing(&self) -> bool {
         match self.ending {
             None | Some(Ending::Close) => false,
@@ -77,8 +78,8 @@ impl Actor {
         }
     }
 
-    /// A command that comes while the agent ends: looked at now, kept until it is known whether it ends, or dropped, which
-    /// tells whoever waits for an answer that there is none.
+    /// Decides about a command that comes while the agent ends: handled now, kept until it is known whether the agent ends,
+    /// or dropped, which tells whoever waits for an answer that there will be none.
     pub(super) fn admit(&mut self, command: AgentCommand) -> Option<AgentCommand> {
         let now = matches!(
             command,
@@ -103,7 +104,7 @@ impl Actor {
         }
     }
 
-    /// Takes the next step of the end once nothing runs any more; says whether that was the last.
+    /// Takes the next step of the end once nothing runs any more; returns whether that was the last.
     pub(super) async fn is_over(&mut self) -> bool {
         if self.ending.is_none() && self.mailbox_is_over && self.replayed.is_empty() {
             Box::pin(self.end(Ending::Forgotten, &Stopper::Shutdown)).await;
@@ -116,7 +117,7 @@ impl Actor {
             None => false,
             Some(Ending::Forgotten) => true,
             Some(Ending::Close) => {
-                // What is in there already was taken: it is still answered.
+                // What is in the mailbox already is still answered.
                 self.mailbox.close();
                 self.mailbox_is_over
             }
@@ -124,14 +125,14 @@ impl Actor {
                 if saving.is_none() {
                     Box::pin(self.save_last()).await;
                 }
-                // Where there was nothing to read, that was all.
+                // With an empty mailbox, that was the last step.
                 matches!(self.ending, Some(Ending::Forgotten))
             }
         }
     }
 
-    /// Saves every context before the agent goes; while the daemon stops, but for what is saved already. Then the
-    /// conversations stay open: the next start goes on with them.
+    /// Saves every context before the agent ends; while the daemon stops, only what is not saved yet. In that case the
+    /// conversations stay open, and the next start continues them.
     async fn save_last(&mut self) {
         let (trigger, timeout) = match self.ending {
             Some(Ending::Destroy { .. }) => (SaveTrigger::Destroy, SUMMARY_TIMEOUT),
@@ -164,7 +165,7 @@ impl Actor {
         }
     }
 
-    /// All contexts were saved, or why there are none: whoever waits for that is told.
+    /// All contexts were saved, or none could be: tells whoever waits for that.
     pub(super) async fn saved_last(&mut self, saves: Result<Vec<LastSave>, SessionError>) {
         match self.ending.take() {
             Some(Ending::Destroy { reply, kept, .. }) => {
@@ -179,8 +180,8 @@ impl Actor {
         }
     }
 
-    /// A context that could not be saved stops the destruction, and the agent goes on. Else what waits stays as it is until
-    /// it is stored that the agent goes.
+    /// A context that could not be saved stops the destruction, and the agent lives on. Otherwise what waits is kept until
+    /// the destruction is stored.
     async fn saved_for_destroy(
         &mut self,
         saves: Result<Vec<LastSave>, SessionError>,
@@ -195,7 +196,7 @@ impl Actor {
         saved
     }
 
-    /// A context that cannot be saved stays in the ledger and is told in the log.
+    /// A context that cannot be saved stays in the ledger, and the log says so.
     fn saved_for_shutdown(&self, saves: Result<Vec<LastSave>, SessionError>) -> Vec<SessionMeta> {
         let name = &self.agent.name;
         let saves = saves.unwrap_or_else(|error| {
@@ -212,7 +213,7 @@ impl Actor {
         saved.collect()
     }
 
-    /// Keeps how long it has been silent, so that the next start gives the timer what remains.
+    /// Keeps the time of the last activity, so that the next start gives the timer what remains.
     async fn keep_silence(&self) {
         let latest = clock::now() - self.timer.silence();
         if let Err(error) = self.deps.store.keep_activity(self.agent.id, latest).await {
@@ -228,7 +229,7 @@ impl Actor {
         }
     }
 
-    /// The destruction could not be stored: what came meanwhile is answered.
+    /// The destruction could not be stored: answers what came meanwhile.
     pub(super) async fn go_on_as_before(&mut self) {
         self.is_destroyed = false;
         self.replayed.extend(std::mem::take(&mut self.unanswered));
@@ -236,7 +237,7 @@ impl Actor {
         self.rearm().await;
     }
 
-    /// What waits in any conversation is for nobody any more.
+    /// Drops what waits in any conversation: nobody will answer it.
     async fn drop_all_waiting(&mut self) {
         let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
         for id in all {
@@ -282,8 +283,8 @@ async fn save_all(
     saves
 }
 
-/// While the daemon stops, the id is in the ledger before the file is: killed between the two, the next start knows the
-/// file for what it is.
+/// While the daemon stops, the id is in the ledger before the file exists: if it is killed between the two, the next start
+/// recognises the file.
 async fn save_one(
     deps: &AgentDeps,
     agent: &Identity,

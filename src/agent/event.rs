@@ -1,7 +1,7 @@
 //! What an agent wants the world to see.
 //!
-//! The agent has never heard of Discord: it emits these values, and whoever holds the receiver shows them.
-//! What must not be lost travels by the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
+//! The agent does not know of Discord: it emits these values, and the owner of the receiver shows them. What must not be
+//! lost goes through the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
 
 use std::time::Instant;
 
@@ -23,24 +23,24 @@ pub enum Event {
     Outbox(ChannelId),
     /// This part leads its channel's outbox and is marked `sending`: it is to be posted now.
     Reply(Box<Part>),
-    /// A channel is an agent's from now on; what was written there before that is still to be read.
+    /// A channel belongs to an agent from now on; what was written there before is still to be read.
     Bound(GuildId, ChannelId),
-    /// Something that was begun with an agent of this server waits for Discord.
+    /// Something that was begun for an agent of this server waits for Discord.
     Unsettled(GuildId),
-    /// A turn began: typing and a live status are due. The feed says more as it goes on.
+    /// A turn began: typing and a live status are due. The feed has its progress.
     TurnStarted(TurnRef, Feed),
     Question(Box<Question>),
-    /// A question ended, and the ledger has it: its card says how.
+    /// A question ended, and the ledger has that: its message is edited to say how.
     QuestionClosed {
         /// Id of the approval row.
         approval: i64,
         end: QuestionEnd,
     },
-    /// A turn ended; its outcome is in the outbox already. What showed it at work goes.
+    /// A turn ended; its outcome is in the outbox already. Its live status is to be removed.
     TurnEnded(TurnRef, TurnSummary),
     /// A child turn began that is to have a thread.
     ChildBegan(Box<ChildThread>),
-    /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
+    /// Shown directly, for when the ledger itself failed and nothing else can be promised.
     Say {
         channel: ChannelId,
         /// The message it is about.
@@ -59,7 +59,7 @@ pub enum Event {
     Operator {
         /// Same cause, told once.
         cause: String,
-        /// What happened and the way out.
+        /// What happened, and what to do about it.
         text: String,
     },
 }
@@ -77,7 +77,7 @@ pub struct ChildThread {
     pub said: mpsc::UnboundedReceiver<Vec<NewPart>>,
 }
 
-/// A running turn as it changes. Only the latest state is there to be read, so a slow reader costs nothing.
+/// A running turn as it changes. Only the latest state can be read, so a slow reader costs nothing.
 #[derive(Clone, Debug)]
 pub struct Feed {
     pub progress: watch::Receiver<Progress>,
@@ -98,7 +98,7 @@ pub struct Speech {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRef {
     pub turn: TurnId,
-    /// The turn that answers people: its own id, but in a child turn.
+    /// The root turn of its run; its own id, unless it is a child turn.
     pub run: TurnId,
     pub agent: AgentId,
     pub agent_name: String,
@@ -112,7 +112,7 @@ pub struct TurnRef {
 pub struct Progress {
     /// Step, counted from 1.
     pub step: u32,
-    /// What goes on now: `Thinking`, `Running bash`, `Waiting for approval: bash`, `Rate limited, waiting 12 s`, ….
+    /// What it does now: `Thinking`, `Running bash`, `Waiting for approval: bash`, `Rate limited, waiting 12 s`, ….
     pub doing: String,
     /// A person is asked, and the question's own message shows the state of the turn.
     pub is_asking: bool,
@@ -125,20 +125,20 @@ pub struct Progress {
     pub recent: Vec<String>,
     /// Messages taken into the running turn: each gets a visible sign.
     pub steered: Vec<MessageId>,
-    /// Messages that wait to be taken in until the step is over.
+    /// Messages that wait for the end of the step.
     pub waiting: usize,
     /// The child turns that are not over, each below its parent.
     pub children: Vec<ChildProgress>,
 }
 
-/// A child turn as it is seen.
+/// A child turn as people see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChildProgress {
     pub turn: TurnId,
     pub role: String,
-    /// Empty where people are not told.
+    /// Empty where the title is not shown.
     pub title: String,
-    /// Levels below the root: 1 and on.
+    /// Levels below the root, from 1.
     pub depth: usize,
     pub step: u32,
     pub doing: String,
@@ -166,7 +166,7 @@ impl Progress {
     }
 }
 
-/// What a finished turn came to.
+/// The outcome of a finished turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnSummary {
     /// One of the exit reasons of `docs/models.md`.
@@ -178,13 +178,13 @@ pub struct TurnSummary {
 /// What people are given at the end of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// What the model answered, whatever brought it to that.
+    /// What the model answered, however the turn ended.
     Answer,
     /// A report on why there is no answer.
     Report,
 }
 
-/// Tool calls of one step that people must decide, asked about in one message.
+/// Tool calls of one step that people must decide, in one message.
 #[derive(Debug)]
 pub struct Question {
     pub turn: TurnRef,
@@ -196,7 +196,7 @@ pub struct Question {
     pub calls: Vec<AskedCall>,
     /// Whose messages are in the turn; for a turn that no person started, the agent's owner.
     pub requesters: Vec<UserId>,
-    /// When it is denied when nobody answers.
+    /// When it is denied if nobody has answered.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -213,7 +213,7 @@ impl Question {
 pub struct AskingChild {
     /// The roles down to it, the agent's name first: `lab ▸ reviewer`.
     pub path: String,
-    /// What it is about; empty where people are not told.
+    /// Its title; empty where the title is not shown.
     pub title: String,
     /// The agent in whose workspace it works, where that is another one.
     pub elsewhere: Option<AgentName>,
@@ -241,11 +241,11 @@ pub struct AskedCall {
     pub reason: String,
     /// The arguments that will run, pretty-printed JSON, in full.
     pub arguments: String,
-    /// How its command is confined, in words such as `in a sandbox`; none where it runs no command.
+    /// How its command is confined, in words such as `in a sandbox`; `None` where it runs no command.
     pub sandbox: Option<String>,
     /// Whether an entry of `always_allow` would spare the question the next time: only the agent's own profile asks.
     pub may_be_kept: bool,
-    /// Where the answer goes, once. Dropped unanswered means no.
+    /// Takes the answer, once. Dropping it unanswered denies the call.
     pub answer: Option<oneshot::Sender<Answer>>,
 }
 
@@ -259,7 +259,7 @@ pub struct Answer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionEnd {
-    /// Somebody decided, and so it is done.
+    /// Somebody decided.
     Decided {
         /// What was pressed.
         choice: Choice,
@@ -268,7 +268,7 @@ pub enum QuestionEnd {
         /// Why it was denied, in their words.
         reason: Option<String>,
     },
-    /// Somebody allowed it, but what would have run was not what they had been shown any more.
+    /// Somebody allowed it, but what would have run had changed since it was shown.
     Changed { by: UserId },
     /// Nobody decided in time.
     Expired,
@@ -281,6 +281,6 @@ pub enum Choice {
     /// Run it this once.
     Allow,
     Deny,
-    /// Run it, and the same action to the letter from now on.
+    /// Run it, and from now on every call of exactly this action.
     AlwaysAllow,
 }

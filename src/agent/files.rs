@@ -1,4 +1,4 @@
-//! What agents read from their folders: `agent.json`, notes, the look of the workspace.
+//! What agents read from their folders: `agent.json`, notes, the names in the workspace.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -45,17 +45,17 @@ pub enum FolderError {
 /// The texts of its folder that an agent is told.
 pub(super) type DocsAndInstructions = (Docs, Instructions);
 
-/// Which texts of its folder an agent is told.
+/// Which texts of its folder an agent's requests hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hears {
     pub(super) notes: bool,
     pub(super) repository: bool,
-    /// Skills of the repository whose texts stand there too.
+    /// Skills of the repository whose full texts they hold.
     pub(super) skills: Vec<String>,
 }
 
 impl Hears {
-    /// Those of an agent in a mode that brings notes.
+    /// The texts for an agent in a mode that includes notes.
     pub(super) fn of(setup: &Setup) -> Self {
         Self {
             notes: setup.has_docs(),
@@ -82,7 +82,7 @@ impl AgentDeps {
     }
 
     /// Reports in an agent's channel that its file cannot be used, once for each fault and not again after a restart; and
-    /// once that it can be used again. The operator is told too where nobody but administrators can talk to the agent.
+    /// once when it can be used again. The operator is told too where only administrators can talk to the agent.
     pub async fn tell_of_file(
         &self,
         id: AgentId,
@@ -142,14 +142,14 @@ impl AgentDeps {
         looked.unwrap_or_else(|error| self.configurations.unread(agent, &error))
     }
 
-    /// Reads what an agent's first turn needs, and tells what is wrong with its files.
+    /// Reads what an agent's first turn needs, and reports what is wrong with its files.
     pub(super) async fn read_ahead(&self, agent: &Identity) {
         let setup = self.setup(agent).await;
         self.docs_of(agent, Hears::of(&setup)).await;
     }
 
-    /// The agent's notes, and what the repository in its workspace tells where it is to be heard; bounded, and empty when they
-    /// cannot be read.
+    /// The agent's notes, and the instructions of the repository in its workspace where they are enabled; bounded, and
+    /// empty when they cannot be read.
     pub(super) async fn docs_of(&self, agent: &Identity, hears: Hears) -> DocsAndInstructions {
         let folder = self.folder(agent);
         let read = tokio::task::spawn_blocking({
@@ -179,7 +179,7 @@ impl AgentDeps {
         }
     }
 
-    /// What was read; nothing where that failed, and the log says so.
+    /// What was read; nothing where reading failed, which is logged.
     pub(super) fn docs_read(
         &self,
         agent: &Identity,
@@ -222,7 +222,7 @@ impl AgentDeps {
             .collect()
     }
 
-    /// Saves what `content` holds under `uploads/` of the workspace, as a person named it; gives its path there.
+    /// Saves `content` under `uploads/` of the workspace, with the name that a person gave it; returns its path there.
     pub async fn save_upload(
         &self,
         agent: &Identity,
@@ -301,7 +301,7 @@ impl AgentDeps {
     }
 }
 
-/// What people are told of a file that cannot be used.
+/// What people are told about a file that cannot be used.
 fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
     let admitted = if has_roles {
         ""
@@ -319,7 +319,7 @@ fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
     escape::sentence(&text)
 }
 
-/// A person's file name as a name in the workspace: one component, no surprises, at most 100 bytes.
+/// A person's file name as a name in the workspace: one component without special characters, at most 100 bytes.
 fn upload_name(name: &str) -> String {
     let clean: String = name
         .chars()
@@ -340,7 +340,7 @@ fn upload_name(name: &str) -> String {
     }
 }
 
-/// `uploads/name`, then `uploads/name-2` and on, the number before the extension.
+/// `uploads/name`, then `uploads/name-2` and so on, the number before the extension.
 fn numbered(name: &str, attempt: usize) -> String {
     if attempt == 1 {
         return format!("uploads/{name}");

@@ -4,7 +4,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 use super::idle_timer::IdleTimer;
 
-/// Who an agent is while its actor lives. A rename makes a new actor.
+/// A rename makes a new actor, so this never changes.
 #[derive(Debug)]
 pub struct Identity {
     /// Key of all its rows.
@@ -12,12 +12,12 @@ pub struct Identity {
     pub name: AgentName,
     pub guild: GuildId,
     pub channel: ChannelId,
-    /// Measures how long it has been left alone.
+    /// Measures its silence.
     pub(super) timer: IdleTimer,
 }
 
 impl Identity {
-    /// An agent that another one has work for it; how long it has been left alone is measured where it lives.
+    /// An agent that another one has work for it; its silence is measured by its own actor.
     pub(super) fn elsewhere(
         id: AgentId,
         name: AgentName,

@@ -1,4 +1,4 @@
-//! What an actor does when nobody writes: after the timeout its contexts are summed up, saved and put away.
+//! What an actor does when nobody writes: after the timeout its contexts are summarised, saved and closed.
 
 use std::time::Duration;
 
@@ -30,19 +30,19 @@ impl Actor {
         self.rest_if_empty();
     }
 
-    /// Somebody wrote: the timeout begins again, and nothing is saved because of the silence until now.
+    /// Somebody wrote: the timeout begins again, and the idle save is given up.
     pub(super) fn silence_is_over(&mut self) {
         self.idle_saving = None;
         self.timer.reset();
     }
 
-    /// Whether the summaries of the save that a silence began are had in this task.
+    /// Whether this task makes the summaries of an idle save.
     pub(super) fn saves_after_silence_in(&self, task: Id) -> bool {
         let saving = self.idle_saving.as_ref();
         saving.is_some_and(|saving| saving.task == task)
     }
 
-    /// With nothing in any context the agent is idle and no timer runs.
+    /// With no items in any context the agent is idle and no timer runs.
     pub(super) fn rest_if_empty(&mut self) {
         if self
             .conversations
@@ -53,7 +53,7 @@ impl Actor {
         }
     }
 
-    /// How long silence may last, as configured now; none is for ever.
+    /// How long silence may last, as configured now; `None` means for ever.
     pub(super) async fn idle_timeout(&self) -> Option<Duration> {
         let config = self.deps.agent_config(&self.agent).await;
         self.deps.effective(&self.agent, &config).idle_timeout
@@ -67,7 +67,7 @@ impl Actor {
         self.rest_if_empty();
     }
 
-    /// Whether commands of a conversation still run that report back into it.
+    /// Whether commands of a conversation still run that will report back into it.
     async fn work_goes_on(&self) -> bool {
         let Ok(shell) = &self.deps.services.shell else {
             return false;
@@ -81,14 +81,14 @@ impl Actor {
             .any(|task| task.status == TaskStatus::Running && task.kind == TaskKind::Concurrent)
     }
 
-    /// The silence has lasted: summaries are asked for, and a message that comes meanwhile ends it.
+    /// The timeout has passed: summaries are requested, and a message that comes meanwhile ends this.
     pub(super) async fn idle_fired(&mut self, fired: IdleFired) {
         if self.is_going() || !self.timer.is_current(fired) {
             return;
         }
         let timeout = self.idle_timeout().await;
         if timeout != self.timer.timeout() {
-            // It was set to another one meanwhile: the silence is measured against that.
+            // The timeout was changed meanwhile: the silence is compared with the new one.
             self.timer.set_timeout(timeout);
             return;
         }
@@ -118,7 +118,7 @@ impl Actor {
         });
     }
 
-    /// The conversations that hold something: those that a session of the last stop holds as they are, and all others.
+    /// The conversations that hold items: first those that a session of the last stop holds unchanged, then all others.
     async fn idle_contexts(
         &self,
     ) -> Result<(Vec<(ConversationId, IdleSave)>, Vec<Context>), StoreError> {
@@ -132,8 +132,8 @@ impl Actor {
         Ok((kept, new))
     }
 
-    /// Saves and clears, unless somebody wrote while the summaries were made. What somebody stopped stays as it was, until
-    /// the next silence.
+    /// Saves and clears, unless somebody wrote while the summaries were made. A conversation whose save somebody stopped
+    /// stays as it was, until the next silence.
     pub(super) async fn save_idle_contexts(
         &mut self,
         fired: IdleFired,
@@ -214,7 +214,7 @@ impl Actor {
     }
 }
 
-/// A timeout as the notice names it: minutes, or seconds where it is no whole number of minutes.
+/// A timeout as the notice names it: in minutes, or in seconds where it is not a whole number of minutes.
 fn in_words(length: Duration) -> String {
     let (count, unit) = match length.as_secs() {
         seconds if seconds % 60 == 0 => (seconds / 60, "minute"),

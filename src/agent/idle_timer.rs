@@ -4,8 +4,8 @@
 //! actor, turns ──reset · hold · stop──▶ state ──deadline──▶ IdleTimer::fires ──IdleFired──▶ the actor's event loop
 //! ```
 //!
-//! It has no task: the actor waits for it beside everything else. Every reset makes a new generation, so what was begun
-//! because of a firing is known to be stale when a message came meanwhile ([`IdleTimer::is_current`]).
+//! It has no task: the actor waits for it in its event loop. Every reset makes a new generation, so that work which began
+//! with one firing is known to be stale when a message came meanwhile ([`IdleTimer::is_current`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What a context kept over a stop or a crash is given at least, whatever was left of its time.
+/// The least time that a context gets after a stop or a crash, however little of its timeout was left.
 const MIN_AFTER_START: Duration = Duration::from_secs(60);
 
 /// The timer ran out.
@@ -37,15 +37,15 @@ struct State {
     /// None: never.
     timeout: Option<Duration>,
     generation: u64,
-    /// There is a context whose silence is measured.
+    /// Whether there is a context whose silence is measured.
     running: bool,
-    /// When it fires, unless it is held; none once it has fired.
+    /// When it fires, unless it is held; `None` once it has fired.
     deadline: Option<Instant>,
     last_reset: Instant,
     holds: usize,
 }
 
-/// Keeps the timer from firing while work goes on; the last one dropped starts it again.
+/// Keeps the timer from firing while work is under way; dropping the last one starts it again.
 #[derive(Debug)]
 #[must_use = "dropping it lets the timer run again"]
 pub struct Hold(IdleTimer);
@@ -78,8 +78,8 @@ impl IdleTimer {
         }))
     }
 
-    /// Waits until it fires, which it does once for each reset. One waits at a time; nothing is lost when the wait is
-    /// given up.
+    /// Waits until it fires, which happens once for each reset. There is one waiter at a time; nothing is lost when the
+    /// wait is given up.
     pub async fn fires(&self) -> IdleFired {
         loop {
             let changed = self.0.changed.notified();
@@ -111,7 +111,7 @@ impl IdleTimer {
         self.set(|state| state.restart());
     }
 
-    /// Runs for what a context kept over a stop or a crash has left.
+    /// Starts with what is left of the timeout of a context that was kept over a stop or a crash.
     pub fn resume(&self, last_active: DateTime<Utc>, now: DateTime<Utc>) {
         self.set(|state| {
             state.restart();
@@ -130,7 +130,7 @@ impl IdleTimer {
         self.0.state.lock().last_reset.elapsed()
     }
 
-    /// There is no context any more: nothing to wait for.
+    /// There is no context any more: stops measuring.
     pub fn stop(&self) {
         self.set(|state| {
             state.generation += 1;
@@ -139,7 +139,7 @@ impl IdleTimer {
         });
     }
 
-    /// Another timeout, which applies at once to a timer that runs; zero or none means never.
+    /// Sets another timeout, which applies at once to a timer that runs; zero or `None` means never.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.set(|state| {
             let timeout = timeout.filter(|timeout| !timeout.is_zero());
@@ -154,13 +154,13 @@ impl IdleTimer {
         });
     }
 
-    /// Keeps the timer from firing until the hold is dropped. Holds add up.
+    /// Keeps the timer from firing until the hold is dropped. Holds are counted.
     pub fn hold(&self) -> Hold {
         self.set(|state| state.holds += 1);
         Hold(self.clone())
     }
 
-    /// Whether `fired` still counts: nothing has happened since, and nothing goes on.
+    /// Whether `fired` still counts: nothing has happened since, and nothing is under way.
     pub fn is_current(&self, fired: IdleFired) -> bool {
         let state = self.0.state.lock();
         state.generation == fired.0 && state.holds == 0

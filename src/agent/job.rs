@@ -1,7 +1,7 @@
 //! What is done to a conversation as a whole: a context command, or the end of a branch.
 //!
 //! A job may have to wait for the end of a turn, and for a summary. Until it is done nothing else begins in its
-//! conversation; all other conversations go on.
+//! conversation; all other conversations continue.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,11 +33,11 @@ pub(super) struct Job {
     pub stage: Stage,
     /// A turn was ended for it.
     pub ended_turn: bool,
-    /// The agent does not fall idle meanwhile.
+    /// The agent does not become idle meanwhile.
     pub _hold: Hold,
 }
 
-/// What is done, and who waits for it.
+/// What is done, and where the outcome goes.
 pub(super) enum JobKind {
     Save {
         description: Option<String>,
@@ -54,7 +54,7 @@ pub(super) enum JobKind {
         reply: Reply<Restored>,
     },
     Compact {
-        /// Items that the summary will stand for, from the first.
+        /// How many items the summary will replace, from the first.
         cut: usize,
         reply: Reply<String>,
     },
@@ -70,7 +70,7 @@ pub(super) enum Stage {
     /// A summary of these items.
     Summary {
         items: Arc<Vec<Item>>,
-        /// A turn ran when they were taken. It may compact the conversation meanwhile, and adds to it in any case.
+        /// A turn was running when they were taken. It may compact the conversation meanwhile, and adds to it in any case.
         beside_turn: bool,
         /// Ends the request for it.
         stop: CancellationToken,
@@ -80,17 +80,17 @@ pub(super) enum Stage {
 }
 
 impl Job {
-    /// Its conversation goes on meanwhile, as far as a turn runs there already.
+    /// Whether a turn that runs in its conversation already is left running.
     pub(super) fn leaves_turn_running(&self) -> bool {
         !self.kind.ends_turn()
     }
 
-    /// It waits for the task with this id.
+    /// Whether it waits for the task with this id.
     pub(super) fn waits_for(&self, id: Id) -> bool {
         matches!(&self.stage, Stage::Summary { task, .. } if *task == id)
     }
 
-    /// Ends its summary, where it is a compaction; says whether it is.
+    /// Ends its summary, where it is a compaction; returns whether it is one.
     pub(super) fn stop_compaction(&self) -> bool {
         let is_compaction = matches!(self.kind, JobKind::Compact { .. });
         if is_compaction {
@@ -99,7 +99,7 @@ impl Job {
         is_compaction
     }
 
-    /// Ends the summary that it waits for; says whether it waits for one.
+    /// Ends the summary that it waits for; returns whether it waits for one.
     pub(super) fn stop_summary(&self) -> bool {
         let Stage::Summary { stop, .. } = &self.stage else {
             return false;
@@ -110,7 +110,7 @@ impl Job {
 }
 
 impl JobKind {
-    /// The turn of its conversation ends for it.
+    /// Whether the turn of its conversation is ended for it.
     pub(super) fn ends_turn(&self) -> bool {
         match self {
             Self::Save { then, .. } => *then == AfterSave::Clear,
@@ -119,7 +119,7 @@ impl JobKind {
         }
     }
 
-    /// Whether the conversation is saved, given that there is something in it.
+    /// Whether the conversation is saved, given that it holds items.
     pub(super) fn saves(&self, is_unsaved: bool) -> bool {
         match self {
             Self::Save { .. } | Self::Compact { .. } | Self::Close { .. } => true,
@@ -135,7 +135,7 @@ impl Actor {
         conversation.is_some_and(|conversation| conversation.job.is_some())
     }
 
-    /// Begins a job in a conversation without one; ends the turn there first, where it must.
+    /// Begins a job in a conversation without one; ends the turn there first, where the job requires that.
     pub(super) async fn begin_job(&mut self, id: ConversationId, kind: JobKind, by: &Stopper) {
         let ended_turn =
             kind.ends_turn() && self.ask_to_stop(Target::Conversation(id), Stop::Abort, by) > 0;
@@ -157,7 +157,7 @@ impl Actor {
         }
     }
 
-    /// No turn is in the way of the job any more: its summary is asked for, or else it is finished.
+    /// The job no longer waits for a turn: its summary is requested, or else it is finished.
     pub(super) async fn go_on_with_job(&mut self, id: ConversationId) {
         let items = self.finished_items(id).await;
         let saves = self.conversations.get(&id).is_some_and(|conversation| {
@@ -212,7 +212,7 @@ impl Actor {
         }
     }
 
-    /// The summary that a conversation is saved with is there, or it failed.
+    /// The summary to save a conversation with has been made, or has failed.
     pub(super) async fn summed_up(&mut self, id: ConversationId, summary: Summary) {
         let conversation = self.conversations.get(&id);
         let job = conversation.and_then(|conversation| conversation.job.as_ref());
@@ -264,14 +264,14 @@ impl Actor {
         self.job_is_over(job.ended_turn, deferred).await;
     }
 
-    /// Takes a job out of its conversation, with the commands that waited for it.
+    /// Removes a job from its conversation, with the commands that waited for it.
     pub(super) fn take_job(&mut self, id: ConversationId) -> Option<(Job, VecDeque<AgentCommand>)> {
         let conversation = self.conversations.get_mut(&id)?;
         let job = conversation.job.take()?;
         Some((job, std::mem::take(&mut conversation.deferred)))
     }
 
-    /// What waited for a job begins, in its order.
+    /// Handles the commands that waited for a job, in their order.
     pub(super) async fn job_is_over(&mut self, ended_turn: bool, deferred: VecDeque<AgentCommand>) {
         self.replayed.extend(deferred);
         self.go_on_everywhere().await;

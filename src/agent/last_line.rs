@@ -1,4 +1,4 @@
-//! The last line that the log has of a turn, under names that other programs for agents know.
+//! The last line that the log has of a turn, under event names that other agent programs use too.
 
 use tracing::info;
 
@@ -13,7 +13,7 @@ pub struct LastLine<'a> {
     pub path: &'a str,
     pub turn: TurnId,
     pub parent: Option<TurnId>,
-    /// The first turn of all that led to it.
+    /// The first turn in the chain that led to it.
     pub origin: TurnId,
     pub guild: GuildId,
     pub channel: ChannelId,

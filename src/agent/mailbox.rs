@@ -22,7 +22,7 @@ pub enum AgentCommand {
     Activity(ChannelId),
     /// End turns: of one conversation, or all.
     Stop(Target, Stop, Stopper, oneshot::Sender<Stopped>),
-    /// Act on a conversation's context, for whoever is named on the cards of a turn that ends for it.
+    /// Act on a conversation's context, for the person named in the outcome of a turn that ends for it.
     Context(Target, Stopper, ContextAction),
     /// Close branches: their turns end, what waits for them is dropped, and nothing leads to them any more.
     CloseBranches(
@@ -30,11 +30,11 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<ClosedBranches, StoreError>>,
     ),
-    /// Read what the first turn needs, before there is one.
+    /// Read what the first turn needs, before it begins.
     GetReady,
     /// Keep in memory only what the ledger does not have, and say when that is so.
     Release(oneshot::Sender<()>),
-    /// Tell the conversation that opened this branch what the branch came to.
+    /// Give the conversation that opened this branch the report of the branch.
     Report(ConversationId),
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
@@ -46,7 +46,8 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
     ),
-    /// It is not destroyed after all, though its contexts were saved for that: it goes on, with what came meanwhile.
+    /// The agent is not destroyed after all, though its contexts were saved for that: it continues, with what came
+    /// meanwhile.
     Spared,
 }
 
@@ -57,7 +58,7 @@ pub enum Target {
     Channel(ChannelId),
     /// The one that runs this turn.
     Turn(TurnId),
-    /// This child turn of a run alone, with all below it.
+    /// This child turn of a run alone, and all below it.
     Child(TurnId),
     /// The child turn that works in this conversation, if one does.
     ChildIn(ConversationId),
@@ -87,7 +88,7 @@ pub struct Trigger {
     pub overrides: Overrides,
 }
 
-/// What differs from an ordinary turn, for once.
+/// What differs from an ordinary turn, this once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Another model than the agent's.
@@ -107,7 +108,7 @@ impl Overrides {
         }
     }
 
-    /// Whether a turn that runs already can take the words in.
+    /// Whether a running turn can take the words in.
     pub(super) const fn let_steer(&self) -> bool {
         self.model.is_none() && self.role.is_none()
     }
@@ -130,7 +131,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The message that they came in; none for a note.
+    /// The message that they came in; `None` for a note.
     pub fn message(&self) -> Option<MessageId> {
         match self {
             Self::Message(message) => Some(message.id),
@@ -147,7 +148,7 @@ impl Trigger {
         }
     }
 
-    /// The message they came in; none for a note.
+    /// The message they came in; `None` for a note.
     pub fn id(&self) -> Option<MessageId> {
         self.source.message()
     }
@@ -173,13 +174,13 @@ pub enum Place {
 /// A branch that is about to be opened.
 #[derive(Debug, Default)]
 pub struct NewBranch {
-    /// The thread it lives in; none: the agent's channel.
+    /// The thread it lives in; `None`: the agent's channel.
     pub thread: Option<ChannelId>,
     /// The role that it works as.
     pub role: Option<String>,
-    /// The conversation that is told what its first turn came to.
+    /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
-    /// What it holds from its beginning.
+    /// Its first items.
     pub history: Vec<Item>,
     /// Gets its number.
     pub opened: Option<oneshot::Sender<u32>>,
@@ -188,15 +189,15 @@ pub struct NewBranch {
 /// What can be done with a context.
 #[derive(Debug)]
 pub enum ContextAction {
-    /// Save it; clear it afterwards if so told.
+    /// Save it; clear it afterwards if asked to.
     Save {
         /// The label a person gave.
         description: Option<String>,
-        /// Whether the context goes on.
+        /// What happens to the context.
         then: AfterSave,
         reply: oneshot::Sender<Result<SessionMeta, SessionError>>,
     },
-    /// Discard it, saved before if so told.
+    /// Discard it, saved before if asked to.
     Clear {
         /// Whether it is saved first.
         first: BeforeClear,
@@ -216,7 +217,7 @@ pub enum ContextAction {
 }
 
 impl ContextAction {
-    /// Tells whoever waits for it that it is not done.
+    /// Tells whoever waits for the outcome that it is not done.
     pub(super) fn refuse(self, why: SessionError) {
         match self {
             Self::Save { reply, .. } => drop(reply.send(Err(why))),
@@ -242,7 +243,7 @@ pub enum BeforeClear {
     Save,
 }
 
-/// What closing branches came to.
+/// The outcome of closing branches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClosedBranches {
     pub branches: usize,
@@ -250,11 +251,11 @@ pub struct ClosedBranches {
     pub turns: usize,
     /// The sessions they were saved as.
     pub saved: Vec<SessionMeta>,
-    /// The numbers of those that stay open because they could not be saved, with the reason.
+    /// The numbers of those that stay open because they could not be saved, each with the reason.
     pub unsaved: Vec<(u32, String)>,
 }
 
-/// What a clear came to.
+/// The outcome of a clear.
 #[derive(Clone, Debug)]
 pub struct Cleared {
     /// Messages that went.
@@ -265,7 +266,7 @@ pub struct Cleared {
     pub saved: Option<SessionMeta>,
 }
 
-/// What a restore came to.
+/// The outcome of a restore.
 #[derive(Clone, Debug)]
 pub struct Restored {
     pub meta: SessionMeta,
@@ -273,7 +274,7 @@ pub struct Restored {
     pub messages: usize,
     /// Messages that were replaced.
     pub replaced: usize,
-    /// The session they were saved as, where they were not saved yet.
+    /// The session they were saved as, unless they were saved before.
     pub saved_first: Option<SessionMeta>,
     /// What had to be repaired in the file's history.
     pub repaired: Vec<String>,
@@ -281,16 +282,16 @@ pub struct Restored {
     pub aborted: bool,
 }
 
-/// What a request to stop came to.
+/// The outcome of a request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// That many turns were asked to end.
+    /// So many turns were asked to end.
     Turns(usize),
-    /// A sub-agent was asked to end; whoever waits for it goes on.
+    /// A sub-agent was asked to end; the turn that waits for it continues.
     Child,
     /// A compaction by hand was ended; the conversation stays as it was.
     Compaction,
-    /// The summary that a conversation is saved with was ended; it is saved without one.
+    /// The summary to save a conversation with was ended; it is saved without one.
     Summary,
     /// The same, of an agent that is being destroyed.
     LastSummary,
@@ -299,16 +300,16 @@ pub enum Stopped {
     Nothing,
 }
 
-/// How one conversation stands.
+/// The state of one conversation.
 #[derive(Clone, Debug)]
 pub struct ConversationState {
     pub id: ConversationId,
-    /// Number of the branch; none for the main conversation.
+    /// Number of the branch; `None` for the main conversation.
     pub branch: Option<u32>,
     pub channel: ChannelId,
     /// Messages in its context.
     pub messages: usize,
-    /// Tokens that its next request takes, or took when its turn began; none where only the ledger has it.
+    /// Tokens of its next request, or of the first one of its running turn; `None` where only the ledger has the items.
     pub tokens: Option<u64>,
     /// Messages and prompts that wait for the end of its turn or job.
     pub waiting: usize,
@@ -322,6 +323,6 @@ pub struct ConversationState {
 #[derive(Clone, Debug)]
 pub struct RunningTurn {
     pub id: TurnId,
-    /// Step and what goes on.
+    /// Its step, and what it does.
     pub progress: super::event::Progress,
 }

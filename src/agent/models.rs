@@ -6,23 +6,23 @@ use crate::llm::discovery::{Available, Models as Discovered, Resolved};
 use crate::llm::route::Router;
 use crate::llm::{DEMO, LlmError, Target};
 
-/// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
+/// Preferred for small things, where available: a summary of instructions, a prompt made from a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
 
-/// Share of a window that stays free beside the answer, for what estimates miss.
+/// The part of a window, one in so many, that stays free beside the answer, for what estimates miss.
 const BUFFER: u64 = 20;
 
-/// Why there is no model to ask, or none of a name. The text is for people.
+/// Why there is no model to ask, or none of that name. The text is for people.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ModelError {
     #[error(
         "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own under `providers` in config.json"
     )]
     NoProvider,
-    /// What each provider that gave no list said.
+    /// No provider listed a model; what each of them said.
     #[error("{}", no_list(.0))]
     NothingListed(Vec<String>),
-    /// None of those that were chosen.
+    /// None of the chosen models is available.
     #[error("there is no model {}; choose another with `/agent config` (see `/models`)", quoted(.0))]
     NotThere(Vec<String>),
     #[error("The demo model stands in while there is no other; it cannot be chosen.")]
@@ -71,7 +71,7 @@ impl Models {
         Self { known, router }
     }
 
-    /// What is known of models and providers.
+    /// What is known about models and providers.
     pub fn known(&self) -> &Discovered {
         &self.known
     }
@@ -81,7 +81,7 @@ impl Models {
         &self.router
     }
 
-    /// What discovery found last.
+    /// The result of the last discovery.
     pub fn available(&self) -> Option<Arc<Available>> {
         self.known.available()
     }
@@ -117,7 +117,7 @@ impl Models {
         }
     }
 
-    /// Whether there is a model of this name, as far as is known; if not, names that are near it.
+    /// Whether there is a model of this name, as far as is known; if not, names that are similar.
     ///
     /// # Errors
     ///
@@ -132,11 +132,11 @@ impl Models {
         }
     }
 
-    /// Whom a turn asks, in order; with no names, the model that stands for a choice nobody made.
+    /// The targets that a turn asks, in order; with no names, the model that is used where nobody chose one.
     ///
     /// # Errors
     ///
-    /// When there is nobody.
+    /// When there is no target.
     pub fn targets(&self, names: &[String]) -> Result<Vec<Target>, ModelError> {
         let mut targets = Vec::new();
         let mut unknown = Vec::new();
@@ -166,7 +166,7 @@ impl Models {
         Ok(vec![first.ok_or_else(|| self.nothing_listed())?])
     }
 
-    /// Why no model stands for a choice that nobody made.
+    /// Why there is no model to use where nobody chose one.
     fn nothing_listed(&self) -> ModelError {
         let available = self.available();
         let providers = available.iter().flat_map(|all| &all.providers);
@@ -175,7 +175,7 @@ impl Models {
         ModelError::NothingListed(errors.collect())
     }
 
-    /// Most tokens to answer with: what the smallest target gives.
+    /// Most output tokens: the smallest maximum of the targets.
     pub fn max_output(&self, targets: &[Target]) -> u32 {
         let outputs = targets.iter().map(|target| {
             self.known
@@ -192,14 +192,14 @@ impl Models {
         self.known.catalog().facts(target).window
     }
 
-    /// Tokens that a request to `target` may take, so that an answer and a buffer fit beside it.
+    /// Tokens that a request to `target` may take, so that an answer and a buffer still fit.
     pub fn room(&self, target: &Target) -> u64 {
         let facts = self.known.catalog().facts(target);
         let answer = u64::from(most_output(&facts));
         facts.window.saturating_sub(answer + facts.window / BUFFER)
     }
 
-    /// A small model of a provider that `targets` ask anyway: what an agent works on goes to nobody else.
+    /// A small model of a provider that `targets` use anyway: what an agent works on is sent to no further one.
     pub fn small_beside(&self, targets: &[Target]) -> Option<Target> {
         let all = self.known.all();
         let is_beside = |small: &Target| {

@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Tools of [`Mode::Lightweight`].
 const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 
-/// The mode that applies, out of what each source says, from the most general on: the last that says something wins.
+/// The mode that applies. `said` is ordered from the most general source on: the last one that names a mode wins.
 pub(super) fn in_force(said: &[Option<Mode>]) -> Mode {
     said.iter().rev().find_map(|said| *said).unwrap_or_default()
 }
@@ -35,7 +35,7 @@ pub(super) fn has_not(mode: Mode) -> String {
     format!("this turn runs in mode {}, which has {has}", mode.as_str())
 }
 
-/// Whether the notes stand before the conversation.
+/// Whether the system prompt holds the notes.
 pub(super) fn brings_notes(mode: Mode) -> bool {
     match mode {
         Mode::Direct | Mode::Lightweight => false,
@@ -43,7 +43,7 @@ pub(super) fn brings_notes(mode: Mode) -> bool {
     }
 }
 
-/// Whether roles stand around a turn that answers people.
+/// Whether a turn that answers people has stages.
 pub(super) fn has_stages(mode: Mode) -> bool {
     match mode {
         Mode::Direct | Mode::Lightweight => false,
@@ -51,7 +51,7 @@ pub(super) fn has_stages(mode: Mode) -> bool {
     }
 }
 
-/// Share of the room at which a summary is begun in the background; none where what does not fit is left out instead.
+/// Share of the room at which a summary is begun in the background; `None` where old items are left out instead.
 ///
 /// Work of many steps fills the rest while the summary is being made.
 pub(super) fn summary_at(mode: Mode) -> Option<f64> {
@@ -62,7 +62,7 @@ pub(super) fn summary_at(mode: Mode) -> Option<f64> {
     }
 }
 
-/// Work that a turn may take whose agent has `configured`.
+/// How long a turn of an agent that has `configured` may work.
 pub(super) fn work(mode: Mode, configured: Duration) -> Duration {
     match mode {
         Mode::Direct => configured.min(Duration::from_secs(30)),
@@ -74,7 +74,7 @@ pub(super) fn work(mode: Mode, configured: Duration) -> Duration {
 
 /// Largest text file whose words go into the conversation.
 ///
-/// Longer ones are looked at with `view`, in pages, and do not fill the window for good.
+/// Longer ones are read with `view`, page by page, so that they do not fill the window for good.
 pub(super) fn text_max(mode: Mode) -> usize {
     match mode {
         Mode::Direct | Mode::Lightweight | Mode::Standard => 64 << 10,

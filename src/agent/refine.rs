@@ -1,4 +1,4 @@
-//! Makes a system prompt of a description, where a person asked for that and a small model can be had.
+//! Makes a system prompt from a description, where a person asked for that and a small model is available.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ in at most 300 words, addressed to the agent. Answer with the prompt alone.";
 
 /// A prompt for `name` after `description`; the description itself when no model answers in time.
 ///
-/// It is charged to `asker`, the agent that is being made, and asks a provider of `models`, which that agent will ask.
+/// The request is charged to `asker`, the agent that is being made, and goes to a provider of `models`, which that agent
+/// will ask anyway.
 pub async fn tailor(
     deps: &AgentDeps,
     asker: Asker,

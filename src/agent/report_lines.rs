@@ -1,9 +1,9 @@
-//! The reports of sub-agents that a summary stands for: each leaves a line, by whose id all of it can be read again.
+//! The reports of sub-agents that a summary replaces: each leaves a line, by whose id the whole report can be read again.
 
 use crate::domain::{CallId, Item, ToolCall, ToolResult};
 use crate::text;
 
-/// Stands above the lines.
+/// The heading of the lines.
 const HEAD: &str = "Reports of sub-agents in what was summed up; `tool_output` with such a handle gives all of one:";
 
 /// Begins each line.
@@ -12,7 +12,7 @@ const BULLET: &str = "- ";
 /// Lines that are kept; the files of older reports may be gone.
 const MOST: usize = 50;
 
-/// `summary` of `items`, and below it a line for each report in them, those of an earlier summary among them.
+/// `summary` of `items`, followed by a line for each report in them, including those that an earlier summary listed.
 pub(super) fn with_reports(summary: &str, items: &[Item]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in items.iter().flat_map(|item| lines_of(item, items)) {

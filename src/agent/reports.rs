@@ -1,5 +1,5 @@
-//! What sub-agents tell those that called them: the line above a report, and the note with which a branch that an agent
-//! opened comes back.
+//! What sub-agents report to those that called them: the line above a report, and the note that brings the report of a
+//! branch.
 
 use crate::domain::{ConversationId, Cost, Item, TurnId, Usage, Via};
 use crate::store::{ConversationRow, StoreError, TurnEnd};
@@ -12,10 +12,10 @@ use super::mailbox::{AgentCommand, Overrides, Place, Prompt, Source, Trigger};
 /// Characters of a report that a note holds whole.
 const REPORT_MAX: usize = 20_000;
 
-/// Characters of each end of a longer one.
+/// Characters of the beginning and of the end of a longer one.
 const END_MAX: usize = 4_000;
 
-/// What a sub-agent came to, as its report is headed.
+/// The heading of a sub-agent's report.
 pub(super) struct Heading<'a> {
     pub(super) role: &'a str,
     pub(super) turn: TurnId,
@@ -45,7 +45,7 @@ impl Heading<'_> {
 }
 
 impl Actor {
-    /// Tells the conversation that opened a branch what the branch came to; nothing where no conversation did, or it was
+    /// Gives the conversation that opened a branch the branch's report; nothing where no conversation opened it, or it was
     /// told already. While the agent ends, nothing begins: it is told after the next start.
     pub(super) async fn report_of_branch(&mut self, branch: ConversationId) {
         let known = self.conversations.get(&branch);
@@ -91,7 +91,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The note with what a branch came to; none while its turn runs.
+    /// The note with the report of a branch; `None` while its turn runs.
     async fn note_of(&self, branch: &ConversationRow) -> Result<Option<Source>, StoreError> {
         let store = &self.deps.store;
         let (number, role) = (branch.number, branch.role.as_deref().unwrap_or_default());
@@ -135,7 +135,8 @@ impl Actor {
         }))
     }
 
-    /// What the latest turn of a conversation answered, as a note holds it: whole, or its ends and how to read all of it.
+    /// What the latest turn of a conversation answered, as a note holds it: whole, or its beginning and end with how to
+    /// read the rest.
     pub(super) async fn told(
         &self,
         turn: TurnId,
@@ -152,7 +153,7 @@ impl Actor {
         let answer = self.deps.services.redactor.redact(answer).into_owned();
         let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
         let (id, whole) = (turn.short(), answer.clone());
-        // A short one too: after a summary its id is all that is left of it.
+        // A short one is kept too: after a summary its id is all that remains of it.
         let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &whole)).await;
         let chars = answer.chars().count();
         if chars <= REPORT_MAX {

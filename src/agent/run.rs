@@ -1,4 +1,4 @@
-//! What the turns of one run share: the turn that answers people, and all child turns below it.
+//! What the turns of one run share. A run is the turn that answers people, and all child turns below it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,26 +18,26 @@ use super::stop::RunningChild;
 pub(super) struct Run {
     /// The turn that answers people, which the run is named by.
     pub(super) root: TurnId,
-    /// The first turn of all that led to it.
+    /// The first turn in the chain that led to it.
     pub(super) origin: TurnId,
     /// Everyone whose messages are in the root.
     people: Mutex<Vec<UserId>>,
-    /// Child turns that were begun, or wait for a person who allows it.
+    /// Number of child turns that were begun, or wait for a person to allow them.
     begun: Mutex<u32>,
     /// For those that work at once.
     places: Arc<Semaphore>,
-    /// What is known of its spending, and of what roles of it spent.
+    /// What is known of its spending, and of the spending of its roles.
     pub(super) spent: KnownSums,
-    /// Targets that are out for all of its turns.
+    /// Targets that failed and are skipped by all of its turns.
     health: Mutex<TurnHealth>,
     /// Takes messages to child turns that came too late.
     pub(super) strays: mpsc::UnboundedSender<Box<Inbound>>,
-    /// Whether its answer passes a role first: nobody sees words of its turns before.
+    /// Whether its answer passes a role first: until then nobody sees words of its turns.
     hides_words: AtomicBool,
 }
 
 impl Run {
-    /// The run of the turn `root`, to which `origin` led, and in which the messages of `people` are.
+    /// The run of the turn `root`, which `origin` led to and which holds messages of `people`.
     pub(super) fn new(
         root: TurnId,
         origin: TurnId,
@@ -58,7 +58,7 @@ impl Run {
         }
     }
 
-    /// Nobody is to see words of its turns from now on.
+    /// From now on nobody is to see words of its turns.
     pub(super) fn hide_words(&self) {
         self.hides_words.store(true, Ordering::Release);
     }
@@ -79,7 +79,7 @@ impl Run {
         }
     }
 
-    /// Counts one more child; not where there were `most`.
+    /// Counts one more child, unless there are `most` already; returns whether it did.
     pub(super) fn count_child(&self, most: u32) -> bool {
         let mut begun = self.begun.lock();
         let has_room = *begun < most;
@@ -87,7 +87,7 @@ impl Run {
         has_room
     }
 
-    /// One that was counted is not begun.
+    /// A child that was counted is not begun after all.
     pub(super) fn uncount_child(&self) {
         let mut begun = self.begun.lock();
         *begun = begun.saturating_sub(1);
@@ -99,15 +99,15 @@ impl Run {
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
 
-    /// What was handed to a child turn that broke off is for a turn of its own.
+    /// Messages that were handed to a child turn which panicked get a turn of their own.
     pub(super) fn answers_later(&self, child: &RunningChild) {
         for late in child.take_handed() {
-            // What it had taken in is claimed in the ledger, and begins nothing.
+            // What the child had taken in is claimed in the ledger, and starts no turn.
             let _ = self.strays.send(Box::new(late));
         }
     }
 
-    /// Which targets are out.
+    /// The targets that failed.
     pub(super) fn health(&self) -> TurnHealth {
         self.health.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! The turns of an actor: how they are started, handed messages, ended, and what follows their end.
+//! The turns of an actor: how they are started, handed messages and ended, and what follows their end.
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::Id;
@@ -121,7 +121,7 @@ impl Actor {
         .collect()
     }
 
-    /// What waited for the end of a turn begins: the job of its conversation, else the next turn.
+    /// Begins what waited for the end of a turn: the job of its conversation, else the next turn.
     pub(super) async fn turn_is_over(&mut self, id: ConversationId) {
         let conversation = self.conversations.get(&id);
         if conversation.is_some_and(|one| one.waits_for_turn_end()) {
@@ -131,7 +131,7 @@ impl Actor {
         }
     }
 
-    /// Takes back what a turn had; what came too late for it waits.
+    /// Takes back what a turn had; messages that came too late for it wait.
     pub(super) fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
         self.deps.count_turn(self.agent.id, -1);
         let Some(conversation) = self.conversations.get_mut(&id) else {
@@ -150,7 +150,7 @@ impl Actor {
         conversation.wait_again(end.leftover);
     }
 
-    /// Starts a turn with what waits in a conversation; where nothing does, the silence begins.
+    /// Starts a turn with what waits in a conversation; where nothing does, its silence begins.
     async fn go_on(&mut self, id: ConversationId) {
         if self.begins_nothing() {
             return;
@@ -207,7 +207,7 @@ impl Actor {
     }
 
     /// The turn of this task panicked. The ledger knows how far it came; it is closed as failed, and what had been handed
-    /// to it waits for the next turn. Gives the conversation, which is free again.
+    /// to it waits for the next turn. Returns the conversation, which is free again.
     pub(super) async fn turn_broke_off(&mut self, task: Id) -> Option<ConversationId> {
         let conversation = self.conversations.values_mut().find(|conversation| {
             let turn = conversation.turn.as_ref();
@@ -216,7 +216,7 @@ impl Actor {
         let turn = conversation.turn.take()?;
         self.deps.count_turn(self.agent.id, -1);
         conversation.items = Items::Stored;
-        // What the turn had taken in is claimed in the ledger, and does not begin another one.
+        // What the turn had taken in is claimed in the ledger, and starts no other turn.
         conversation.wait_again(turn.handed);
         let id = conversation.id;
         let channel = conversation.channel;
@@ -224,7 +224,7 @@ impl Actor {
         Some(id)
     }
 
-    /// Asks for a stop of turns and of whatever else is under way in the conversations that are meant, for a person.
+    /// Stops turns, and whatever else is under way in the conversations that `target` covers, for a person.
     pub(super) fn stop_for(&mut self, target: Target, stop: Stop, by: &Stopper) -> Stopped {
         if let Target::Child(child) = target {
             return self.stop_child(child, stop, by);
@@ -252,7 +252,7 @@ impl Actor {
         }
     }
 
-    /// Asks a child turn to stop; the turn that waits for it goes on.
+    /// Asks a child turn to stop; the turn that waits for it continues.
     fn stop_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> Stopped {
         if self.stops().any(|one| one.ask_child(child, stop, by)) {
             Stopped::Child
@@ -267,27 +267,27 @@ impl Actor {
         turns.filter_map(|one| Some(&one.turn.as_ref()?.stop))
     }
 
-    /// Asks turns to stop; says how many were asked.
+    /// Asks turns to stop; returns how many.
     pub(super) fn ask_to_stop(&self, target: Target, stop: Stop, by: &Stopper) -> usize {
         let meant = self.covered_by(target);
         let turns = meant.filter_map(|conversation| conversation.turn.as_ref());
         turns.map(|turn| turn.stop.ask(stop, by)).count()
     }
 
-    /// Ends compactions by hand; says how many there were.
+    /// Ends compactions by hand; returns how many.
     pub(super) fn stop_compactions(&self, target: Target) -> usize {
         let jobs = self.jobs_of(target);
         jobs.filter(|job| job.stop_compaction()).count()
     }
 
-    /// Ends the summaries that conversations are saved with; says how many there were.
+    /// Ends the summaries that conversations are saved with; returns how many.
     fn stop_summaries(&self, target: Target) -> usize {
         self.jobs_of(target)
             .filter(|job| job.stop_summary())
             .count()
     }
 
-    /// Ends the summaries that contexts are saved with before the agent is destroyed; says how many there were.
+    /// Ends the summaries that contexts are saved with before the agent is destroyed; returns how many.
     fn stop_last_summaries(&self, target: Target) -> usize {
         match &self.ending {
             Some(Ending::Destroy {
@@ -298,7 +298,7 @@ impl Actor {
         }
     }
 
-    /// Ends the save that a silence began; says of how many conversations.
+    /// Ends an idle save; returns for how many conversations.
     fn stop_idle_save(&self, target: Target) -> usize {
         let saving = self.idle_saving.as_ref();
         saving.map_or(0, |saving| saving.stops.stop(self.covered_by(target)))
@@ -316,9 +316,9 @@ impl Actor {
 }
 
 impl Running {
-    /// Hands it a message, which comes back where the turn takes no more.
+    /// Hands the turn a message, which is returned where the turn takes no more.
     fn hand(&mut self, message: Box<Inbound>) -> Option<Box<Inbound>> {
-        // Before it can be taken in, or it would count for ever.
+        // Counted before the turn can take it in, or the count would never go down again.
         self.progress.send_modify(|progress| progress.waiting += 1);
         if let Err(back) = self.steer.send(message.clone()) {
             return Some(back.0);
@@ -337,7 +337,7 @@ impl Target {
                 .turn
                 .as_ref()
                 .is_some_and(|running| running.id == turn),
-            // It is in a conversation of its own, which is none of these.
+            // It is in a conversation of its own, which is not one of these.
             Self::Child(_) | Self::ChildIn(_) => false,
             Self::Conversation(id) => conversation.id == id,
             Self::Branch(number) => conversation.branch == Some(number),

@@ -1,4 +1,4 @@
-//! Contexts that are summed up together: after a silence, or because the agent ends.
+//! Contexts that are summarised together: after a silence, or because the agent ends.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::domain::ConversationId;
 use super::conversation::Conversation;
 use super::idle_timer::IdleFired;
 
-/// What ends the summary of each of some contexts.
+/// For each of some contexts, the token that ends its summary.
 #[derive(Clone, Default)]
 pub(super) struct SummaryStops(BTreeMap<ConversationId, CancellationToken>);
 
@@ -22,13 +22,13 @@ impl SummaryStops {
         Self(stops.collect())
     }
 
-    /// Ends what is made for one context once this is cancelled; a deadline of that work alone does not count as a stop.
+    /// The token that ends the summary of one context; a deadline of the summary itself does not count as a stop.
     pub(super) fn signal(&self, id: ConversationId) -> CancellationToken {
         let stop = self.0.get(&id);
         stop.map(CancellationToken::child_token).unwrap_or_default()
     }
 
-    /// Ends the summaries of those of `conversations` that are among them; says how many there were.
+    /// Ends the summaries of those of `conversations` that have one here; returns how many.
     pub(super) fn stop<'a>(&self, conversations: impl Iterator<Item = &'a Conversation>) -> usize {
         let stops = conversations.filter_map(|conversation| self.0.get(&conversation.id));
         stops.inspect(|stop| stop.cancel()).count()
@@ -40,7 +40,7 @@ impl SummaryStops {
     }
 }
 
-/// The save that a silence began. Once it is dropped, its summaries end: they are for nothing.
+/// The save that began after a silence. Dropping it ends its summaries: they have no purpose then.
 pub(super) struct IdleSaving {
     pub fired: IdleFired,
     /// The task that waits for the summaries.

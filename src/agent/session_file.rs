@@ -17,11 +17,11 @@ pub use read::{InvalidMessage, InvalidSession, parse, tool_calls};
 /// Everything a session file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFile {
-    /// Its id; none in files whose id is not a UUID.
+    /// `None` in files whose id is not a UUID.
     pub id: Option<SessionId>,
     /// Its file stem when it was written.
     pub session_id: String,
-    /// The agent it was saved for; none in files that other programs, or older versions of this one, wrote.
+    /// The agent it was saved for; `None` in files that other programs, or older versions of this one, wrote.
     pub agent_id: Option<AgentId>,
     pub agent_name: String,
     pub description: String,
@@ -32,7 +32,7 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// What the index holds of it, but for the file itself.
+    /// What the index holds of it, except the file's path and hash.
     pub fn meta(&self, id: SessionId, agent: AgentId) -> SessionMeta {
         SessionMeta {
             id,

@@ -1,4 +1,4 @@
-//! What a session is called: slug, description, and the cut of a summary. Pure.
+//! How a session is labelled: slug, description, shortened summary. Pure.
 
 use sha2::{Digest as _, Sha256};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::domain::Item;
 use crate::text::one_line;
 
-/// Stands in the place of a summary that could not be had.
+/// Takes the place of a summary that could not be made.
 pub const SUMMARY_FAILED: &str = "(summary generation failed)";
 
 /// Longest slug, in characters.
@@ -23,7 +23,7 @@ const HASH: usize = 6;
 
 /// The part of a file name that says what a session was about.
 ///
-/// Made of `description`, else of `summary`; when neither leaves anything, of a hash of the first message.
+/// Made from `description`, else from `summary`; when neither leaves anything, from a hash of the first message.
 pub fn slug(description: Option<&str>, summary: Option<&str>, items: &[Item]) -> String {
     description
         .or(summary)
@@ -74,7 +74,7 @@ pub fn description(given: Option<&str>, summary: Option<&str>, items: &[Item]) -
     one_line(text, DESCRIPTION)
 }
 
-/// A model's summary as it is kept: one paragraph, bounded. None when nothing was said.
+/// A model's summary as it is kept: one paragraph, bounded. `None` when it is empty.
 pub fn summary(said: &str) -> Option<String> {
     let summary = one_line(said, SUMMARY);
     (!summary.is_empty()).then_some(summary)

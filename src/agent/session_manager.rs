@@ -48,14 +48,14 @@ pub struct SessionManager {
 pub struct Save {
     /// The id the session gets.
     pub id: SessionId,
-    /// The conversation it is, to note what is saved of it.
+    /// The conversation, whose row notes what is saved of it.
     pub conversation: Option<ConversationId>,
     /// Its items, whole exchanges only.
     pub items: Arc<Vec<Item>>,
     /// The label a person gave.
     pub description: Option<String>,
     pub trigger: SaveTrigger,
-    /// What it says of itself.
+    /// What it says about itself.
     pub summary: Summary,
 }
 
@@ -64,13 +64,13 @@ pub struct Restored {
     pub meta: SessionMeta,
     /// Its conversation, valid for every provider.
     pub items: Vec<Item>,
-    /// What had to be repaired, a phrase each; people are told.
+    /// What had to be repaired, a phrase each, for people.
     pub repaired: Vec<String>,
     /// Whether the file is still the one that was saved.
     pub file: FileState,
 }
 
-/// What became of a session's file.
+/// The state of a session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
     Kept,
@@ -85,7 +85,7 @@ pub struct SessionList {
     pub total: u64,
     /// The page, newest first.
     pub sessions: Vec<(SessionMeta, FileState)>,
-    /// Files in the folder that are no sessions of this agent, with the reason for each.
+    /// Files in the folder that are not sessions of this agent, with the reason for each.
     pub unreadable: Vec<String>,
     /// Those among them that are another agent's, by their stems.
     pub foreign: Vec<String>,
@@ -104,7 +104,7 @@ pub enum SessionError {
     /// There is nothing to save.
     #[error("there is nothing to save: the context is empty")]
     Empty,
-    /// No session of this agent is called so.
+    /// This agent has no such session.
     #[error("no session of {agent} is called `{word}`; `/context history` lists them")]
     Unknown { agent: String, word: String },
     /// Too little of an id to go by.
@@ -162,7 +162,7 @@ impl SessionManager {
     ///
     /// # Errors
     ///
-    /// [`SessionError::Empty`] without items. When the disk refuses, nothing is left of it.
+    /// [`SessionError::Empty`] without items. When the disk refuses, no file is left.
     pub async fn save(&self, save: Save) -> Result<SessionMeta, SessionError> {
         if save.items.is_empty() {
             return Err(SessionError::Empty);
@@ -176,14 +176,14 @@ impl SessionManager {
             items: covers,
         });
         if let Err(error) = self.store.insert_session(meta.clone(), covered).await {
-            // Without its row it must not look saved. Should the removal fail too, listing will find the file.
+            // Without its row it must not look saved. If the removal fails too, the next listing will index the file.
             let _ = blocking(move || std::fs::remove_file(path)).await;
             return Err(error.into());
         }
         Ok(meta)
     }
 
-    /// Adds a session that was saved elsewhere, under a name that its description or summary gives it.
+    /// Adds a session that was saved elsewhere, under a name made from its description or summary.
     ///
     /// # Errors
     ///
@@ -196,10 +196,10 @@ impl SessionManager {
         self.add(file, &stem).await
     }
 
-    /// Writes `file` as one of this agent's, and gives it its row.
+    /// Writes `file` as a session of this agent, and adds its row.
     async fn add(&self, mut file: SessionFile, stem: &str) -> Result<SessionMeta, SessionError> {
         let id = match file.id {
-            // The one that it was made from may be indexed here.
+            // The session that it was made from may be indexed here already.
             Some(id) if self.store.session(id).await?.is_none() => id,
             Some(_) | None => SessionId::random(),
         };
@@ -326,7 +326,7 @@ impl SessionManager {
         }
     }
 
-    /// A file of that name that could not be indexed says more than that there is no such session.
+    /// If a file of that name could not be indexed, the reason says more than that there is no such session.
     async fn why_unknown(&self, word: &str) -> Result<SessionError, SessionError> {
         let unknown = SessionError::Unknown {
             agent: self.name.clone(),
@@ -347,7 +347,7 @@ impl SessionManager {
         self.folder.join(SESSIONS)
     }
 
-    /// Where the file of a session lies; whatever the row says, in this agent's folder.
+    /// The path of a session's file: whatever the row says, in this agent's folder.
     fn path_of(&self, meta: &SessionMeta) -> PathBuf {
         let name = Path::new(&meta.file_path).file_name();
         self.sessions_folder()
@@ -408,7 +408,7 @@ fn state_of(path: &Path) -> FileState {
     }
 }
 
-/// Runs `work` where blocking stalls nobody.
+/// Runs `work` on a thread that may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SessionError> {

@@ -1,4 +1,4 @@
-//! Joins contexts and saved sessions: whose they are, and what must not be in them.
+//! Joins contexts and saved sessions: whose they are, and which secrets must not be in them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::session_manager::{Save, SessionError, SessionManager, Summary};
 
-/// What an idle conversation is put away as.
+/// The session that an idle conversation becomes.
 pub(super) enum IdleSave {
     /// A new session with this summary.
     New(Summary),
-    /// The session that holds just what is in it, saved when the daemon stopped.
+    /// The session that holds exactly its items, saved when the daemon stopped.
     Kept(Box<SessionMeta>),
 }
 
@@ -51,7 +51,7 @@ impl AgentDeps {
         Ok(meta)
     }
 
-    /// The session that a stop in order saved a conversation as, where nothing has entered it since.
+    /// The session that a conversation was saved as when the daemon stopped, if nothing was added since.
     pub(super) async fn kept_at_the_stop(
         &self,
         agent: &Identity,
@@ -70,7 +70,7 @@ impl AgentDeps {
     }
 }
 
-/// The items as a file may hold them. Where no secret is in them, the very same.
+/// The items as a file may hold them; borrowed where they hold no secret.
 fn without_secrets(redactor: &Redactor, items: Arc<Vec<Item>>) -> Arc<Vec<Item>> {
     let is_clean = |item: &Item| matches!(redactor.redact(item.text()), Cow::Borrowed(_));
     if items.iter().all(is_clean) {

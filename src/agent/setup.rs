@@ -1,4 +1,4 @@
-//! An agent as its files say now: its configuration, and below it the role that its charter describes.
+//! An agent as its files say now: its configuration, and the role that its charter describes.
 
 mod charters;
 mod configuration;
@@ -50,7 +50,7 @@ pub(super) use stages::{Stage, advisor_fault, destination_fault, handoff_fault};
 /// An agent as its files say now.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// `agent.json`, and for the keys that it leaves unset the charter.
+    /// `agent.json`, with values of the charter for the keys that it leaves unset.
     pub config: Arc<AgentConfig>,
     pub role: Option<Arc<Role>>,
     /// In a child turn: the agent's own role.
@@ -60,7 +60,7 @@ pub struct Setup {
     is_child: bool,
     /// Whether its server keeps decisions, so that it may be told of the tool that records one.
     keeps_decisions: bool,
-    /// In a turn that works for another agent: that agent, which it is no wider than.
+    /// In a turn that works for another agent: that agent, whose rights bound this one's.
     above: Option<Arc<Self>>,
 }
 
@@ -84,7 +84,7 @@ impl Setup {
         }
     }
 
-    /// The agent at work for another one: within what both may do.
+    /// The agent at work for another one: limited to what both may do.
     pub(super) fn working_for(self, above: Self, sandboxes: [&Effective; 2]) -> Self {
         let [own, asker] = sandboxes;
         let config = AgentConfig {
@@ -101,13 +101,13 @@ impl Setup {
         }
     }
 
-    /// The agent that the turn is answered for, whose money it is and which standing permissions were given to.
+    /// The agent that the turn is answered for: it pays, and standing permissions were given to it.
     pub(super) fn payer(&self) -> &Self {
         self.above.as_deref().unwrap_or(self)
     }
 
-    /// The agent as a child turn has it, which takes these roles one below the other. Each narrows what is above it; the
-    /// last one speaks.
+    /// The agent in a child turn with these roles, one below the other. Each narrows what is above it; the prompt is that
+    /// of the last one.
     pub(super) fn for_child(self, roles: &[Arc<Role>], tiers: &Tiers) -> Self {
         let Some((role, between)) = roles.split_last() else {
             return self;
@@ -145,7 +145,7 @@ impl Setup {
         }
     }
 
-    /// What tells its roles from those of other setups.
+    /// A key that tells its roles from those of other setups.
     pub(super) fn roles_key(&self) -> String {
         let above = self.above.iter().flat_map(|above| above.roles());
         let all = above.chain(self.roles());
@@ -153,7 +153,7 @@ impl Setup {
         hashes.join(" ")
     }
 
-    /// The roles that it may call by name; none where it may call all.
+    /// The roles that it may call by name; `None` where it may call all.
     pub(super) fn sub_agents(&self) -> Option<&[String]> {
         let of_agent = self.config.sub_agents.as_deref();
         let of_role = self.role.as_ref();
@@ -164,28 +164,28 @@ impl Setup {
         }
     }
 
-    /// How much a turn brings to bear: what its role says, what `agent.json` says, what the turn was asked for.
+    /// The mode of a turn: what its role says, what `agent.json` says, what was asked for this turn.
     pub(super) fn mode(&self, asked: Option<Mode>) -> Mode {
         let of_role = self.role.as_ref().map(|role| role.mode);
-        // A role that is called is not what the agent itself was told to be.
+        // The mode in `agent.json` is meant for the agent itself, not for a role that is called.
         let of_agent = self.config.mode.filter(|_| self.speaks_as_agent());
         modes::in_force(&[of_role, of_agent, asked])
     }
 
-    /// The same of the agent itself, whatever role a branch of it works as.
+    /// The mode of the agent itself, whatever role a branch of it works as.
     pub(super) fn mode_of_agent(&self, asked: Option<Mode>) -> Mode {
         let own = self.of_agent().map(|role| role.mode);
         modes::in_force(&[own, self.config.mode, asked])
     }
 
-    /// What the role says before everything else; empty without one.
+    /// The text of the role, which comes first in the system prompt; empty without a role.
     pub(super) fn prompt(&self, mode: Mode) -> Cow<'_, str> {
         self.role
             .as_ref()
             .map_or(Cow::Borrowed(""), |role| role.prompt(mode))
     }
 
-    /// Whether the agent's notes stand in front.
+    /// Whether the system prompt holds the agent's notes.
     pub(super) fn has_docs(&self) -> bool {
         self.role
             .as_ref()
@@ -193,17 +193,17 @@ impl Setup {
             .unwrap_or_else(|| self.speaks_as_agent())
     }
 
-    /// Whether an agent's own prompt and notes are what it is, and no role that is called.
+    /// Whether the agent's own prompt and notes apply, and not those of a role that is called.
     fn speaks_as_agent(&self) -> bool {
         !self.is_child || (self.above.is_some() && self.own.is_none() && self.between.is_empty())
     }
 
-    /// Whether it is not the agent itself that speaks, but a role that it has taken.
+    /// Whether a role that the agent has taken speaks, and not the agent itself.
     pub(super) const fn is_child(&self) -> bool {
         self.is_child
     }
 
-    /// Skills of the repository whose texts stand in front.
+    /// Skills of the repository whose full texts are in the system prompt.
     pub(super) fn skills(&self) -> &[String] {
         self.role.as_ref().map_or(&[], |role| &role.skills)
     }
@@ -237,19 +237,19 @@ impl Setup {
         })
     }
 
-    /// Whether a model is told of the tool `name` as far as the role and the server go.
+    /// Whether the role and the server let a model know about the tool `name`.
     pub(super) fn is_told(&self, name: &str) -> bool {
         self.has_tool(name).is_ok() && (name != RECORD_DECISION || self.keeps_decisions)
     }
 
-    /// What the model is told in place of a failure of the tool `name`, where the role says so.
+    /// What the role tells the model instead of an error of the tool `name`, if anything.
     pub(super) fn error_for(&self, name: &str) -> Option<&str> {
         let role = self.role.as_ref()?;
         role.tool_errors.get(name).map(String::as_str)
     }
 }
 
-/// The role leaves a tool out; said to the model.
+/// The role leaves a tool out; the text is for the model.
 #[derive(Debug, thiserror::Error)]
 #[error("not permitted: the role `{role}` has no tool `{tool}`")]
 pub(super) struct NotOfTheRole {
@@ -257,7 +257,7 @@ pub(super) struct NotOfTheRole {
     tool: String,
 }
 
-/// The model that a role names, by itself or as a tier that somebody chose a model for.
+/// The model that a role names, directly or as a tier that somebody chose a model for.
 pub(super) fn own_model<'a>(role: &'a Role, tiers: &'a Tiers) -> Option<&'a String> {
     match &role.model {
         ModelChoice::Inherit => None,
@@ -269,7 +269,8 @@ pub(super) fn own_model<'a>(role: &'a Role, tiers: &'a Tiers) -> Option<&'a Stri
     }
 }
 
-/// `config` above `role`, key by key. A file grants nothing: where a key lifts a limit, the lower value holds.
+/// `config` with the values of `role` for the keys that it leaves unset. A file grants nothing: where a key lifts a limit,
+/// the lower value applies.
 fn over(role: &Role, mut config: AgentConfig, tiers: &Tiers) -> AgentConfig {
     if config.model.is_none() {
         config.model = own_model(role, tiers).cloned();
@@ -287,7 +288,7 @@ impl AgentDeps {
     ///
     /// # Errors
     ///
-    /// When one of them is none: then everything is denied.
+    /// When one of them is not a profile: then everything is denied.
     pub fn profiles_of(&self, setup: &Setup) -> Result<Stack, ProfileError> {
         let profiles = self.profiles.load();
         let own = profiles.resolve(&setup.config.permissions)?;

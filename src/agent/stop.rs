@@ -31,7 +31,7 @@ pub enum Stopper {
     /// A person who destroyed the agent, by the same name.
     Destroyer(String),
     Shutdown,
-    /// Something of ours, in words that go before "stopped the turn".
+    /// Something of the daemon, in words that go before "stopped the turn".
     Machine(&'static str),
 }
 
@@ -41,7 +41,7 @@ impl From<&Person> for Stopper {
     }
 }
 
-/// Cancels `token` after `time`, unless what this gives is dropped before.
+/// Cancels `token` after `time`, unless the returned handle is dropped before.
 pub(super) fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDropHandle<()> {
     if time.is_zero() {
         token.cancel();
@@ -65,9 +65,9 @@ pub(super) struct StopSignal {
     hard: CancellationToken,
     /// Cancelled by an abort only.
     aborted: CancellationToken,
-    /// That of the parent turn: what ends it ends its children.
+    /// The signal of the parent turn: what ends it ends its children.
     above: Option<Box<StopSignal>>,
-    /// Those of all child turns of the run that are not over.
+    /// The signals of all child turns of the run that have not ended.
     children: Arc<Mutex<Children>>,
 }
 
@@ -79,12 +79,12 @@ type Children = BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>;
 pub(super) struct RunningChild {
     pub(super) conversation: ConversationId,
     steer: mpsc::UnboundedSender<Box<Inbound>>,
-    /// Everything that was sent there, for a child that ends without a word of it.
+    /// Everything that was handed to it, in case it ends without taking note of it.
     handed: Arc<Mutex<Vec<Inbound>>>,
 }
 
 impl RunningChild {
-    /// One that works in `conversation`, and where it hears what people write to it.
+    /// A child that works in `conversation`, and the queue for what people write to it.
     pub(super) fn new(
         conversation: ConversationId,
     ) -> (Self, mpsc::UnboundedReceiver<Box<Inbound>>) {
@@ -97,7 +97,7 @@ impl RunningChild {
         (running, steered)
     }
 
-    /// Hands it a message, which comes back where it takes no more.
+    /// Hands it a message, which is returned where it takes no more.
     fn hand(&self, message: Box<Inbound>) -> Option<Box<Inbound>> {
         let late = self.steer.send(message.clone());
         if let Err(back) = late {
@@ -113,7 +113,7 @@ impl RunningChild {
     }
 }
 
-/// A child turn that can be stopped by itself, until this is dropped.
+/// Makes a child turn known to its run, so that it can be stopped alone, until this is dropped.
 pub(super) struct Stoppable {
     child: TurnId,
     signal: StopSignal,
@@ -126,7 +126,7 @@ impl Drop for Stoppable {
 }
 
 impl StopSignal {
-    /// Asks for `stop`. A second `Graceful` becomes an `Abort`: the person did not want to wait.
+    /// Asks for `stop`. A second `Graceful` becomes an `Abort`: the person does not want to wait.
     pub(super) fn ask(&self, stop: Stop, by: &Stopper) {
         self.by.get_or_init(|| by.clone());
         let stop = match (self.asked(), stop) {
@@ -156,7 +156,7 @@ impl StopSignal {
         }
     }
 
-    /// Has this signal of a child turn found by the turn's id.
+    /// Makes this signal of a child turn known under the turn's id.
     pub(super) fn found_as(&self, child: TurnId, running: Option<RunningChild>) -> Stoppable {
         let found = (self.clone(), running);
         self.children.lock().insert(child, found);
@@ -166,7 +166,7 @@ impl StopSignal {
         }
     }
 
-    /// Asks for `stop` of a child turn of the run; says whether it is at work.
+    /// Asks a child turn of the run to `stop`; returns whether it is at work.
     pub(super) fn ask_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> bool {
         let found = self.children.lock().get(&child).cloned();
         if let Some((signal, _)) = &found {
@@ -187,7 +187,8 @@ impl StopSignal {
         .map(|(child, _)| *child)
     }
 
-    /// Hands a message to the child turn of the run that works in `conversation`; it comes back where none takes it.
+    /// Hands a message to the child turn of the run that works in `conversation`; the message is returned where none takes
+    /// it.
     pub(super) fn hand_child(
         &self,
         conversation: ConversationId,
@@ -203,12 +204,12 @@ impl StopSignal {
         }
     }
 
-    /// Whether this very turn was asked, and not one above it.
+    /// Whether this turn itself was asked to stop, and not one above it.
     pub(super) fn is_own(&self) -> bool {
         self.asked.load(Ordering::Acquire) > 0
     }
 
-    /// What was asked so far, of this turn or of one above it, the strongest.
+    /// The strongest stop that was asked for, of this turn or of one above it.
     pub(super) fn asked(&self) -> Option<Stop> {
         match self.strongest() {
             0 => None,
@@ -235,12 +236,12 @@ impl StopSignal {
         &self.now
     }
 
-    /// Ends with abort and shutdown: what the last step listens to.
+    /// Cancelled by abort and shutdown: for the last step.
     pub(super) fn hard(&self) -> &CancellationToken {
         &self.hard
     }
 
-    /// Ends with an abort: a daemon that stops leaves commands the time to end in order.
+    /// Cancelled by an abort alone: a daemon that stops leaves commands the time to end in order.
     pub(super) fn aborted(&self) -> &CancellationToken {
         &self.aborted
     }

@@ -1,6 +1,6 @@
 //! Notices a turn that goes in circles.
 //!
-//! Only the very same call with the very same result counts: a script that polls and sees something new is no loop.
+//! Only the same call with the same result counts: a script that polls and sees something new is not in a loop.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,9 +9,9 @@ use crate::domain::{ToolCall, ToolResult};
 
 /// Steps in a row whose calls all failed that end the use of tools.
 const ERRORS_IN_A_ROW: u32 = 5;
-/// Steps in a row in which the same call may give the same result.
+/// Steps in a row with the same call and the same result that count as repeating.
 const SAME_IN_A_ROW: usize = 4;
-/// Calls looked back at for two that alternate: three rounds of each.
+/// Latest calls that are looked at for two that alternate: three rounds of each.
 const PING_PONG: usize = 6;
 
 /// What a turn has been doing lately.
@@ -24,7 +24,7 @@ pub(super) struct LoopDetector {
 /// How a turn is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stuck {
-    /// Too many steps in a row brought nothing but errors.
+    /// Too many steps in a row gave nothing but errors.
     Errors,
     /// The same call gives the same result over and over.
     Repeating,
@@ -33,9 +33,9 @@ pub(super) enum Stuck {
 }
 
 impl LoopDetector {
-    /// Takes note of the finished calls of one step; says so when the turn is stuck.
+    /// Records the finished calls of one step; returns how the turn is stuck, if it is.
     ///
-    /// What a model asks for at once it could not learn from: ten calls of one step that fail are one failure.
+    /// Calls of one step count once, since the model could not learn from one for the next: ten that fail are one failure.
     pub(super) fn record_step(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
         self.errors = if step.iter().all(|(_, result)| result.is_error) {
             self.errors + 1

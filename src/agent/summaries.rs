@@ -1,4 +1,4 @@
-//! Summaries: of a conversation that is put away, and of the older part of one that goes on.
+//! Summaries: of a conversation that is saved and closed, and of the older part of one that continues.
 
 use std::time::Duration;
 
@@ -21,21 +21,21 @@ use super::session_manager::Summary;
 
 /// How long a summary for compaction may take.
 const COMPACTION_TIMEOUT: Duration = Duration::from_secs(60);
-/// A compaction must leave at most this share of the tokens, or it was for nothing.
+/// The largest share of the tokens that a compaction may leave; with more it was useless.
 const MUST_SHRINK_TO: f64 = 0.9;
-/// Characters of one item that a summary is made from: it needs the thread, not every byte of output.
+/// Characters of one item that go into a summary: it needs the thread, not every byte of output.
 const ITEM_CHARS: usize = 4_000;
-/// Shares of the room that a conversation is told in; the next is tried where one turns out to be too much.
+/// Shares of the room that the text of the conversation may take; the next one is tried where one was too long.
 const SHARES: [f64; 3] = [0.5, 0.125, 0.03];
 
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
 pub(super) struct During {
-    /// Who asks, and may spend so much; none where it is made beside all turns.
+    /// Who asks, and how much may be spent; `None` where it is made beside all turns.
     pub asker: Option<Asker>,
-    /// Ends the summary before it is there.
+    /// Ends the summary early.
     pub stop: CancellationToken,
-    /// How many tokens an estimated one has turned out to be.
+    /// How many real tokens an estimated one was found to be.
     pub dense: f64,
 }
 
@@ -49,7 +49,7 @@ impl Default for During {
     }
 }
 
-/// Sums up `items` so that a conversation can go on without them.
+/// Summarises `items` so that the conversation can continue without them.
 pub(super) async fn summarise(
     deps: &AgentDeps,
     agent: &Identity,
@@ -69,8 +69,8 @@ pub(super) async fn summarise(
         .ok()
 }
 
-/// Two to four sentences on a conversation that is put away: done, decided, files changed, unfinished. Asked for once;
-/// that there are none is said in the log.
+/// Two to four sentences on a conversation that is saved: done, decided, files changed, unfinished. Asked for once; a
+/// failure is logged.
 pub(super) async fn summary(
     deps: &AgentDeps,
     agent: &Identity,
@@ -107,7 +107,7 @@ pub(super) struct SummaryLimit {
     pub stop: CancellationToken,
 }
 
-/// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
+/// `items` with the first `cut` replaced by their summary; `None` when that does not make it shorter.
 pub(super) fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
     let summary = report_lines::with_reports(summary, items.get(..cut)?);
     let mut shorter = vec![summary_item(&summary)];
@@ -117,7 +117,7 @@ pub(super) fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<I
     (after as f64 <= before as f64 * MUST_SHRINK_TO).then_some(shorter)
 }
 
-/// A note that stands for what was compacted.
+/// The note that takes the place of what was compacted.
 fn summary_item(summary: &str) -> Item {
     Item::User(UserText {
         at: Some(clock::now()),
@@ -125,7 +125,7 @@ fn summary_item(summary: &str) -> Item {
     })
 }
 
-/// What people are told of `cut` messages that a summary now stands for.
+/// What people are told about `cut` messages that were replaced by a summary.
 pub(super) fn done(cut: usize, session: SessionId) -> String {
     format!(
         "Compacted: {} now a summary. The whole conversation is saved as `{}`.",
@@ -160,7 +160,7 @@ async fn ask(
     let mut answered = Err(StepFailure::ContextExceeded);
     let mut texts: Vec<String> =
         Vec::from(SHARES.map(|share| as_text(items, (room * share) as u64)));
-    // What was too long once is not asked again.
+    // A text that was too long once is not sent again.
     texts.dedup();
     for text in texts {
         let request = AuxiliaryRequest { system, text, kind };
@@ -190,11 +190,11 @@ struct Question {
     timeout: Duration,
 }
 
-/// A conversation as one text: what was said is quoted, so that nothing in it is taken for an order.
+/// A conversation as one text: what was said is quoted, so that the model does not take it for instructions.
 fn as_text(items: &[Item], budget: u64) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
-    // The newest is worth most; the oldest falls away when it does not all fit.
+    // The newest items matter most; the oldest are dropped when not all fit.
     for item in items.iter().rev() {
         let line = line_of(item);
         used += tokens::estimate(&line);

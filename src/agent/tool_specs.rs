@@ -1,4 +1,4 @@
-//! What models are told of tools: worked out once for each profile and mode, and then shared by all turns.
+//! The tools that models are told about: worked out once for each profile and mode, and then shared by all turns.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::setup::Setup;
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
 
-/// The profiles' hash, those of the roles, the mode, whether there is a role to call, and whether decisions are kept.
+/// The hash of the profiles, that of the roles, the mode, whether there is a role to call, and whether decisions are kept.
 type Key = (String, String, Mode, bool, bool);
 
 /// The tools of each profile and mode.
@@ -22,8 +22,8 @@ type Key = (String, String, Mode, bool, bool);
 pub struct ToolSpecs(Mutex<HashMap<Key, Toolset>>);
 
 impl ToolSpecs {
-    /// All tools that `profiles` do not deny whatever their arguments, and that belong to the roles of `setup` and to `mode`.
-    /// `delegates`: there is a role that can be called.
+    /// All tools that `profiles` do not deny altogether, and that the roles of `setup` and `mode` leave. `delegates`: there
+    /// is a role that can be called.
     pub(super) fn of(
         &self,
         tools: &Registry,

@@ -105,20 +105,20 @@ pub(super) struct TurnParams {
     pub channel: ChannelId,
     /// The role that the conversation works as.
     pub role: Option<String>,
-    /// The conversation's items, when the actor had them.
+    /// The conversation's items, when the actor had them in memory.
     pub items: Option<Arc<Vec<Item>>>,
     pub seed: Seed,
-    /// What earlier turns learned of its size.
+    /// What earlier turns learned about its size.
     pub calibration: Calibration,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
     pub trigger: Trigger,
     /// Messages that come while it runs.
     pub steered: mpsc::UnboundedReceiver<Box<Inbound>>,
-    /// Takes messages to its child turns that came too late.
+    /// Receives messages to its child turns that arrived too late.
     pub strays: mpsc::UnboundedSender<Box<Inbound>>,
     pub stop: StopSignal,
-    /// Cancelled when something waits for its end.
+    /// Cancelled when something waits for the turn's end.
     pub wanted: CancellationToken,
     /// Where it says how far it is.
     pub progress: watch::Sender<Progress>,
@@ -127,13 +127,13 @@ pub(super) struct TurnParams {
 /// What the actor gets back.
 #[derive(Default)]
 pub(super) struct TurnEnd {
-    /// The conversation's items; none where they must be read from the ledger again.
+    /// The conversation's items; `None` where they must be read from the ledger again.
     pub items: Option<Arc<Vec<Item>>>,
-    /// Messages that came too late to be taken in.
+    /// Messages that arrived too late for the turn.
     pub leftover: Vec<Inbound>,
     /// How many items the latest save holds, where the turn changed that.
     pub saved: Option<usize>,
-    /// What the turn learned of the conversation's size.
+    /// What the turn learned about the conversation's size.
     pub calibration: Calibration,
 }
 
@@ -147,28 +147,28 @@ struct Turn {
     clock: WorkClock,
     /// The agent as the latest step read its files.
     setup: Setup,
-    /// The texts of its folder, where the latest step read them with that and has not told them yet.
+    /// The texts of its folder, if the latest step read them together with `setup` and no request holds them yet.
     docs_now: Option<DocsAndInstructions>,
-    /// What the conversation is told of earlier ones.
+    /// What its requests say of earlier conversations.
     seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
     shelf: Arc<Shelf>,
-    /// What the results of this step's calls share; none where there is one call.
+    /// What the results of this step's calls share; `None` with a single call.
     results: Option<ResultRoom>,
     stuck: LoopDetector,
     /// The roles that it may call.
     offer: Arc<Offer>,
-    /// What its children spent since the latest step.
+    /// What its children have spent since the latest step.
     below: Mutex<Below>,
-    /// Its place among the children that work at once.
+    /// Its permit to work, one of those that the children of the run share.
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
     answered_by: Option<Target>,
-    /// What stands around its work; none where nothing does.
+    /// The stages around its work; `None` without any.
     stages: Option<Box<Stages>>,
-    /// The child turn whose answer stands for its own; both end together.
+    /// The child turn whose answer becomes its own; both end together.
     in_its_place: Option<EndedChild>,
-    /// What it has of the report that its role owes.
+    /// What it has so far of the report that its role owes.
     owed: OwedReport,
 }
 
@@ -177,7 +177,7 @@ enum Worker {
     Itself,
     /// A sub-agent with this role, in its place.
     Role(String),
-    /// Nobody: its own role cannot be taken.
+    /// Nobody: its own role cannot be used.
     Nobody(NotCalled),
 }
 
@@ -194,30 +194,30 @@ struct TurnHead {
     seed: Option<Arc<str>>,
 }
 
-/// How the work of a turn came to an end.
+/// How the work of a turn ended.
 enum Outcome {
     Answer {
         answer: Assistant,
         exit: EndReason,
-        /// A line under it, where it is not all that it could be.
+        /// A line under it, where it is not complete.
         remark: Option<String>,
         citations: Vec<(String, String)>,
     },
-    /// An answer that lacks what its role owes.
+    /// An answer without everything that its role owes.
     Lacks {
         answer: String,
         /// Names of what lacks.
         missing: Vec<String>,
         exit: EndReason,
-        /// The last thing that went wrong besides, for people.
+        /// The last error besides, for people.
         error: String,
     },
     None {
         exit: EndReason,
-        /// The last thing that went wrong, for people.
+        /// The last error, for people.
         error: String,
     },
-    /// There is an answer, and people do not get it.
+    /// There is an answer, but people do not get it.
     Withheld {
         exit: EndReason,
         /// What they are told instead.
@@ -280,7 +280,7 @@ impl Turn {
         }
     }
 
-    /// What it spent, with all below it.
+    /// What it and all turns below it have spent.
     fn whole(&self) -> Tally {
         let mut whole = self.accounting.tally;
         let below = self.below.lock().tally;
@@ -288,12 +288,12 @@ impl Turn {
         whole
     }
 
-    /// How much it brings to bear, by the files as they are now.
+    /// Its mode, by the files as they are now.
     fn mode(&self) -> Mode {
         self.setup.mode(self.context.asked_mode)
     }
 
-    /// How far it may go, by the files as they are now.
+    /// Its limits, by the files as they are now.
     fn limits(&self) -> Limits {
         let limits = self
             .context
@@ -322,13 +322,13 @@ impl Turn {
     /// Keeps the latest calls for the live status.
     fn note_recent(&self, call: &ToolCall) {
         let redactor = &self.context.deps.services.redactor;
-        // A message is words of the model, which may pass a role first.
+        // The action is made of the model's words, which may have to pass a role first.
         let message = (!self.context.run.hides_words()).then_some("message");
         let telling = ["command", "path", "url"].into_iter().chain(message);
         self.live.note_recent(call, telling, redactor);
     }
 
-    /// What the actor gets back, and people told where the ledger failed.
+    /// What the actor gets back. Where the ledger failed, people are told.
     async fn into_end(self, ended: Result<Option<Box<Inbound>>, StoreError>) -> TurnEnd {
         let (items, late) = match ended {
             Ok(late) => (Some(self.transcript.items), late),
@@ -340,7 +340,7 @@ impl Turn {
                     ..
                 } = &self.context;
                 deps.ledger_failed(reference.channel, reference.reply_to, &error);
-                // What it has not stored of money is stored with its end.
+                // Dropping these stores the costs that are not in the ledger yet.
                 drop((self.accounting, self.stages, self.in_its_place));
                 deps.close_unstored(agent, reference.turn).await;
                 (None, None)

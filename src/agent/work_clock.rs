@@ -1,6 +1,6 @@
 //! Measures a turn's working time: waiting for people and for places at providers does not count.
 //!
-//! A child turn that waits holds up the clock of its parent too, unless something else of the parent works meanwhile.
+//! A child turn that waits stops the clock of its parent too, unless something else of the parent works meanwhile.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,11 +21,11 @@ struct Clock {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Time that is over in which everything waited.
+    /// The total of past waits of everything together.
     waited: Duration,
     /// Since when everything waits.
     since: Option<Instant>,
-    /// Calls that run side by side; with none the turn itself is what works or waits.
+    /// Calls that run at the same time; with none, the turn itself works or waits.
     calls: usize,
     waiting: usize,
 }
@@ -72,19 +72,19 @@ impl WorkClock {
         waiting.await
     }
 
-    /// Stands for a wait, until what this gives is dropped.
+    /// Counts as a wait until the returned guard is dropped.
     pub(super) fn waits(&self) -> Waits {
         self.change(|state| state.waiting += 1);
         Waits(self.clone())
     }
 
-    /// Counts one of several calls that run side by side, until what this gives is dropped.
+    /// Counts as one of several calls that run at the same time, until the returned guard is dropped.
     pub(super) fn call(&self) -> Call<'_> {
         self.change(|state| state.calls += 1);
         Call(self)
     }
 
-    /// Stops or goes on where the change of its state asks for it, and the clock above with it.
+    /// Stops or continues the clock where the change of its state requires that, and the clock above it.
     fn change(&self, change: impl FnOnce(&mut State)) {
         self.change_by(Box::new(change));
     }

@@ -15,7 +15,7 @@ use super::read::parse;
 /// Largest session file that is read, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Files being written begin so: they are never taken for sessions, and swept after a crash.
+/// Prefix of files that are being written: they are never read as sessions, and removed after a crash.
 const UNFINISHED: &str = ".saving-";
 
 /// Names tried for one session before giving up; each is another session of the same day and words.
@@ -26,7 +26,7 @@ const MAX_NAMES: u32 = 10_000;
 pub enum FileError {
     #[error("the session file `{name}` is missing: it was deleted or moved away")]
     Missing { name: String },
-    /// It is there and no session can be had from it.
+    /// It exists, but no session can be read from it.
     #[error("the session file `{name}` cannot be used: {reason}")]
     Unusable {
         name: String,
@@ -53,8 +53,8 @@ pub struct Written {
     pub sha256: String,
 }
 
-/// Writes `file` into the folder `sessions` under `stem`, or `stem-2`, `stem-3`, … where that is taken. It appears
-/// whole or not at all, and never in the place of another.
+/// Writes `file` into the folder `sessions` under `stem`, or `stem-2`, `stem-3`, … where that is taken. It appears whole or
+/// not at all, and never replaces another.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn create(sessions: &Path, stem: &str, mut file: SessionFile) -> Result<Writ
         let placed = write_whole(&unfinished, &bytes).and_then(|()| place(&unfinished, &path));
         let placed = placed.and_then(|()| {
             sync_folder(sessions).inspect_err(|_| {
-                // It may not survive, so it must not be there.
+                // A file that may not survive must not be there.
                 let _ = fs::remove_file(&path);
             })
         });
@@ -99,7 +99,7 @@ pub fn create(sessions: &Path, stem: &str, mut file: SessionFile) -> Result<Writ
             }
             Err(error) => {
                 let _ = fs::remove_file(&unfinished);
-                // Another save took the name between the look and the move.
+                // Another save took the name between the check and the move.
                 if error.kind() != io::ErrorKind::AlreadyExists {
                     return Err(failed(&path, error));
                 }
@@ -126,7 +126,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn place(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // Some file systems know no such move; a second name is as exclusive.
+        // Some file systems do not support that kind of rename; making a hard link is as exclusive.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)
@@ -139,7 +139,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Reads the session file `path`; gives its SHA-256 too.
+/// Reads the session file `path`; returns its SHA-256 too.
 ///
 /// # Errors
 ///
@@ -211,14 +211,14 @@ fn read_bounded(path: &Path) -> Result<Vec<u8>, Unread> {
     Ok(bytes)
 }
 
-/// Removes what a crash left of saves that did not finish. Only while nobody saves here.
+/// Removes what a crash left of unfinished saves. Only while nobody saves here.
 pub fn remove_leftovers(sessions: &Path) {
     let Ok(entries) = fs::read_dir(sessions) else {
         return;
     };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            // It stays out of sight even if it stays.
+            // If it cannot be removed, it is still not read as a session.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -85,7 +85,7 @@ pub(super) struct Message {
     pub(super) facts: Extra<String>,
     #[serde(default)]
     pub(super) at: Extra<DateTime<Utc>>,
-    /// The same by the name that the Python original has for it.
+    /// The same under the name that the Python original gives it.
     #[serde(default)]
     pub(super) timestamp: Extra<DateTime<Utc>>,
     #[serde(default)]
@@ -98,7 +98,7 @@ pub(super) struct Message {
     pub(super) by: Extra<String>,
 }
 
-/// A key that only this program writes. Others may mean something else by it; then it is left out.
+/// A key that only this program writes. Where another program means something else by it, it is ignored.
 pub(super) struct Extra<T>(pub(super) Option<T>);
 
 impl<T> Default for Extra<T> {
@@ -122,7 +122,7 @@ pub(super) struct Content {
     pub(super) results: Vec<ToolResult>,
 }
 
-/// A tool call, by whatever names.
+/// A tool call, in whichever dialect.
 #[derive(Deserialize)]
 pub(super) struct Call {
     pub(super) id: String,
@@ -156,7 +156,7 @@ enum Block {
         #[serde(default)]
         is_error: bool,
     },
-    /// A picture, thinking: nothing that a session of ours would keep this way.
+    /// Pictures, thinking: nothing that our sessions store this way.
     #[serde(other)]
     Unknown,
 }

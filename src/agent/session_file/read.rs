@@ -1,4 +1,4 @@
-//! Reading a session file, whoever wrote it: this program, or anything in the dialect of one of the seeds.
+//! Reading a session file, written by this program or in the dialect of one of the seeds.
 //!
 //! | said by | call's arguments | a tool's result |
 //! |---|---|---|
@@ -17,7 +17,7 @@ use crate::domain::{
     Assistant, CallId, Item, SaveTrigger, SessionId, ToolCall, ToolResult, UserText,
 };
 
-/// Why the bytes are no session.
+/// Why the bytes are not a session.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidSession {
     #[error("it is not UTF-8 text (byte {0})")]
@@ -86,7 +86,7 @@ pub fn parse(bytes: &[u8]) -> Result<SessionFile, InvalidSession> {
     if text.trim().is_empty() {
         return Err(InvalidSession::Empty);
     }
-    // serde would take a list for an object without its keys.
+    // serde would accept a list as an object by position.
     if text.trim_start().starts_with('[') {
         return Err(InvalidSession::List);
     }
@@ -251,7 +251,7 @@ fn tool_result(
 ///
 /// # Errors
 ///
-/// When they are no list of calls, or the arguments of one are no object.
+/// When the value is not a list of calls, or the arguments of one are not an object.
 pub fn tool_calls(value: Value) -> Result<Vec<ToolCall>, InvalidMessage> {
     call_list(value)?.into_iter().map(tool_call).collect()
 }

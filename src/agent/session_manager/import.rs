@@ -1,7 +1,7 @@
-//! Session files that say they are another agent's: refused by name, and taken over where somebody wants that.
+//! Session files that say they belong to another agent: refused by name, and imported where somebody asks for that.
 //!
-//! A file goes by the id of its agent, not by the name, which may have changed since. One without an id is taken as it
-//! is: older versions and other programs write none.
+//! What counts is the agent's id in the file, not the name, which may have changed since. A file without an id is accepted:
+//! older versions and other programs write none.
 
 use super::{Imported, SessionError, SessionManager, blocking};
 use crate::agent::session_file::{self, SessionFile};
@@ -9,7 +9,7 @@ use crate::store::StoreError;
 use crate::text::one_line;
 
 impl SessionManager {
-    /// Makes a session of this agent of the file `word`, which lies in its folder and is another agent's.
+    /// Makes the file `word`, which lies in this agent's folder and belongs to another agent, a session of this agent.
     ///
     /// # Errors
     ///
@@ -32,12 +32,12 @@ impl SessionManager {
             });
         };
         let meta = self.add(file, stem).await?;
-        // Should it stay, it is refused as before, and the session is there all the same.
+        // If the file stays, it is refused as before, and the imported session exists nevertheless.
         let _ = blocking(move || std::fs::remove_file(original)).await;
         Ok(Imported { meta, from: owner })
     }
 
-    /// Why `file` is none of this agent's, where it is another's.
+    /// The reason why `file` does not belong to this agent, where it names another one.
     pub(super) async fn foreign(
         &self,
         file: &SessionFile,
@@ -46,7 +46,7 @@ impl SessionManager {
         let Some(owner) = file.agent_id.filter(|owner| *owner != self.agent) else {
             return Ok(None);
         };
-        // It may be called otherwise today.
+        // That agent may have been renamed since.
         let known = self.store.agent(owner).await?.map(|row| row.name);
         let named = one_line(&file.agent_name.replace('`', "'"), 60);
         let named = Some(named).filter(|name| !name.is_empty());

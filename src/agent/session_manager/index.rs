@@ -1,5 +1,5 @@
-//! Files in an agent's `sessions/` that no row knows: copied from another home, restored from a backup, or left by a
-//! crash between file and row. They are given their row.
+//! Files in an agent's `sessions/` without a row: copied from another home, restored from a backup, or left by a crash
+//! between file and row. They get their row here.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{SESSIONS, SessionError, SessionManager, blocking};
 use crate::agent::session_file::{self, SessionFile};
 use crate::domain::{AgentId, SessionId, SessionMeta};
 
-/// Files in an agent's folder that are no sessions of it.
+/// Files in an agent's folder that are not its sessions.
 #[derive(Default)]
 pub(super) struct Unknown {
     /// What is wrong with each.
@@ -21,7 +21,7 @@ pub(super) struct Unknown {
 }
 
 impl SessionManager {
-    /// Gives every session file of this agent its row. Returns those that are none.
+    /// Gives every session file of this agent its row. Returns the files that are not its sessions.
     pub(super) async fn index_unknown(&self) -> Result<Unknown, SessionError> {
         let known = self.store.session_files(self.agent).await?;
         let (folder, agent, name) = (self.sessions_folder(), self.agent, self.name.clone());
@@ -37,7 +37,7 @@ impl SessionManager {
                 unknown.foreign.push(meta.session_id);
                 continue;
             }
-            // The same session may lie in two agents' folders; ids are known all over.
+            // The same session may lie in two agents' folders; ids are unique across agents.
             if self.store.session(meta.id).await?.is_some() {
                 meta.id = derived_id(self.agent, &meta.file_path);
             }
@@ -83,7 +83,7 @@ fn read_unknown(
                 if meta.agent_name.is_empty() {
                     name.clone_into(&mut meta.agent_name);
                 }
-                // Only its head is needed from here on; thousands of files may be read.
+                // Only its head is needed from here on, and there may be thousands of files.
                 file.items = Vec::new();
                 found.push((meta, file));
             }
@@ -93,7 +93,7 @@ fn read_unknown(
     (found, unreadable)
 }
 
-/// An id for a file that brings none of its own: the same each time it is indexed.
+/// An id for a file that has none: the same each time it is indexed.
 fn derived_id(agent: AgentId, file_path: &str) -> SessionId {
     let digest = Sha256::new()
         .chain_update(agent.0.as_bytes())

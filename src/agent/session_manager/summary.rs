@@ -1,12 +1,12 @@
-//! A summary of a conversation, had from a model, or the words that stand for one.
+//! A summary of a conversation made by a model, or the words that replace a missing one.
 
 use crate::agent::session_label;
 
-/// What a session says of its conversation.
+/// What a session says about its conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Summary {
     Said(String),
-    /// There was no summary to be had.
+    /// No summary could be made.
     Failed,
 }
 
@@ -21,7 +21,7 @@ impl Summary {
         self.text().unwrap_or(session_label::SUMMARY_FAILED)
     }
 
-    /// The model's words, if there are any.
+    /// The model's words, if it made a summary.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Said(text) => Some(text),

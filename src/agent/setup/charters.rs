@@ -1,4 +1,5 @@
-//! Agents' own charters as their files say: what compiles applies at once; where it does not, the last good role stays in use.
+//! Agents' own charters as their files say: a file that compiles applies at once; otherwise the last good role stays in
+//! use.
 
 use std::collections::HashMap;
 use std::io;
@@ -37,7 +38,7 @@ pub enum OwnRole {
         fault: String,
         /// The last one that could be used since the start.
         last: Option<Arc<Role>>,
-        /// What it says, where nothing is wrong but roles that it names: an answer passes its gates all the same.
+        /// The role where the only problem is that it names missing roles: an answer must still pass its gates.
         gates: Option<Arc<Role>>,
     },
 }
@@ -57,7 +58,7 @@ enum ReadError {
 }
 
 impl Charters {
-    /// What the file in `folder` says; compiled only when it has changed. The roles that it names are looked for among `roles`.
+    /// What the file in `folder` says; compiled only when it has changed. The roles that it names are looked up in `roles`.
     pub fn look(
         &self,
         agent: AgentId,
@@ -83,7 +84,7 @@ impl Charters {
                 OwnRole::Good(role)
             }
             Err(error) => {
-                // A model or a profile that it lacks may be there next time.
+                // A missing model or profile may be there next time.
                 last.version = None;
                 OwnRole::Faulty {
                     fault: error.to_string(),
@@ -132,7 +133,8 @@ impl Charters {
         last.good.clone().filter(|_| last.version == Some(version))
     }
 
-    /// What is to be told of what was just read; told once. Of an agent that never had a charter there is nothing to tell.
+    /// What people are to be told about what was just read, once. For an agent that never had a charter there is nothing to
+    /// tell.
     pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
         let mut all = self.0.lock();
         match (all.get_mut(&agent), fault) {

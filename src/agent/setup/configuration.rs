@@ -1,4 +1,5 @@
-//! Agents' configurations as their files say: what can be used applies at once; where it cannot, the last good one stays in use.
+//! Agents' configurations as their files say: a file that can be used applies at once; otherwise the last good one stays in
+//! use.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,14 +16,14 @@ use crate::workspace::{Version, Workspace};
 
 use super::file_news::{News, Told};
 
-/// Most seconds of a timeout: a year. What is far longer cannot be reckoned with.
+/// Most seconds of a timeout: a year. Much longer ones cannot be added to a time.
 const LONGEST: u64 = 365 * 86_400;
 
 /// What was read of all agents since the start.
 #[derive(Debug, Default)]
 pub struct Configurations {
     read: Mutex<HashMap<AgentId, LastRead>>,
-    /// The agents that go first, by the same files.
+    /// The agents that go first, according to the same files.
     pub core: CoreAgents,
 }
 
@@ -36,7 +37,7 @@ struct LastRead {
     told: Told,
 }
 
-/// The `access_roles` of an `agent.json`; none where the server's hold.
+/// The `access_roles` of an `agent.json`; `None` where those of the server apply.
 pub(super) type OwnRoles = Option<Vec<RoleId>>;
 
 /// Why an `agent.json` cannot be used.
@@ -44,7 +45,7 @@ pub(super) type OwnRoles = Option<Vec<RoleId>>;
 pub struct Fault {
     /// File, line and reason.
     pub text: String,
-    /// The roles that it names, where its keys can be read all the same: then a value is wrong.
+    /// The roles that it names, where its keys can be read and only a value is wrong.
     roles: Option<OwnRoles>,
 }
 
@@ -63,13 +64,13 @@ pub enum Configuration {
         fault: Fault,
         /// The last one that could be used since the start.
         last: Option<Arc<AgentConfig>>,
-        /// The roles that hold: those last read since the start.
+        /// The roles that apply: those last read since the start.
         roles: Option<OwnRoles>,
     },
 }
 
 impl Configuration {
-    /// Whether what the repositories of the workspace say is heard. Nothing of them is while the agent's own file cannot be read.
+    /// Whether instructions of the workspace's repositories are used. None are while the agent's own file cannot be read.
     pub(super) fn repo_instructions(&self) -> bool {
         match self {
             Self::Good(config)
@@ -96,7 +97,7 @@ impl Configurations {
                 Configuration::Good(config)
             }
             Err(fault) => {
-                // What is not that version any more is read when it changes back.
+                // Without its version, the file is read again when it changes back.
                 last.version = None;
                 if fault.roles.is_some() {
                     last.roles.clone_from(&fault.roles);
@@ -110,7 +111,7 @@ impl Configurations {
         }
     }
 
-    /// What is known of a file that `error` kept from being read.
+    /// The state of a file that `error` kept from being read.
     pub(in crate::agent) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
         let all = self.read.lock();
         let known = all.get(&agent);
@@ -148,7 +149,7 @@ impl Configurations {
         last.good.clone().filter(|_| last.version == Some(version))
     }
 
-    /// What is to be told of what was just read; told once.
+    /// What people are to be told about what was just read, once.
     pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
         let mut all = self.read.lock();
         let told = &mut all.entry(agent).or_default().told;
@@ -156,7 +157,7 @@ impl Configurations {
     }
 }
 
-/// A profile that is spelled out stays what it is; a name may be taken out of `config.json`.
+/// A profile that is spelled out stays valid; a named one may be removed from `config.json`.
 fn is_still_named(profile: &ProfileRef, profiles: &Profiles) -> bool {
     match profile {
         ProfileRef::Named(_) => profiles.resolve(profile).is_ok(),
@@ -164,7 +165,7 @@ fn is_still_named(profile: &ProfileRef, profiles: &Profiles) -> bool {
     }
 }
 
-/// Values that are of the right shape and cannot be used all the same.
+/// Values of the right type that still cannot be used.
 fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     let config = &file.config;
     let fault = |key: &str, reason: &str| {

@@ -1,4 +1,4 @@
-//! What people are told of a file of an agent: its fault once, and once that it is corrected.
+//! What people are told about a file of an agent: its fault once, and once that it is corrected.
 
 /// What people know of a file.
 #[derive(Debug, Default)]
@@ -12,18 +12,18 @@ pub(in crate::agent) enum Told {
     Faulty(String),
 }
 
-/// What people are to be told of a file.
+/// What people are to be told about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::agent) enum News {
     None,
-    /// It can be used, as far as was looked since the start.
+    /// It can be used, and no fault was seen since the start.
     Good,
     Faulty,
     Corrected,
 }
 
 impl Told {
-    /// Takes note of the fault that the file has now, if any; what is to be told of it is told once.
+    /// Notes the current fault of the file, if any; returns what is to be told about it, once.
     pub(super) fn news(&mut self, fault: Option<&str>) -> News {
         let now = fault.map_or(Self::Good, |fault| Self::Faulty(fault.to_owned()));
         match (std::mem::replace(self, now), fault) {

@@ -1,5 +1,5 @@
-//! One look at an agent's files: `agent.json`, its charter, the roles that it can take, and what a caller wants besides. What is
-//! wrong with a charter is told in the agent's channel.
+//! One reading of an agent's files: `agent.json`, its charter, the roles that it can take, and whatever else the caller
+//! asks for. Problems of a charter are reported in the agent's channel.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::text;
 /// Bytes of problems that a message shows.
 const MOST_SHOWN: usize = 1_200;
 
-/// An agent as one look at its files finds it.
+/// An agent as one reading of its files finds it.
 pub(in crate::agent) struct Look<T> {
     pub(in crate::agent) setup: Setup,
-    /// The roles that it can take, where they were looked for.
+    /// The roles that it can take, where they were asked for.
     pub(in crate::agent) roles: Arc<Catalog>,
-    /// What was read in its folder besides; None where reading broke off.
+    /// What else was read in its folder; `None` where reading failed.
     pub(in crate::agent) also: Option<T>,
 }
 
-/// What one look at an agent's files gives.
+/// What one reading of an agent's files gives.
 struct Read<T> {
     configuration: Configuration,
     role: OwnRole,
-    /// The roles that it can take, where they were looked for.
+    /// The roles that it can take, where they were asked for.
     roles: Arc<Catalog>,
     keeps_decisions: bool,
     also: Option<T>,
 }
 
-/// What a look at an agent's files is to find besides what it is itself.
+/// What to read of an agent's files besides its own setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::agent) enum Wanted {
     Itself,
@@ -47,13 +47,12 @@ pub(in crate::agent) enum Wanted {
 }
 
 impl AgentDeps {
-    /// The agent as its files say now. A broken file is reported once; what was good last stays in use.
+    /// The agent as its files say now. A broken file is reported once; the last good one stays in use.
     pub async fn setup(&self, agent: &Identity) -> Setup {
         self.look_at(agent, Wanted::Itself, |_| ()).await.setup
     }
 
-    /// What one look at the agent's files finds, with what `also` reads in its folder: one way to another thread and back for
-    /// all of it.
+    /// Reads the agent's files, and with `also` more of its folder: one trip to another thread for all of it.
     pub(in crate::agent) async fn look_at<T: Send + 'static>(
         &self,
         agent: &Identity,
@@ -133,7 +132,7 @@ impl AgentDeps {
         })
     }
 
-    /// The roles that an agent can take, as the files are now.
+    /// The roles that an agent can take, as their files are now.
     ///
     /// # Errors
     ///
@@ -148,7 +147,7 @@ impl AgentDeps {
         looked.await
     }
 
-    /// Does file work off the async threads, with what charters are held against.
+    /// Works with files off the async threads, given the tools, models and profiles that charters may name.
     pub(crate) async fn with_known<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Known<'_>) -> T + Send + 'static,
@@ -166,8 +165,8 @@ impl AgentDeps {
         done.await
     }
 
-    /// Reports in the agent's channel what is wrong with its charter, once for each fault and not again after a restart; and
-    /// once that it can be used again.
+    /// Reports in the agent's channel what is wrong with its charter, once for each fault and not again after a restart;
+    /// and once when it can be used again.
     async fn tell_of_charter(&self, agent: &Identity, read: &OwnRole) {
         let fault = match read {
             OwnRole::None | OwnRole::Good(_) => None,
@@ -209,7 +208,7 @@ impl AgentDeps {
     }
 }
 
-/// What people are told of a charter that cannot be used.
+/// What people are told about a charter that cannot be used.
 fn faulty(fault: &str, has_last: bool) -> String {
     let fault = text::escape::sentence(&first_lines(fault));
     let state = if has_last {
@@ -220,7 +219,7 @@ fn faulty(fault: &str, has_last: bool) -> String {
     format!("{state}\n{fault}")
 }
 
-/// The first lines of `fault`, as many as a message holds.
+/// The first lines of `fault`, as many as fit in a message.
 pub(super) fn first_lines(fault: &str) -> String {
     let mut shown = String::new();
     let mut lines = fault.lines();
@@ -239,7 +238,7 @@ pub(super) fn first_lines(fault: &str) -> String {
     shown.trim_end().to_owned()
 }
 
-/// An agent whose `agent.json` was never readable: it looks at files and does nothing else.
+/// An agent whose `agent.json` was never readable: it can only read files.
 fn unread(agent: &Identity) -> AgentConfig {
     only_looks(&AgentConfig {
         id: Some(agent.id),

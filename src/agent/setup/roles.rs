@@ -16,7 +16,7 @@ use crate::workspace::charter_places::{Places, Stamps};
 pub struct Roles(Mutex<HashMap<AgentId, (Stamps, Arc<Catalog>)>>);
 
 impl Roles {
-    /// The roles of the agent in `folder`, as the files are now. `repositories`: those of its workspace too.
+    /// The roles of the agent in `folder`, as their files are now, with those of its workspace if `repositories`.
     pub fn look(
         &self,
         agent: AgentId,
@@ -33,7 +33,7 @@ impl Roles {
             return catalog.clone();
         }
         let catalog = Arc::new(Catalog::compile(places.read(&stamps), known));
-        // A role that lacks a model or a profile is looked at again: it may be there next time.
+        // A role whose model or profile is missing is compiled again: it may be there next time.
         let is_whole = catalog.entries().iter().all(|entry| entry.role.is_ok());
         let mut all = self.0.lock();
         if is_whole {

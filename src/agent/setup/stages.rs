@@ -1,4 +1,4 @@
-//! The roles that an agent's files put around its turns, and the word in its channel where one of them cannot be used.
+//! The stages that an agent's files put around its turns, and the notice in its channel where one of them cannot be used.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::charter::{Catalog, Role};
 use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, Mode, OnFailure, Router};
 use crate::text::{self, escape};
 
-/// The roles around a turn, by name.
+/// The stages of a turn, by the names of their roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::agent) struct StageNames {
     pub(in crate::agent) advisors: Vec<String>,
@@ -25,14 +25,14 @@ pub(in crate::agent) struct StageNames {
     pub(in crate::agent) handoff: Vec<Handoff>,
 }
 
-/// A role around a turn, as it could be found.
+/// A stage, with its role where that was found.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Stage {
     pub(in crate::agent) name: String,
     pub(in crate::agent) role: Result<Arc<Role>, Unusable>,
 }
 
-/// Why a role cannot be taken around a turn: a phrase, and under it what is wrong with its file.
+/// Why a role cannot be a stage: a phrase, followed by what is wrong with its file.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::agent) struct Unusable(String);
@@ -42,7 +42,7 @@ impl StageNames {
         self.advisors.is_empty() && self.router.is_none() && self.handoff.is_empty()
     }
 
-    /// Adds what the role says that a branch works as. It takes none of the agent's gates away.
+    /// Adds the stages named by the role that a branch works as. It removes none of the agent's gates.
     fn with_role_of_branch(mut self, role: &Role) -> Self {
         for advisor in &role.advisors {
             if !self.advisors.contains(advisor) {
@@ -69,7 +69,8 @@ impl Stage {
         }
     }
 
-    /// The roles that an answer passes which begins with `first`: behind each those that it names itself, each role once.
+    /// The roles that an answer passes, beginning with `first`: after each of them those that it names itself, each role
+    /// once.
     pub(in crate::agent) fn chain(
         roles: &Catalog,
         first: impl Iterator<Item = Handoff>,
@@ -97,8 +98,8 @@ impl Stage {
 }
 
 impl Setup {
-    /// The roles around a turn that answers people and was asked for in this mode: by `agent.json`, else by the agent's own charter.
-    /// A branch's role has its own besides, and does not say whether the agent's are passed.
+    /// The stages of a turn that answers people and was asked for in this mode: from `agent.json`, else from the agent's
+    /// own charter. The role of a branch adds its own, and cannot remove the agent's.
     pub(in crate::agent) fn stages(&self, asked: Option<Mode>) -> StageNames {
         let mut names = if modes::has_stages(self.mode_of_agent(asked)) {
             self.stages_of_agent()
@@ -136,7 +137,7 @@ impl Setup {
     }
 }
 
-/// `config` with the gates of a role that cannot be used otherwise, where it has none of its own.
+/// `config` with the gates of a role that cannot be used otherwise, where `config` has none.
 pub(super) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConfig {
     let Some(role) = gates else {
         return config;
@@ -149,13 +150,13 @@ pub(super) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConf
     }
 }
 
-/// What the channels of agents were told of the roles around their turns.
+/// What the channels of agents were told about their stages.
 #[derive(Debug, Default)]
 pub struct StageNews(Mutex<HashMap<AgentId, Told>>);
 
 impl AgentDeps {
-    /// Reports in the agent's channel which of the roles around its turns cannot be used, once for each cause and not again
-    /// after a restart; and once that all can be used again.
+    /// Reports in the agent's channel which of its stages cannot be used, once for each cause and not again after a
+    /// restart; and once when all can be used again.
     pub(in crate::agent) async fn tell_of_stages(&self, agent: &Identity, faults: &[String]) {
         let fault = (!faults.is_empty()).then(|| faults.join("\n"));
         let news = {
@@ -187,7 +188,7 @@ impl AgentDeps {
     }
 }
 
-/// What the channel is told of an advisor that cannot be used.
+/// What the channel is told about an advisor that cannot be used.
 pub(in crate::agent) fn advisor_fault(stage: &Stage) -> Option<String> {
     let why = stage.role.as_ref().err()?;
     let name = text::code_span(&stage.name);
@@ -203,7 +204,7 @@ pub(in crate::agent) fn destination_fault(stage: &Stage) -> Option<String> {
     Some(format!("Nothing can be handed over to {name}: {why}"))
 }
 
-/// The same of a role that answers pass.
+/// The same about a role that answers pass.
 pub(in crate::agent) fn handoff_fault(stage: &Stage, on_failure: OnFailure) -> Option<String> {
     let why = stage.role.as_ref().err()?;
     let name = text::code_span(&stage.name);

@@ -1,4 +1,4 @@
-//! What a turn leaves in the ledger: who allowed what, and what it took.
+//! What a turn records in the ledger: who allowed what, and what it cost.
 
 use std::collections::HashMap;
 use std::mem;
@@ -17,7 +17,7 @@ use crate::tools::Prepared;
 
 use super::Turn;
 
-/// Requests of turns that ended before they were stored: their task broke off. Cheap to clone.
+/// Requests of turns that panicked before the requests were stored. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Unstored(Arc<Mutex<Vec<AttemptRow>>>);
 
@@ -36,12 +36,12 @@ impl Unstored {
     }
 }
 
-/// What was asked beside the steps of turns that run, answered or not, and is not in their tallies yet. Cheap to clone.
+/// What running turns asked beside their steps, answered or not, and have not added to their tallies yet. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Beside(Arc<Mutex<HashMap<TurnId, Tally>>>);
 
 impl Beside {
-    /// A request for a turn took this.
+    /// A request for a turn used this.
     pub(in crate::agent) fn took(&self, turn: TurnId, usage: Usage, cost: Cost) {
         self.0.lock().entry(turn).or_default().add(usage, cost);
     }
@@ -51,19 +51,19 @@ impl Beside {
     }
 }
 
-/// What a turn has cost, and what is still to be written of that.
+/// What a turn has cost, and what of it is not stored yet.
 pub(super) struct Accounting {
     pub(super) tally: Tally,
     /// Rows that wait to be stored with the next step.
     pub(super) attached: AttachedRows,
-    /// Requests whose rows were handed over to be stored, until they are.
+    /// Requests whose rows were handed over but are not stored yet.
     handed: Vec<AttemptRow>,
-    /// What those rows tell of money, reserved until they are stored.
+    /// Reservations for the cost in those rows, held until they are stored.
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
     pub(super) last: Option<AttemptOutcome>,
     turn: TurnId,
-    /// Takes what was not stored when this is dropped.
+    /// Receives the rows that are not stored when this is dropped.
     unstored: Unstored,
     beside: Beside,
 }
@@ -77,7 +77,7 @@ impl Drop for Accounting {
     }
 }
 
-/// What the children of a turn spent.
+/// What the children of a turn have spent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Below {
     pub(super) tally: Tally,
@@ -87,7 +87,7 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// Adds a child with all below it.
+    /// Adds a child and all below it.
     pub(super) fn add(&mut self, exit: EndReason, child: Tally, below: &Self) {
         self.children += 1 + below.children;
         self.aborted += usize::from(exit == EndReason::Aborted) + below.aborted;
@@ -96,7 +96,7 @@ impl Below {
         }
     }
 
-    /// Adds a child that broke off with all below it.
+    /// Adds a child that panicked, and all below it.
     pub(super) fn add_broken(&mut self, exit: EndReason, left: &LeftOpen) {
         let below = Self {
             tally: Tally::from(left.of_below),
@@ -128,7 +128,7 @@ impl Accounting {
         self.tally.add(usage, cost);
     }
 
-    /// Keeps the row of an answer until the answer is stored, and its cost reserved for so long.
+    /// Keeps the row of an answer, and the reservation for its cost, until the answer is stored.
     pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
             held.settle(Sum {
@@ -163,7 +163,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Adds an attempt; a price that is not known makes the sum unknown, unless nothing was used.
+    /// Adds an attempt; an unknown price makes the sum unknown, unless nothing was used.
     pub(super) fn add(&mut self, usage: Usage, cost: Cost) {
         self.usage += usage;
         self.cost = match cost {

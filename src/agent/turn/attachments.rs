@@ -1,4 +1,4 @@
-//! Files that came with a message: texts and pictures for the model, everything kept in the workspace.
+//! Files that came with a message: texts and pictures for the model, all of them kept in the workspace.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ const FILE_MAX: u64 = 100 << 20;
 /// Pictures of one message a model is shown.
 const IMAGES: usize = 8;
 
-/// What came of a message's files.
+/// A message's files after they were fetched.
 #[derive(Default)]
 pub(super) struct Taken {
     /// All files, with the place where each was saved.
@@ -31,7 +31,7 @@ pub(super) struct Taken {
     /// Pictures for the model.
     pub images: Vec<Image>,
     texts: Vec<(String, String)>,
-    /// Bytes of the longest text whose words are taken in.
+    /// Largest text file, in bytes, whose content goes into the conversation.
     text_max: usize,
 }
 
@@ -45,7 +45,7 @@ impl Taken {
     }
 }
 
-/// Takes in a message's files; the words of texts that have at most `text_max` bytes.
+/// Fetches a message's files; texts of at most `text_max` bytes go into the conversation.
 pub(super) async fn take_in(
     deps: &AgentDeps,
     agent: &Identity,
@@ -126,7 +126,7 @@ impl Taken {
 
 /// A file that was fetched.
 struct Fetched {
-    /// All of it, in a file without a name.
+    /// The whole content, in a file without a name.
     content: File,
     size: u64,
     /// Its first bytes: all of it where a model may be shown it, and one byte more than [`IMAGE_MAX`] of a larger one.
@@ -138,7 +138,7 @@ struct Fetched {
 enum FetchError {
     #[error("it is larger than {}", text::bytes(FILE_MAX))]
     TooLarge,
-    /// Without the address, which lets whoever reads it fetch the file.
+    /// Without the address, with which anybody could fetch the file.
     #[error("{}", text::with_causes(.0))]
     Http(reqwest::Error),
     #[error("{0}")]
@@ -151,7 +151,7 @@ impl From<reqwest::Error> for FetchError {
     }
 }
 
-/// Fetches a file to the disk: ten of them together are a gigabyte.
+/// Fetches a file to the disk, not into memory: ten of the largest are a gigabyte.
 async fn fetch(
     deps: &AgentDeps,
     agent: &Identity,
@@ -166,7 +166,7 @@ async fn fetch(
         .send()
         .await
         .and_then(reqwest::Response::error_for_status)?;
-    // Beside the workspace, where there is room for files.
+    // Next to the workspace, on the disk that has room for files.
     let folder = deps.folder(agent);
     let content =
         spawn_blocking(|| tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile()));

@@ -33,10 +33,10 @@ use super::offer::Offer;
 use super::transcript::Transcript;
 use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker};
 
-/// What became of the attempt to begin.
+/// The outcome of the attempt to begin.
 pub(super) enum Begun {
     Turn(Box<Turn>, Worker),
-    /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is given back.
+    /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is returned.
     Not(TurnEnd),
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn begin(
         facts: facts_with(&deps, &agent, &workspace, first_model.as_deref(), &others).await,
         text_max: modes::text_max(mode_now),
     };
-    // Before the turn: a crash between the two leaves one that is made again.
+    // Before the turn: after a crash between the two, the seed is made again.
     let seed = (&params.seed, brought);
     let seed = deps
         .seed_of(&agent, params.conversation, seed, &setup)
@@ -166,7 +166,7 @@ pub(super) async fn begin(
     Begun::Turn(Box::new(turn), worker)
 }
 
-/// The first turn of all that led to this one; for the log, so a ledger that fails is not told of here.
+/// The first turn in the chain that led to this one. It is for the log only, so a failing ledger is not reported here.
 async fn origin(deps: &AgentDeps, turn: TurnId, parent: Option<TurnId>) -> TurnId {
     let Some(parent) = parent else {
         return turn;
@@ -181,7 +181,7 @@ fn left(mut steered: UnboundedReceiver<Box<Inbound>>) -> Vec<Inbound> {
     std::iter::from_fn(|| steered.try_recv().ok().map(|message| *message)).collect()
 }
 
-/// Reads a conversation; what a crash or a cut left invalid is repaired and stored so.
+/// Reads a conversation; what a crash left invalid is repaired, and the repair stored.
 async fn read_items(
     deps: &AgentDeps,
     conversation: ConversationId,
@@ -227,27 +227,27 @@ async fn facts_with(
     .facts()
 }
 
-/// Where a turn belongs, and what is true as it begins.
+/// Where a turn belongs, and the facts at its beginning.
 struct Opening {
     turn: TurnId,
     conversation: ConversationId,
     channel: ChannelId,
     facts: String,
-    /// Bytes of a text file that is taken into the conversation.
+    /// Largest text file, in bytes, whose content goes into the conversation.
     text_max: usize,
 }
 
-/// A turn that the ledger has taken.
+/// A turn whose beginning is in the ledger.
 struct Start {
     turn: NewTurn,
     item: Item,
     people: Vec<UserId>,
-    /// The first person behind a turn that another turn started.
+    /// The person at the beginning of a chain of turns that start one another.
     asker: Option<UserId>,
 }
 
 impl Opening {
-    /// Begins the turn in the ledger; gives the conversation it continues, too.
+    /// Begins the turn in the ledger; returns the conversation it continues, too.
     async fn open(
         mut self,
         deps: &AgentDeps,
@@ -292,8 +292,8 @@ impl Opening {
         }
     }
 
-    /// Begins with a person's message: as it came, or as it is now, where it was edited meanwhile. None when it was taken
-    /// or withdrawn.
+    /// Begins with a person's message as it is now: it may have been edited meanwhile. `None` when it was taken or
+    /// withdrawn.
     async fn with_message(
         self,
         deps: &AgentDeps,
@@ -309,7 +309,7 @@ impl Opening {
         let quote = quote_for(deps, items, &message).await?;
         let facts = Some(self.facts);
         let most = self.text_max;
-        // Files are fetched once: what they are at last must be known before.
+        // Files are fetched once, so the final version of the message must be known before.
         if message.attachments.is_empty() {
             let item = item_of(
                 deps,
@@ -348,7 +348,7 @@ impl Opening {
         }))
     }
 
-    /// Begins with words that nobody wrote as a message.
+    /// Begins with words that did not come as a message.
     async fn with_note(
         self,
         deps: &AgentDeps,
@@ -386,7 +386,7 @@ impl Opening {
     }
 }
 
-/// What `message` replies to, unless it is in the conversation: then the model has it in mind already.
+/// What `message` replies to, unless that is in the conversation, where the model can read it already.
 async fn quote_for(
     deps: &AgentDeps,
     items: &[Item],
@@ -403,12 +403,12 @@ async fn quote_for(
     if holds(&replied) {
         return Ok(None);
     }
-    // An answer is in the conversation where the words are that it answers.
+    // An answer is in the same conversation as the words that it answers.
     let answered = deps.store.answered_by(replied).await?;
     Ok((!answered.iter().any(holds)).then(|| quote.clone()))
 }
 
-/// A person's message as the transcript keeps it, with its files taken in.
+/// A person's message as the transcript keeps it, with its files.
 pub(super) async fn item_of(
     deps: &AgentDeps,
     agent: &Identity,
@@ -435,10 +435,11 @@ pub(super) async fn item_of(
 }
 
 impl Turn {
-    /// Takes in what people wrote meanwhile: each is an item of its own, and its writer is in the turn from now on.
+    /// Takes in what people wrote meanwhile: each message becomes an item, and its writer takes part in the turn from now
+    /// on.
     pub(super) async fn take_steered(&mut self) -> Result<(), StoreError> {
         loop {
-            // It stays here until it is stored: where that fails, it waits for the next turn.
+            // It stays in `joining` until it is stored: where that fails, it waits for the next turn.
             if self.inbox.joining.is_none() {
                 self.inbox.joining = self.inbox.steered.try_recv().ok();
             }

@@ -1,4 +1,4 @@
-//! The end of a turn whose task broke off: what the ledger has of it stands, and whoever waits for it is told.
+//! The end of a turn whose task panicked: what the ledger has of it is kept, and whoever waits for it is told.
 
 use std::sync::Arc;
 
@@ -22,18 +22,18 @@ use super::{Outcome, Turn, log};
 /// What people are told where something panicked.
 pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
 
-/// What is told of a child turn whose task broke off.
+/// What is said about a child turn whose task panicked.
 pub(super) const BROKE_OFF: &str =
     "it ended because of a bug in Chorus. What it did so far stays done";
 
-/// Ends a turn whose task broke off, and tells people. One whose outcome is stored already has it.
+/// Ends a turn whose task panicked, and tells people. A turn whose outcome is stored already keeps it.
 pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
     agent: &Arc<Identity>,
     channel: ChannelId,
     turn: TurnId,
 ) {
-    // Its signal went with it: nobody can abort it any more.
+    // Its signal is gone with it: nobody can abort it any more.
     let no_abort = CancellationToken::new();
     let left = deps.close_left_open(agent, (turn, turn), &no_abort).await;
     let left = left.inspect_err(|error| not_closed(turn, error)).ok();
@@ -65,7 +65,7 @@ pub(in crate::agent) async fn close_broken(
 }
 
 impl AgentDeps {
-    /// Gives a turn that broke off its outcome.
+    /// Stores the outcome of a turn that panicked.
     async fn fail_broken(
         &self,
         agent: &Arc<Identity>,
@@ -84,7 +84,7 @@ impl AgentDeps {
         };
         if let Err(error) = self.store.finish_turn(turn, ended).await {
             error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
-            // It had not begun, or the ledger fails: this line is all that people get.
+            // The turn had not begun, or the ledger fails: this line is all that people get.
             self.emit(Event::Say {
                 channel,
                 reply_to,
@@ -94,8 +94,9 @@ impl AgentDeps {
         }
     }
 
-    /// Closes what a turn of a run left open whose task broke off: calls, questions, child turns below it, and the commands that
-    /// child turns left running, quicker once there is an `abort`. What it spent that was not stored is stored first.
+    /// Closes what a turn of a run left open when its task panicked: calls, questions, child turns below it, and the
+    /// commands that child turns left running, quicker once there is an `abort`. Costs that were not stored are stored
+    /// first.
     pub(super) async fn close_left_open(
         &self,
         agent: &Identity,
@@ -129,7 +130,7 @@ impl AgentDeps {
         Ok(left)
     }
 
-    /// Writes the last line of a turn that broke off: it did not come to that itself.
+    /// Writes the last log line of a turn that panicked, since it could not.
     pub(super) async fn log_broken(&self, agent: &Identity, turn: TurnId) {
         let row = self.store.turn(turn).await.ok().flatten();
         if let Some(row) = row {
@@ -139,8 +140,8 @@ impl AgentDeps {
 }
 
 impl Turn {
-    /// Ends a child turn whose task broke off together with the call that waits for it. Where both have ended, the call has the
-    /// result that the ledger has.
+    /// Ends a child turn whose task panicked, together with the call that waits for it. Where both have ended, the call has
+    /// the result that the ledger has.
     pub(super) async fn close_broken_child(
         &self,
         call: &Call,
@@ -173,7 +174,7 @@ impl Turn {
         Ok(result)
     }
 
-    /// The end of a stage whose task broke off, which is not stored yet.
+    /// The end, not stored yet, of a stage whose task panicked.
     pub(super) async fn broken_stage(&self, stage: TurnId) -> (EndedChild, Outcome) {
         let left = self.close_left_open_by(stage).await;
         let (deps, agent) = (&self.context.deps, &self.context.agent);
@@ -200,7 +201,7 @@ impl Turn {
             .ok()
     }
 
-    /// Counts what a child spent that broke off, with all below it.
+    /// Counts what a child that panicked has spent, and all below it.
     fn count_broken(&self, exit: EndReason, left: Option<&LeftOpen>) {
         if let Some(left) = left {
             self.below.lock().add_broken(exit, left);
@@ -224,7 +225,7 @@ fn not_closed(turn: TurnId, error: &StoreError) {
     error!(turn.id = %turn, "failed to close what a turn left open that panicked: {error}");
 }
 
-/// What the parent is told of a child that broke off.
+/// What the parent is told about a child that panicked.
 fn broken_report(role: &str, child: TurnId, left: Option<&LeftOpen>) -> String {
     let mut whole = Below::default();
     if let Some(left) = left {

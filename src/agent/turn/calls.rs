@@ -19,16 +19,16 @@ use super::children::BegunChild;
 
 pub(super) use self::look::Runnable;
 
-/// What the model is told of a call that a stop kept from running.
+/// What the model is told about a call that a stop prevented.
 const STOPPED: &str = "it did not run: the turn was stopped";
-/// What the model is told of a call that came after the turn's working time.
+/// What the model is told about a call that came after the turn's working time.
 const TOO_LATE: &str = "it did not run: the working time of this turn is over";
 
-/// A call of an answer. Everything goes by what it means; only the history has what the model wrote.
+/// A call of an answer. Everything works with `meant`; only the history has what the model wrote.
 pub(super) struct Call {
-    /// The call of the tool that runs.
+    /// The call of the tool that actually runs.
     pub(super) meant: ToolCall,
-    /// The name that the model wrote, by which its result is told.
+    /// The tool name that the model wrote, which its result carries.
     pub(super) written: String,
 }
 
@@ -50,7 +50,8 @@ impl Deref for Call {
 }
 
 impl Turn {
-    /// Stores `answer` and runs its calls; their results are in the ledger and the conversation, in the order of the calls.
+    /// Stores `answer` and runs its calls; afterwards their results are in the ledger and the conversation, in the order of
+    /// the calls.
     pub(super) async fn run_calls(
         &mut self,
         answer: Assistant,
@@ -79,7 +80,7 @@ impl Turn {
             long::work_on(size, || calls.iter().enumerate().map(look).collect());
         let looked = self.with_former(looked).await?;
         let assignments = looked.iter().filter(|looked| looked.has_child()).count();
-        // Of what was paid for must be told.
+        // The parent must be able to report what it paid for.
         let _last_words = (assignments > 0).then(|| self.hold_last_words(assignments));
         let together = side_by_side(&looked);
         let at_once = match (self.context.stop.asked(), together) {
@@ -111,7 +112,7 @@ impl Turn {
         Ok(stuck)
     }
 
-    /// Stores the answer, and as started those of its first `at_once` calls that may run: one wait for the disk.
+    /// Stores the answer together with the start of those of its first `at_once` calls that may run: one wait for the disk.
     async fn record_with_calls(
         &mut self,
         answer: Assistant,
@@ -121,7 +122,7 @@ impl Turn {
     ) -> Result<Vec<Looked>, StoreError> {
         let mut starting = Starting::default();
         for (call, looked) in calls.iter().zip(&mut looked).take(at_once) {
-            // Whether a former child is still at rest shows only when it is gone on with.
+            // Whether the conversation of a former child is still free is known only when it is continued.
             if let Looked::Run(runnable) = looked
                 && runnable.for_child().is_none_or(|one| one.former.is_none())
             {
@@ -149,7 +150,7 @@ impl Turn {
         Ok(looked)
     }
 
-    /// All at once: nobody is asked, and no two write the same path.
+    /// Runs all at once: nobody is asked, and no two write the same path.
     async fn run_together(
         &mut self,
         calls: &[Call],
@@ -188,7 +189,7 @@ impl Turn {
         join_all(running).await.into_iter().collect()
     }
 
-    /// One after the other, asking where a person decides.
+    /// Runs one after the other, asking where a person decides.
     async fn run_in_turn(
         &mut self,
         said: &str,

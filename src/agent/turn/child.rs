@@ -1,7 +1,7 @@
-//! A child turn: a turn in a conversation of its own, whose outcome goes to the turn that began it.
+//! A child turn: a turn in a conversation of its own, whose outcome goes to the turn that started it.
 //!
-//! It runs the same loop as any other. What differs stands here: what it may take, and its end, which is stored together
-//! with the result of the call that it answers (C2).
+//! It runs the same loop as any other. This file has what differs: its limits, and its end, which is stored together with
+//! the result of the call that it answers (C2).
 
 use std::time::Duration;
 
@@ -27,21 +27,21 @@ use super::context::TurnContext;
 use super::finish::CUT_BY_STOP;
 use super::{Outcome, Turn, reply};
 
-/// What a child turn answers, and within what it works.
+/// What a child turn answers, and within which limits it works.
 #[derive(Clone, Debug)]
 pub(super) struct ChildSide {
     pub(super) parent: TurnId,
-    /// None where it answers in its parent's place.
+    /// `None` where it answers in its parent's place.
     pub(super) answers: Option<AnsweredCall>,
     /// Whose files the parent uses.
     pub(super) parent_agent: AgentName,
     pub(super) kind: ChildKind,
     pub(super) title: String,
-    /// Working time that its parent leaves it.
+    /// Working time that its parent leaves for it.
     pub(super) time: Duration,
-    /// What its report shares with the results of the calls beside it.
+    /// What its report shares with the results of the other calls of the step.
     pub(super) room: Option<ResultRoom>,
-    /// Its thread, where its agent has one for each.
+    /// Its thread, where the agent has one for each child.
     pub(super) thread: Option<Says>,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct AnsweredCall {
     pub(super) written: String,
 }
 
-/// A child turn whose end is stored together with what its parent makes of it.
+/// A child turn whose end is stored together with what its parent makes from it.
 pub(super) struct EndedChild {
     pub(super) below: EndedBelow,
-    /// The turn itself; none where its task broke off.
+    /// The turn itself; `None` where its task panicked.
     pub(super) turn: Option<Box<Turn>>,
 }
 
-/// What a child turn came to.
+/// The outcome of a child turn.
 pub(super) struct Reported {
     pub(super) result: ToolResult,
     pub(super) exit: EndReason,
@@ -68,7 +68,7 @@ pub(super) struct Reported {
     pub(super) below: Below,
 }
 
-/// Runs a child turn to its end. Its future has a name, for a child may begin one too.
+/// Runs a child turn to its end. Its future is boxed, because a child may start a child too.
 pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreError>> {
     Box::pin(async move {
         let mut turn = turn;
@@ -76,7 +76,7 @@ pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreE
         let reported = turn.report(outcome).await?;
         let strays = turn.context.run.strays.clone();
         for late in turn.inbox.close(None) {
-            // Without the actor nobody answers it before the next start.
+            // Without the actor nobody answers these before the next start.
             let _ = strays.send(Box::new(late));
         }
         Ok(reported)
@@ -92,7 +92,7 @@ pub(super) fn run_in_place(
         if outcome.exit() == EndReason::Interrupted {
             turn.add_note(CUT_BY_STOP).await?;
         }
-        // It waits for others to be stored, and holds nobody up meanwhile.
+        // It waits for others to be stored, and gives its place up meanwhile.
         drop(turn.place.lock().take());
         turn.live.node = None;
         Ok((turn, outcome))
@@ -123,7 +123,7 @@ impl Turn {
         )
     }
 
-    /// Waits until it may work beside the other children of its run.
+    /// Waits for a permit to work beside the other children of its run.
     pub(super) async fn take_place(&self) {
         self.doing("Waiting for its turn");
         let place = async {
@@ -137,7 +137,7 @@ impl Turn {
         *self.place.lock() = place;
     }
 
-    /// How far a child may go: what its role says, else the configuration, and never further than its parent.
+    /// The limits of a child: those of its role, else of the configuration, and never wider than its parent's.
     pub(super) fn limits_of_child(&self, child: &ChildSide, limits: Limits) -> Limits {
         let defaults = self.orchestration();
         let own = self.setup.role.as_ref().map(|role| role.limits);
@@ -156,7 +156,7 @@ impl Turn {
         }
     }
 
-    /// How far a turn of a branch with a role may go: no longer than the role allows.
+    /// The limits of a turn of a branch with a role: no longer than the role allows.
     pub(super) fn limits_of_branch(&self, limits: Limits) -> Limits {
         let most = self.context.lineage.last().map(|role| role.limits.timeout);
         let most = most.flatten().unwrap_or(limits.work);
@@ -175,7 +175,7 @@ impl Turn {
         shell.tasks.stop_of_turns(&[self.context.id()], abort).await;
     }
 
-    /// Ends it with its report, which its parent has from then on (C2).
+    /// Ends it with its report, which is its parent's from then on (C2).
     async fn report(&mut self, outcome: Outcome) -> Result<Reported, StoreError> {
         let exit = outcome.exit();
         if exit == EndReason::Interrupted {
@@ -219,7 +219,7 @@ impl Turn {
             room,
             ..self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone())
         };
-        // What is too long is kept where its parent reads it.
+        // What is too long is kept where its parent can read it.
         context.caller.name = parent_agent;
         let id = self.context.id().short();
         let result = ToolResult {
@@ -271,7 +271,8 @@ impl Turn {
         }
     }
 
-    /// What the channel of another agent is told of its work in this run; none where it is the run's own.
+    /// What the channel of another agent is told about its work in this run; `None` where the child works as the run's own
+    /// agent.
     fn notice_elsewhere(&self, title: &str) -> Option<(ChannelId, String)> {
         let called = self.context.lineage.last()?.name.starts_with('@');
         if !called {
@@ -294,7 +295,7 @@ impl Turn {
         Some((self.context.agent.channel, line))
     }
 
-    /// The line that stands above a report.
+    /// The line above a report.
     fn heading(&self, exit: EndReason) -> String {
         let Tally { steps, usage, cost } = self.whole();
         let is_own = self.context.stop.is_own();
@@ -316,7 +317,7 @@ impl Turn {
         heading.line()
     }
 
-    /// A report as its parent gets it: what it holds besides the text stands first, where no text can be mistaken for it.
+    /// A report as its parent gets it: its fields come first, where no text can imitate them.
     fn with_fields(&self, answer: &str) -> String {
         let part = |name: &str| {
             let value = self.owed.row.as_ref()?.get(name)?;
@@ -331,7 +332,7 @@ impl Turn {
         format!("{parts}{answer}")
     }
 
-    /// What the parent is told of a report that lacks what it owes.
+    /// What the parent is told about a report that lacks something.
     fn lacking(&self, missing: &[String], error: &str, answer: &str) -> String {
         format!(
             "Error: the answer lacks what it owes.\n{}\n\nGo on with `continue: \"{}\"`, or do it yourself.",
@@ -340,7 +341,7 @@ impl Turn {
         )
     }
 
-    /// What the parent is told of a child that gave no answer, with the way out.
+    /// What the parent is told about a child that gave no answer, and what to do about it.
     fn without_answer(&self, exit: EndReason, error: &str, last_words: &str) -> String {
         let mut lines = vec![format!("Error: it gave no answer ({}).", exit.words())];
         if !error.is_empty() {
@@ -370,8 +371,8 @@ impl Turn {
 }
 
 impl TurnContext {
-    /// What people are told that this child turn is about. A model's name for a task is words of its own: nothing where those pass
-    /// a role first.
+    /// The title of this child turn as people see it. A model's title for a task is words of its own: empty where those
+    /// pass a role first.
     pub(super) fn shown_title<'a>(&self, title: &'a str) -> &'a str {
         let kind = self.child.as_ref().map(|child| child.kind);
         match kind {
@@ -380,7 +381,7 @@ impl TurnContext {
         }
     }
 
-    /// Which child asks; none where the agent itself does.
+    /// The child that asks; `None` where the agent itself does.
     pub(super) fn asked_by(&self) -> Option<AskingChild> {
         let child = self.child.as_ref()?;
         Some(AskingChild {

@@ -1,6 +1,6 @@
-//! What people read of a child turn in a thread of its own: what it is to do, a line a step, its report.
+//! What people read about a child turn in a thread of its own: its task, a line for each step, its report.
 //!
-//! Whoever shows it opens the thread while the child works already, and archives it after the last words.
+//! The thread is opened while the child works already, and archived after its last words.
 
 use tokio::sync::mpsc;
 
@@ -20,13 +20,13 @@ const NAME: usize = 100;
 /// Characters of what a model says beside its calls.
 const SAID: usize = 200;
 
-/// What is said in a child's thread goes in here, but for its last words, which are stored with its end. They are said when all
-/// clones of this are dropped.
+/// Sends what is said in a child's thread, except its last words, which are stored with its end. The thread ends when all
+/// clones are dropped.
 pub(super) type Says = mpsc::UnboundedSender<Vec<NewPart>>;
 
 impl Turn {
-    /// Has a thread opened for a child turn, and says there what it is to do; none where the agent has no such threads, and
-    /// where nobody is to see words before the answer.
+    /// Has a thread opened for a child turn, and says there what its task is; `None` where the agent has no such threads,
+    /// and where nobody is to see words before the answer.
     pub(super) fn open_thread(&self, assignment: &Assignment, begun: &BegunChild) -> Option<Says> {
         let wanted = self.setup.payer().config.child_threads;
         if !wanted.unwrap_or_default() || self.context.run.hides_words() {
@@ -67,7 +67,7 @@ impl Turn {
         let _ = thread.send(self.silent(&line));
     }
 
-    /// Says in its thread that a person's message was taken in.
+    /// Says in its thread that a person's message reached it.
     pub(super) fn tell_taken_in(&self) {
         if let Some(thread) = self.thread() {
             let line = format!(
@@ -78,7 +78,7 @@ impl Turn {
         }
     }
 
-    /// What it came to, as it is said in its thread last; nothing without one.
+    /// Its report as the last message of its thread; nothing where it has no thread.
     pub(super) fn last_in_thread(&self, heading: &str, report: &str) -> Vec<NewPart> {
         if self.thread().is_none() {
             return Vec::new();

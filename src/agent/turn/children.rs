@@ -1,4 +1,5 @@
-//! What a turn does with its children: begins them with its calls, waits for them, and makes sure that it can tell of them.
+//! What a turn does with its children: starts them with its calls, waits for them, and keeps enough time and money to
+//! report on them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -36,23 +37,23 @@ use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
 use super::{Turn, TurnHead};
 
-/// What a child leaves of its parent's time, so that the parent can still tell of it.
+/// What a child leaves of its parent's time, so that the parent can still report on it.
 const KEPT_OF_TIME: Duration = Duration::from_secs(30);
 
-/// Working time of a stage behind a turn whose own is over; of an advisor whose charter says nothing.
+/// Working time of a stage after a turn whose own time is over, and of an advisor whose charter sets none.
 pub(super) const TIME_OF_STAGE: Duration = Duration::from_secs(60);
 
-/// Tokens that a report is reckoned to take in the request after it.
+/// Tokens that a report is expected to take in the request after it.
 const REPORT_TOKENS: u64 = 1_500;
 
-/// A child turn whose beginning is in the ledger.
+/// A child turn whose start is in the ledger.
 #[derive(Clone)]
 pub(super) struct BegunChild {
     pub(super) new: NewChild,
     pub(super) conversation: ConversationId,
 }
 
-/// How people reach a child turn, where they can.
+/// How people can write to a child turn, where they can.
 pub(super) struct Reach {
     /// What they write to it.
     pub(super) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
@@ -112,7 +113,7 @@ impl Turn {
                 deps.seed_of_child(&self.context.agent, &assignment.role)
                     .await
             }
-            // It has what its conversation began with.
+            // A conversation that continues has its seed already.
             Some(_) => None,
         };
         NewChild {
@@ -123,7 +124,7 @@ impl Turn {
         }
     }
 
-    /// Looks up whom an assignment means: the agent that it names, and the conversation that it goes on with.
+    /// Looks up whom an assignment means: the agent that it names, and the conversation that it continues.
     pub(super) async fn find_whom(
         &self,
         assignment: &mut Assignment,
@@ -157,7 +158,7 @@ impl Turn {
         })
     }
 
-    /// Looks up the conversation that an assignment goes on with.
+    /// Looks up the conversation that an assignment continues.
     async fn find_former(
         &self,
         assignment: &mut Assignment,
@@ -202,7 +203,7 @@ impl Turn {
         let id = begun.new.turn.id;
         let role = assignment.role.name.clone();
         let stop = self.context.stop.below();
-        // It holds no place while others work for it, or a run could wait for itself.
+        // A turn gives its permit back while others work for it, or a run could wait for itself.
         drop(self.place.lock().take());
         let (running, steered) = RunningChild::new(begun.conversation);
         let found = stop.found_as(id, Some(running.clone()));
@@ -250,7 +251,7 @@ impl Turn {
         }
     }
 
-    /// A turn for what is in the ledger already.
+    /// The child turn whose start is in the ledger already.
     pub(super) async fn child(
         &self,
         answers: Option<AnsweredCall>,
@@ -355,8 +356,8 @@ impl Turn {
         Ok(Box::new(Self::new(head)))
     }
 
-    /// Working time that it leaves a child. What answers in its place, or passes its answer, has some where it has none left: the
-    /// answer was paid for.
+    /// Working time that it leaves for a child. A child that answers in its place, or passes its answer, gets some even
+    /// where none is left: the answer was paid for.
     fn time_for(&self, kind: ChildKind) -> Duration {
         match kind {
             ChildKind::SubAgent | ChildKind::Advisor => {
@@ -366,7 +367,7 @@ impl Turn {
         }
     }
 
-    /// Puts the line of a child below that of its parent.
+    /// Adds the status line of a child below that of its parent.
     fn shows_child(&self, turn: TurnId, context: &TurnContext, title: &str) -> Node {
         let root = match &self.live.node {
             None => self.live.progress.clone(),
@@ -394,7 +395,7 @@ impl Turn {
                 .position(|one| one.turn == self.context.id());
             let below = above.map_or(0, |above| above + 1);
             let rest = children.iter().skip(below);
-            // Behind those that were called before it, each with all below it.
+            // After those that were called before it, each with all below it.
             let is_before =
                 |one: &ChildProgress| one.depth > depth || one.depth == depth && one.turn < turn;
             let at = below + rest.take_while(|one| is_before(one)).count();
@@ -403,7 +404,7 @@ impl Turn {
         Node { root, turn }
     }
 
-    /// Sets a last answer of this turn aside while its children spend: what was paid for can still be told.
+    /// Reserves a last answer of this turn while its children spend, so that it can still report what was paid for.
     pub(super) fn hold_last_words(&mut self, children: usize) -> Option<Reservation> {
         let targets = self.context.targets(&self.setup).ok()?;
         let target = targets.first()?;
@@ -420,7 +421,7 @@ impl Turn {
         Some(deps.reservations.hold_last_words(&spender, &planned))
     }
 
-    /// Once its children are done, a child works among the others again.
+    /// After its children have ended, a child turn waits for a permit to work again.
     pub(super) async fn take_place_again(&mut self) {
         if self.context.child.is_some() && self.place.lock().is_none() {
             self.take_place().await;

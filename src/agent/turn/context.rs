@@ -1,4 +1,4 @@
-//! What does not change while a turn runs: whose it is, where it is seen, and how it may be stopped.
+//! What does not change while a turn runs: whose it is, where it is seen, and how it can be stopped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct TurnContext {
     pub(super) reference: TurnRef,
     pub(super) conversation: ConversationId,
     pub(super) branch: Option<u32>,
-    /// The first person behind a turn that another turn started.
+    /// The person at the beginning of a chain of turns that start one another.
     pub(super) asker: Option<UserId>,
     pub(super) depth: u8,
     /// The turn that caused this one.
@@ -49,15 +49,15 @@ pub(super) struct TurnContext {
     pub(super) asked_mode: Option<Mode>,
     pub(super) stop: StopSignal,
     pub(super) run: Arc<Run>,
-    /// The roles from the run's root down to this turn; none where the agent itself is at work.
+    /// The roles from the run's root down to this turn; empty where the agent itself is at work.
     pub(super) lineage: Vec<Arc<Role>>,
     /// The agent's name, then those of the roles.
     pub(super) path: String,
-    /// The agent that it works for, where that is another one than whose files it uses.
+    /// The agent that it works for, where it uses another agent's files.
     pub(super) working_for: Option<Arc<WorkingFor>>,
-    /// What its role and those above it allow.
+    /// The caps that its role and those above it set.
     pub(super) within: Vec<RoleCap>,
-    /// What it answers, in a child turn.
+    /// In a child turn: what it answers.
     pub(super) child: Option<ChildSide>,
 }
 
@@ -76,12 +76,12 @@ impl TurnContext {
         self.reference.turn
     }
 
-    /// Somebody wants the turn to end.
+    /// Whether the turn was asked to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.stop.asked().is_some()
     }
 
-    /// Whom this turn asks, in order.
+    /// The targets of this turn, in order.
     pub(super) fn targets(&self, setup: &Setup) -> Result<Vec<Target>, ModelError> {
         let mode = setup.mode(self.asked_mode);
         let names = self
@@ -90,7 +90,7 @@ impl TurnContext {
         self.deps.models.targets(&names)
     }
 
-    /// The agent of the run: who asks, pays.
+    /// The agent of the run, which pays for its turns.
     pub(super) fn payer(&self) -> &Arc<Identity> {
         let other = self.working_for.as_ref();
         other.map_or(&self.agent, |asker| &asker.agent)
@@ -101,7 +101,7 @@ impl TurnContext {
         self.look_at(Wanted::Itself, |_| ()).await.setup
     }
 
-    /// What one look at the agent's files finds, [`Self::setup`] in it.
+    /// Reads the agent's files once: [`Self::setup`], and what `also` reads in its folder.
     pub(super) async fn look_at<T: Send + 'static>(
         &self,
         wanted: Wanted,
@@ -123,7 +123,7 @@ impl TurnContext {
         let own = self.deps.effective(&self.agent, &setup.config);
         let of_asker = self.deps.effective(&asker.agent, &above.config);
         let setup = setup.working_for(above, [&own, &of_asker]);
-        // The one between is the agent itself.
+        // The role between the two is the agent's own.
         let below = self.lineage.get(asker.lineage.len() + 1..);
         self.narrowed(setup, below.unwrap_or_default())
     }
@@ -162,7 +162,7 @@ impl TurnContext {
         }
     }
 
-    /// What the model may call; of tools that call a role, only where there is one.
+    /// What the model may call; tools that call a role are included only where there is one.
     pub(super) fn tools_now(&self, setup: &Setup, delegates: bool) -> Toolset {
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
@@ -191,7 +191,7 @@ impl TurnContext {
         self.lineage.last().map(|role| role.name.clone())
     }
 
-    /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
+    /// Everyone behind the turn as they are now. Whoever cannot be looked up is listed without any rights.
     pub(super) async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
         let behind = self.deps.store.people_behind(self.id()).await?;
         let asked = behind
@@ -200,7 +200,7 @@ impl TurnContext {
         Ok(join_all(asked).await)
     }
 
-    /// The audit row of a decision about a call's action, without secrets. What was allowed is about to start.
+    /// The audit row of a decision about a call's action, without secrets. An allowed call is about to start.
     pub(super) fn audit_row(
         &self,
         call: &ToolCall,
@@ -237,7 +237,7 @@ impl TurnContext {
         }
     }
 
-    /// A tool run as the ledger keeps it: time, no money.
+    /// A tool run for the ledger: its time, no money.
     pub(super) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
         AttemptRow {
             at: clock::now() - took,
@@ -263,7 +263,7 @@ impl TurnContext {
         }
     }
 
-    /// Saves the whole conversation before anything of it is given up.
+    /// Saves the whole conversation before any of it is dropped.
     pub(super) async fn save_raw(
         &self,
         items: Arc<Vec<Item>>,

@@ -5,27 +5,27 @@ use crate::llm::history::{self, Measured};
 use crate::llm::tokens;
 use crate::text::long;
 
-/// Most tokens that an estimated one is taken to be: a script that is not Latin has one or two a character.
+/// Most real tokens that one estimated token is taken for: a script that is not Latin has one or two a character.
 const MAX_SCALE: f64 = 8.0;
-/// The same for system prompt and tools, which are in English for the most part.
+/// The same for system prompt and tools, which are mostly in English.
 const MAX_FIXED: f64 = 1.5;
-/// Fewest estimated tokens that teach anything: of a few words the frame of the message is the larger part.
+/// Fewest estimated tokens to learn from: with a few words, the frame of the message is the larger part.
 const SAMPLE: u64 = 100;
-/// How much of what the densest text taught is left after each further count.
+/// How much of the densest text's ratio is left after each further count.
 const FADES: f64 = 0.98;
-/// How much more an estimate counts after a provider found the request too long for all that.
+/// How much more an estimate counts after a provider found the request too long in spite of it.
 const REFUSED_SCALE: f64 = 1.25;
 
 /// What is known of a conversation's size; it goes from turn to turn with it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::agent) struct Calibration {
-    /// What the latest answer's provider counted.
+    /// The count by the provider of the latest answer.
     measured: Option<Measured>,
-    /// How many tokens an estimated one has turned out to be, over a whole request; never less than one.
+    /// Real tokens for each estimated one, over a whole request; never less than one.
     scale: f64,
-    /// The same of what came last: a file in a script of its own is not what a system prompt is.
+    /// The same for the newest items: a file in another script differs from a system prompt.
     densest: f64,
-    /// Estimate of system prompt and tools; 0 is none yet.
+    /// Estimate of system prompt and tools; 0 before the first.
     fixed: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// What the latest answer's provider counted of it and its request.
+    /// What the provider counted for the latest answer and its request.
     pub(in crate::agent) fn counted(self) -> Option<u64> {
         self.measured.map(|count| count.tokens)
     }
@@ -84,7 +84,7 @@ impl ContextMeter {
         self.calibration.measured = None;
     }
 
-    /// Takes note of the estimate of system prompt and tools.
+    /// Notes the estimate of system prompt and tools.
     pub(super) fn set_fixed(&mut self, tokens: u64) {
         self.calibration.fixed = tokens;
     }
@@ -94,20 +94,20 @@ impl ContextMeter {
         self.calibration.counted_fixed()
     }
 
-    /// Whether system prompt and tools were estimated yet.
+    /// Whether system prompt and tools have been estimated.
     pub(super) fn knows_fixed(&self) -> bool {
         self.calibration.fixed != 0
     }
 
-    /// How many tokens an estimated one of what came last has turned out to be.
+    /// Real tokens for each estimated one, for the newest items.
     pub(super) fn density(&self) -> f64 {
         self.calibration.densest
     }
 
-    /// What the next turn of a conversation of `items` items can go by.
+    /// What the next turn of a conversation of `items` items can start from.
     pub(super) fn learned_of(&self, items: usize) -> Calibration {
         Calibration {
-            // A count with an answer that was not kept says nothing of what is there.
+            // A count that includes a discarded answer does not describe what is there.
             measured: self
                 .calibration
                 .measured
@@ -118,7 +118,7 @@ impl ContextMeter {
 
     /// Tokens that the next request takes.
     ///
-    /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
+    /// A count of less than half the estimate is not believed: some servers leave out what was in their cache.
     pub(super) fn used(&mut self, items: &[Item]) -> u64 {
         let estimated = self.estimated(items);
         let Calibration {
@@ -151,16 +151,16 @@ impl ContextMeter {
         tokens
     }
 
-    /// Estimated tokens that the conversation may have for a request to fit into `room`.
+    /// Estimated tokens that the conversation may have so that a request fits into `room`.
     pub(super) fn budget(&self, room: u64) -> u64 {
         let room = room.saturating_sub(self.calibration.counted_fixed());
         (room as f64 / self.calibration.densest * 0.9) as u64
     }
 
-    /// Takes note of what the provider of a model with `window` tokens counted for the request that it just answered.
+    /// Records what the provider of a model with `window` tokens counted for the request that it just answered.
     pub(super) fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
         if usage.input_total() > window {
-            // Searches of the provider's own count, too, and some servers count nonsense: neither lies in the window.
+            // Such a count includes the provider's own searches, or is nonsense: neither fits into the window.
             self.calibration.measured = None;
             return;
         }
@@ -177,19 +177,19 @@ impl ContextMeter {
         });
     }
 
-    /// Takes note that a provider found the request too long for `room`, whatever was counted.
+    /// Records that a provider found the request too long for `room`, whatever was counted.
     pub(super) fn refused(&mut self, items: &[Item], room: u64) {
         let full = room as f64 / self.used(items).max(1) as f64;
         let scale = self.calibration.scale * full.max(REFUSED_SCALE);
         self.calibration.scale = scale.min(MAX_SCALE);
-        // What came since the last count took at least what was left of the room.
+        // What was added since the last count took at least what was left of the room.
         let newest = self.newest(items, room).unwrap_or(1.0);
         let calibration = &mut self.calibration;
         calibration.densest = calibration.densest.max(calibration.scale).max(newest);
         self.calibration.measured = None;
     }
 
-    /// How many tokens an estimated one was, of what came since the count before; `input` is the count now.
+    /// Real tokens for each estimated one of what was added since the count before; `input` is the count now.
     fn newest(&self, items: &[Item], input: u64) -> Option<f64> {
         let before = self.calibration.measured?;
         let estimate = tokens::of_items(items.get(before.items..)?);
@@ -198,7 +198,7 @@ impl ContextMeter {
     }
 }
 
-/// How many times `estimate` was counted, within what is believed.
+/// `counted` divided by `estimate`, within plausible bounds.
 fn times(counted: u64, estimate: u64) -> f64 {
     (counted as f64 / estimate.max(1) as f64).clamp(1.0, MAX_SCALE)
 }

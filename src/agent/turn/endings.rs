@@ -1,4 +1,4 @@
-//! What the loop ends with: an answer, the report that a role owes, or the words of the last step that a limit leaves.
+//! How the loop ends: with an answer, with the report that a role owes, or with the last step that a limit leaves.
 
 use crate::agent::end_reason::{CUT_ANSWER, EndReason};
 use crate::agent::stop::{Stop, StopSignal};
@@ -28,7 +28,8 @@ impl Last {
         }
     }
 
-    /// Whether what lacks in a report may be asked for again: not where time or money is used, or somebody waits for the end.
+    /// Whether what a report lacks may be asked for again: not where time or money is used up, or somebody waits for the
+    /// end.
     fn leaves_steps(&self) -> bool {
         !matches!(
             self.exit,
@@ -36,19 +37,19 @@ impl Last {
         )
     }
 
-    /// Everything was tried to make the conversation shorter.
+    /// Whether everything was tried to make the conversation shorter.
     pub(super) fn is_full(&self) -> bool {
         self.exit == EndReason::Window
     }
 
-    /// Why so little fits, where the conversation is not to blame.
+    /// Why so little fits, where the conversation is not the reason.
     pub(super) fn crowded_by(&self) -> Option<&str> {
         (self.is_full() && !self.detail.is_empty()).then_some(self.detail.as_str())
     }
 }
 
 impl Turn {
-    /// The first limit that this turn has come to.
+    /// The first limit that this turn has reached.
     pub(super) fn limit_reached(&self) -> Option<Last> {
         let limits = self.limits();
         let reached = |exit, detail| Some(Last::new(exit, detail));
@@ -93,7 +94,7 @@ impl Turn {
         self.contract().is_some() && (says_it || report::is_called(answer))
     }
 
-    /// Ends the turn with a report that holds what it must; else the model is asked for what lacks.
+    /// Ends the turn with a report that holds what it must; otherwise the model is asked for what is missing.
     pub(super) async fn reported(
         &mut self,
         answer: Assistant,
@@ -129,7 +130,7 @@ impl Turn {
         })
     }
 
-    /// The last step's reply: its text is the answer, its calls are not looked at but for one that hands over or reports.
+    /// The last step's reply: its text is the answer; its calls are ignored, except one that hands over or reports.
     pub(super) async fn closing(
         &mut self,
         reply: Reply,
@@ -199,7 +200,7 @@ impl Turn {
     }
 }
 
-/// An abort or a shutdown ends the turn where it stands.
+/// An abort or a shutdown ends the turn at once.
 pub(super) fn cut_short(stop: &StopSignal) -> Option<Outcome> {
     let exit = match stop.asked()? {
         Stop::Graceful => return None,

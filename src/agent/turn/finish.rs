@@ -1,4 +1,4 @@
-//! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people are shown.
+//! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people see them.
 
 use crate::agent::end_reason::{EndReason, FailureReport};
 use crate::agent::event::{Event, Said, TurnSummary};
@@ -12,7 +12,7 @@ use super::context::TurnContext;
 use super::reply::{self, Footer, Summary};
 use super::{Outcome, Turn};
 
-/// What the model is told where the daemon stopped in the middle of a turn: the next one goes on from here.
+/// What the model is told where the daemon stopped in the middle of a turn: the next turn continues.
 pub(super) const CUT_BY_STOP: &str =
     "The daemon was stopped here and started again; the turn above was interrupted.";
 
@@ -45,7 +45,7 @@ impl Turn {
                     other_model(&self.context, &self.setup.config, self.answered_by.as_ref());
                 let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
                 let reply = reply::answer(&answer.text, exit, &remarks, &citations);
-                // A refusal is shown and not kept: the next question starts without it.
+                // A refusal is shown but not kept: the next question starts without it.
                 let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
             }
@@ -127,7 +127,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Has parts posted that the ledger has just taken.
+    /// Has parts posted that were just stored.
     pub(super) fn shows_parts(&self, queued: Vec<Part>) {
         let Some(first) = queued.into_iter().next() else {
             return;
@@ -147,7 +147,7 @@ impl Turn {
         reply::words(&words, self.live.step())
     }
 
-    /// What stands under the turn's outcome.
+    /// The footer under the turn's outcome.
     fn footer(&self, exit: EndReason, said: Said) -> Footer {
         let people = self.context.run.people();
         let author = people.first().copied().or(self.context.asker);
@@ -178,7 +178,7 @@ impl Turn {
     }
 }
 
-/// A line for people under an answer that another model gave than the agent's.
+/// A line for people under an answer by another model than the agent's.
 fn other_model(
     context: &TurnContext,
     config: &AgentConfig,

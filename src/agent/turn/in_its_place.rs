@@ -9,7 +9,7 @@ use super::children::BegunChild;
 use super::offer::{Assignment, NotCalled, Offer};
 use super::{Outcome, Turn};
 
-/// Characters of a title that is taken from the words themselves.
+/// Characters of a title that is taken from the message.
 const TITLE_CHARS: usize = 40;
 
 impl Turn {
@@ -83,7 +83,8 @@ impl Turn {
 }
 
 impl Outcome {
-    /// The same as the outcome of the turn that people see: the words alone, with who gave them, and a line that says so.
+    /// The same as the outcome of the turn that people see: the words alone, with the role that gave them, and a line that
+    /// says so.
     pub(super) fn given_by(self, role: &str, line: Option<String>) -> Self {
         match self {
             Self::Answer {

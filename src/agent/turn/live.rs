@@ -1,4 +1,4 @@
-//! A turn while it runs, as others deal with it: what they see of it, and what they write to it.
+//! A running turn for others: what they see of it, and what they write to it.
 
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -16,17 +16,17 @@ const RECENT: usize = 5;
 /// Characters shown of what a child's model said.
 const SAID: usize = 80;
 
-/// What others see of a turn. Nothing here is promised: it may be lost.
+/// What others see of a turn. None of it is promised: it may be lost.
 pub(super) struct LiveStatus {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) speech: watch::Sender<Speech>,
-    /// Where a child turn shows itself.
+    /// The status line of a child turn.
     pub(super) node: Option<Node>,
 }
 
-/// The line of a child turn among those of its run. It goes with this.
+/// The status line of a child turn among those of its run. Dropping this removes it.
 pub(super) struct Node {
-    /// What is seen of the run's root.
+    /// The live status of the run's root.
     pub(super) root: watch::Sender<Progress>,
     pub(super) turn: TurnId,
 }
@@ -50,12 +50,12 @@ impl Drop for Node {
 }
 
 impl LiveStatus {
-    /// The step whose words are said now.
+    /// The step whose words are being said.
     pub(super) fn step(&self) -> u32 {
         self.speech.borrow().step
     }
 
-    /// The step is over: whatever is said next is of another.
+    /// The step is over: what is said next belongs to another.
     pub(super) fn ends_speech(&self) {
         self.speech.send_modify(|speech| {
             speech.step += 1;
@@ -63,7 +63,7 @@ impl LiveStatus {
         });
     }
 
-    /// A person is asked from now on, or is not any more.
+    /// Whether a person is being asked from now on.
     pub(super) fn asks(&self, is_asking: bool) {
         self.progress
             .send_modify(|progress| progress.is_asking = is_asking);
@@ -96,7 +96,7 @@ impl LiveStatus {
         }
     }
 
-    /// Keeps the latest calls for the live status, each with the first of the arguments that are `telling`.
+    /// Keeps the latest calls for the live status, each with the first of its arguments that is among `telling`.
     pub(super) fn note_recent(
         &self,
         call: &ToolCall,
@@ -127,7 +127,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes no more, and gives what was not taken in; `late` had been received already.
+    /// Takes no more, and returns what was not taken in; `late` had been received already.
     pub(super) fn close(mut self, late: Option<Box<Inbound>>) -> Vec<Inbound> {
         self.steered.close();
         let waiting = std::iter::from_fn(|| self.steered.try_recv().ok());

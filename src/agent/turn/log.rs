@@ -1,6 +1,7 @@
-//! What the log says of a turn, under names that other programs for agents know: its beginning, what decided its end, and its end.
+//! What the log says about a turn: its beginning, what decided its end, and its end. Other agent programs use the same
+//! event names.
 //!
-//! Nothing that people or models wrote is in any of it.
+//! None of it was written by people or models.
 
 use std::time::Duration;
 
@@ -25,13 +26,13 @@ pub(super) struct Ended<'a> {
     /// The outcome of its last request to a model.
     last: Option<AttemptOutcome>,
     elapsed: Duration,
-    /// Where a report comes from that a role owes, and what it lacks.
+    /// Where the report that its role owes came from, and what it lacks.
     source: &'a str,
     lacking: Option<Lacking>,
 }
 
 impl Ended<'_> {
-    /// What it came to, and its last line.
+    /// Logs its outcome, and its last line.
     pub(super) fn log(&self) {
         let (context, exit) = (self.context, self.exit);
         let path = &context.path;
@@ -68,7 +69,7 @@ impl Ended<'_> {
     }
 }
 
-/// The last line of a turn whose task broke off, by what the ledger has of it.
+/// The last line of a turn whose task panicked, by what the ledger has of it.
 pub(super) fn broke_off(agent: &Identity, turn: &TurnRow) {
     let exit = turn.exit.unwrap_or(EndReason::Failed);
     let line = LastLine {
@@ -124,13 +125,13 @@ impl Turn {
         info!(event = "agent:final-turn", reason = why.as_str(), turn.id = %self.context.id(), "{} has one last step: {}", self.context.path, why.as_str());
     }
 
-    /// What fills its window, as a summary of it begins.
+    /// Logs how full the window is when a summary begins.
     pub(super) fn log_context(&self, used: u64, room: u64) {
         info!(event = "agent:context", turn.id = %self.context.id(), context.tokens = used, context.room = room, "{} sums up what was said", self.context.path);
     }
 
-    /// Tells once of each model that something was used of and whose price nobody knows: a warning where somebody may send a bill,
-    /// which a server of this network does not, and the demo model never.
+    /// Logs, once for each model, that tokens of unknown price were used: as a warning where somebody may send a bill,
+    /// which a server of this network does not. The demo model is never logged.
     pub(super) fn log_pricing(&self, target: &Target, usage: Usage, cost: Cost) {
         let is_unpriced = cost == Cost::Unknown && usage != Usage::default();
         let deps = &self.context.deps;

@@ -1,4 +1,4 @@
-//! The roles that a turn may have work for it, and what a call of one is checked for before anything of it runs.
+//! The roles that a turn may call, and the checks of such a call before it runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MOST: usize = 30;
 /// Bytes of the block that names them.
 const BLOCK_MAX: usize = 2 << 10;
 
-/// Characters of a task; larger things belong in a file.
+/// Characters of a task; longer ones belong in a file.
 const PROMPT_MAX: usize = 32_000;
 
 /// Hops from a person's message to the last turn that may open a branch.
@@ -37,13 +37,13 @@ const TITLE_MAX: usize = 100;
 pub(super) struct Offer {
     catalog: Arc<Catalog>,
     roles: Vec<Arc<Role>>,
-    /// Other agents that it is told to call, as `@name`.
+    /// Other agents that the model is told about, as `@name`.
     agents: Vec<String>,
-    /// What a model is told of them.
+    /// What a model is told about them.
     block: String,
 }
 
-/// A call of a role that was checked.
+/// A call of a role that passed the checks.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
     pub(super) kind: ChildKind,
@@ -51,13 +51,13 @@ pub(super) struct Assignment {
     /// Its task.
     pub(super) words: UserText,
     pub(super) title: String,
-    /// The id of a former child turn whose conversation goes on.
+    /// The id of a former child turn whose conversation it continues.
     pub(super) go_on: Option<String>,
-    /// That conversation, once it was found.
+    /// That conversation, once found.
     pub(super) former: Option<ConversationId>,
-    /// Whether a child turn does it; else a branch.
+    /// Whether a child turn does it; otherwise a branch does.
     pub(super) waits: bool,
-    /// The other agent that does it, once it was found.
+    /// The other agent that does it, once found.
     pub(super) agent: Option<Arc<Identity>>,
 }
 
@@ -107,7 +107,7 @@ pub(super) enum NotCalled {
 }
 
 impl Offer {
-    /// These roles before it was looked which of them may be called: none is, so far.
+    /// These roles before it is known which of them may be called: none can be yet.
     pub(super) fn unread(catalog: Arc<Catalog>) -> Self {
         Self {
             catalog,
@@ -115,7 +115,7 @@ impl Offer {
         }
     }
 
-    /// What `setup` may call of `catalog`, below these roles.
+    /// The roles of `catalog` that `setup` may call.
     pub(super) fn of(catalog: Arc<Catalog>, setup: &Setup, lineage: &[Arc<Role>]) -> Self {
         let named = setup.sub_agents();
         let mut offer = Self::from(catalog);
@@ -133,7 +133,7 @@ impl Offer {
         offer
     }
 
-    /// All roles that were read, those included that it may not call.
+    /// All roles that were read, including those that it may not call.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         self.catalog.clone()
     }
@@ -150,7 +150,7 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// Why nobody can be called by that name.
+    /// The role of this name.
     pub(super) fn find(&self, name: &str) -> Result<Arc<Role>, NotCalled> {
         let role = self.roles.iter().find(|role| role.name == name);
         if let Some(role) = role {
@@ -244,7 +244,7 @@ fn block(roles: &[Arc<Role>], agents: &[String]) -> String {
 }
 
 impl Turn {
-    /// Looks which roles it may call now.
+    /// Reads which roles it may call now.
     pub(super) async fn look_for_roles(&mut self) {
         self.offer = if self.may_call_none() {
             Arc::default()
@@ -256,7 +256,7 @@ impl Turn {
         };
     }
 
-    /// Looks which of the roles it may call that were read with its files; not where no call of one would run.
+    /// Works out which of the roles that were read with its files it may call; skipped where it could call none.
     pub(super) fn look_for_roles_at_first(&mut self) {
         let denies = |profiles: Stack| profiles.denies_all("sub_agent");
         let profiles = self.context.deps.profiles_of(&self.setup);
@@ -289,7 +289,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// Why nobody is called.
+    /// When no role may be called.
     pub(super) fn assignment(&self, call: &Delegation) -> Result<Assignment, NotCalled> {
         let limits = self.orchestration();
         let prompt = call.prompt.chars().count();
@@ -333,12 +333,13 @@ impl Turn {
         })
     }
 
-    /// A title for people, of at most so many characters, without secrets: once it is escaped or cut, none is known as one.
+    /// A title for people, of at most `most` characters, without secrets. Secrets are removed first: in an escaped or
+    /// shortened title they would not be recognised.
     pub(super) fn title(&self, words: &str, most: usize) -> String {
         text::one_line(&self.context.deps.services.redactor.redact(words), most)
     }
 
-    /// Counts a child turn among those of the run.
+    /// Counts one more child turn of the run.
     ///
     /// # Errors
     ///
@@ -349,7 +350,7 @@ impl Turn {
         has_room.then_some(()).ok_or(NotCalled::TooMany(most))
     }
 
-    /// The role that stands for another agent. Whether there is one is looked up later.
+    /// The role that stands for another agent. Whether there is such an agent is looked up later.
     fn other_agent(&self, name: &str, call: &Delegation) -> Result<Role, NotCalled> {
         let named = self.setup.sub_agents();
         if named.is_some_and(|names| !names.contains(&call.role)) {
@@ -364,7 +365,8 @@ impl Turn {
         Ok(Role::of_agent(name))
     }
 
-    /// What outlives this run must not be wider than who asked for it, nor lead ever further away from people.
+    /// A branch outlives this run: it must not have wider rights than who asked for it, nor lead further and further away
+    /// from people.
     fn may_open_branch(&self, call: &Delegation) -> Result<(), NotCalled> {
         if let Some(role) = self.context.lineage.last() {
             return Err(NotCalled::OutlivesIts(text::code_span(&role.name)));

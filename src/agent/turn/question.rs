@@ -1,4 +1,4 @@
-//! Asks people whether calls may run (D4), and holds them to exactly what they were shown (D5).
+//! Asks people whether calls may run (D4), and runs exactly what they were shown (D5).
 //!
 //! The calls of one step that need a person are asked about together, in one message. Each is decided by itself, and runs in
 //! the order of the calls.
@@ -23,10 +23,10 @@ use crate::tools::Prepared;
 use super::Turn;
 use super::calls::{Call, Runnable};
 
-/// Characters of the model's own words that stand as the reason of a question.
+/// Characters of the model's own words that are shown as the reason of a question.
 const WHY: usize = 300;
 
-/// What is told of a call whose approval does not hold any more.
+/// What is said about a call whose approval is no longer valid.
 const CHANGED: &str = "what was approved changed before it could run; ask again";
 
 /// A call that people are to be asked about.
@@ -51,7 +51,7 @@ struct Waiting {
     at: usize,
     approval: i64,
     prepared: Prepared,
-    /// What was shown, as a hash; none where no profile could be read.
+    /// A hash of what was shown; `None` where no profile could be read.
     binding: Option<String>,
     answered: oneshot::Receiver<Answer>,
     decided: Option<Decided>,
@@ -89,7 +89,7 @@ impl Asking {
         self.waiting.iter().find(|waiting| waiting.at == at)
     }
 
-    /// Indices of what nobody has decided yet.
+    /// Indices of the calls that nobody has decided yet.
     fn open(&self) -> Vec<usize> {
         let all = self.waiting.iter().enumerate();
         all.filter(|(_, waiting)| waiting.decided.is_none())
@@ -97,7 +97,7 @@ impl Asking {
             .collect()
     }
 
-    /// The next answer to what is open; for ever without one.
+    /// The next answer to an open call; waits for ever when there is none.
     async fn next_answer(&mut self) -> (usize, Option<Answer>) {
         let open = self.open();
         let waiting = self.waiting.iter_mut();
@@ -171,7 +171,7 @@ impl Turn {
         let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
         self.doing(format!("Waiting for approval: {}", tools.join(", ")));
         self.live.asks(true);
-        // What a role may still change is not shown to anybody.
+        // What a role may still change is shown to nobody.
         let said = if self.context.run.hides_words() {
             ""
         } else {
@@ -189,7 +189,8 @@ impl Turn {
         Ok(Asking { waiting, expires })
     }
 
-    /// How the call at this place was decided, as soon as it is. What is decided about the others meanwhile is kept.
+    /// The decision on the call at this place, as soon as there is one. Decisions on other calls that come meanwhile are
+    /// kept.
     pub(super) async fn decision(
         &mut self,
         asking: &mut Asking,
@@ -236,7 +237,7 @@ impl Turn {
         }
     }
 
-    /// Takes in what else was decided by the same press.
+    /// Stores what else was decided by the same press.
     async fn close_answered(&mut self, asking: &mut Asking) -> Result<(), StoreError> {
         for which in asking.open() {
             let Some(waiting) = asking.waiting.get_mut(which) else {
@@ -252,7 +253,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Stores how a question ended (D5), and has its message say so.
+    /// Stores how a question ended (D5), and has its message updated.
     async fn close_question(
         &mut self,
         asking: &mut Asking,
@@ -313,7 +314,7 @@ impl Turn {
             self.does_not_begin(&runnable);
             return self.refuse(call, &action, &refusal, word, by).await;
         }
-        // What runs must be what was shown: anything that changed in between takes the approval back.
+        // What runs must be what was shown: any change in between makes the approval void.
         if self.binding(&runnable.prepared).await != binding {
             if let Some(by) = by {
                 let end = QuestionEnd::Changed { by };
@@ -325,7 +326,7 @@ impl Turn {
                 .refuse(call, &action, CHANGED, AuditDecision::Deny, by)
                 .await;
         }
-        // Whom it means may have gone while people were asked.
+        // The agent that it means may have been destroyed while people were asked.
         if let Some(assignment) = &mut runnable.assignment
             && let Err(why) = self.find_whom(assignment).await?
         {
@@ -348,7 +349,7 @@ impl Turn {
         self.run_one(call, runnable, audit).await
     }
 
-    /// A child turn that would have done a call is none of the run's.
+    /// The child turn for a call that does not run is not counted any more.
     fn does_not_begin(&self, runnable: &Runnable) {
         if runnable.for_child().is_some() {
             self.context.run.uncount_child();
@@ -369,7 +370,7 @@ impl Turn {
         binding_hash(prepared.info.name, &prepared.arguments, profiles, turn)
     }
 
-    /// How the command of a call is confined, in words; none where it runs no command.
+    /// How the command of a call is confined, in words; `None` where it runs no command.
     async fn sandbox_of(&self, asked: &ToAsk<'_>) -> Option<String> {
         asked.prepared.action.script()?;
         let stop = self.context.stop.now().clone();
@@ -381,7 +382,7 @@ impl Turn {
     }
 }
 
-/// How the question ended, for its message and for who presses late.
+/// How the question ended, for its message and for late presses.
 fn end_of(ended: Ended, stop: &StopSignal) -> QuestionEnd {
     match ended {
         Ended::Answered(Answer { choice, by, reason }) => {
@@ -392,7 +393,7 @@ fn end_of(ended: Ended, stop: &StopSignal) -> QuestionEnd {
     }
 }
 
-/// Who the question is for: those whose messages are in the turn, else the agent's owner.
+/// Whom the question is for: those whose messages are in the turn, else the agent's owner.
 fn requesters(people: &[UserId], config: &AgentConfig) -> Vec<UserId> {
     if people.is_empty() {
         config.owner_id.into_iter().collect()
@@ -407,7 +408,7 @@ fn pretty(prepared: &Prepared) -> String {
     serde_json::to_string_pretty(&arguments).unwrap_or_else(|_| arguments.to_string())
 }
 
-/// What an ending means: the decision to store, who made it, how the audit log has it, and the refusal for the model.
+/// What an ending means: the decision to store, who made it, how the audit log names it, and the refusal for the model.
 fn judged(ended: &Ended) -> (Stored, Option<UserId>, AuditDecision, Option<String>) {
     let refused = |why: &str| Some(why.to_owned());
     match ended {

@@ -1,4 +1,4 @@
-//! Has a small model read long outputs for a turn: at the cost of the turn, within its budgets and until it is stopped.
+//! Has a small model read long outputs for a turn: at the turn's cost, within its budgets and until it is stopped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,16 +22,16 @@ use super::Turn;
 /// How long one page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Bytes that are reckoned to be one token, as estimates do.
+/// Bytes that count as one token, as in estimates.
 const BYTES_A_TOKEN: f64 = 4.0;
 
 /// A model that reads for one call of a turn.
 struct OutputReader {
     deps: Arc<AgentDeps>,
-    /// Empty where no model can be asked.
+    /// Empty where no model is available.
     targets: Vec<Target>,
     asker: Asker,
-    /// Bytes that are half of its window.
+    /// Half of its window, in bytes.
     page: usize,
     clock: WorkClock,
 }
@@ -45,7 +45,7 @@ impl std::fmt::Debug for OutputReader {
 }
 
 impl Turn {
-    /// Who reads for a call of this step: the model of the tier `lightweight`, else the turn's own.
+    /// The reader for a call of this step: the model of the tier `lightweight`, else the turn's own.
     pub(super) fn reader(&self) -> Arc<dyn Reader> {
         let (context, deps) = (&self.context, &self.context.deps);
         let effective = deps.effective(&context.agent, &self.setup.config);
@@ -64,7 +64,7 @@ impl Turn {
         })
     }
 
-    /// Who asks beside its steps: at the cost of the run, within all that holds for its own requests.
+    /// Who asks beside its steps: charged to the run, within all limits of its own requests.
     pub(super) fn asker(&self) -> Asker {
         Asker {
             spender: self.context.spender(),

@@ -1,4 +1,4 @@
-//! What a turn says, as the messages that people get: its outcome with what stands under it, and the words before its calls.
+//! The messages that people get from a turn: its outcome with a footer, and the words before its calls.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::domain::{MessageId, TurnId, Usage, UserId};
 use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
 use crate::text::{self, Split, escape, long};
 
-/// Name of the file that an answer too long for messages is sent as.
+/// Name of the file in which an answer is sent that is too long for messages.
 const LONG_ANSWER: &str = "answer.md";
 
 /// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
@@ -18,25 +18,25 @@ const LONGEST: usize = 8 << 20;
 /// Most sources named under an answer; a search can cite a hundred.
 const SOURCES: usize = 12;
 
-/// Words before a call that are shorter than this say no more than the call itself: `Let me look.`
+/// Words before a call that are shorter than this add nothing to the call itself: `Let me look.`
 const TELLING: usize = 40;
 
-/// A turn of one step that is shorter than this needs no account of itself.
+/// A turn of one step that took less than this gets no summary line.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// What stands under a turn's outcome.
+/// The small print under a turn's outcome.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Footer {
-    /// Who is called, where the work took long.
+    /// The user to mention, where the work took long.
     pub(super) mention: Option<UserId>,
-    /// What the work took.
+    /// The line with what the work used.
     pub(super) line: Option<String>,
-    /// What a press goes on with.
+    /// The button that continues, if there is one.
     pub(super) button: Option<PartButton>,
 }
 
 impl Footer {
-    /// The quiet line; none when there is nothing to say.
+    /// The footer as a line of small print; `None` when there is nothing to say.
     fn render(&self) -> Option<String> {
         let mention = self.mention.map(|user| format!("<@{user}>"));
         let words: Vec<&str> = mention
@@ -48,7 +48,7 @@ impl Footer {
     }
 }
 
-/// What a turn took.
+/// What a turn used.
 pub(super) struct Summary {
     pub(super) exit: EndReason,
     /// Number of the branch it ran in.
@@ -60,7 +60,7 @@ pub(super) struct Summary {
     pub(super) elapsed: Duration,
 }
 
-/// What a turn took, in a line; none for a quick word.
+/// What a turn took, in a line; `None` for a short one.
 pub(super) fn summary(summary: Summary) -> Option<String> {
     let Summary {
         exit,
@@ -104,7 +104,7 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
     Some(line)
 }
 
-/// The answer as people get it: with the sources of a search and a line for each remark.
+/// The answer as people get it, followed by the sources of a search and a line for each remark.
 pub(super) fn answer(
     answer: &str,
     exit: EndReason,
@@ -132,7 +132,7 @@ pub(super) fn answer(
     reply
 }
 
-/// An answer that lacks what its role owes, as people get it: what lacks, then the answer itself.
+/// An answer without everything that its role owes, as people get it: first what is missing, then the answer itself.
 pub(super) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
     format!(
         "**The answer lacks what it owes.**\n{}",
@@ -140,7 +140,7 @@ pub(super) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
     )
 }
 
-/// The same below whatever heading.
+/// The same without its heading.
 pub(super) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
     let mut lines = Vec::new();
     if !missing.is_empty() {
@@ -157,13 +157,13 @@ pub(super) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether `url` leads to the web and stays within its angle brackets.
+/// Whether `url` leads to the web and cannot leave its angle brackets.
 fn is_address(url: &str) -> bool {
     let leads = url.starts_with("https://") || url.starts_with("http://");
     leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
 }
 
-/// The button under a turn that ended so: whether to go on with it or to try it again, where a press helps.
+/// The button under a turn that ended with `exit`: to continue it or to try it again, where a press helps.
 pub(super) fn button(exit: EndReason) -> Option<PartButton> {
     match exit {
         EndReason::Stopped
@@ -201,8 +201,8 @@ pub(super) fn parts(
     of_kind(bodies, kind)
 }
 
-/// Words before a call as the outbox takes them, without a sound; none where the call says as much. The first part may take
-/// the place of the message that showed the words of this `step` grow.
+/// Words before a call as the outbox takes them, without a notification; empty where the call says as much. The first part
+/// may replace the preview in which the words of this `step` were shown.
 pub(super) fn words(words: &str, step: u32) -> Vec<NewPart> {
     let words = words.trim();
     if words.chars().count() <= TELLING {
@@ -262,7 +262,8 @@ fn bodies_of(reply: &str) -> Vec<PartBody> {
     }
 }
 
-/// Puts a footer under the last part. Where it has no room there, the end of that part comes along into a new one.
+/// Puts a footer under the last part. Where there is no room, the end of that part moves into a new one together with the
+/// footer.
 fn put_under(bodies: &mut Vec<PartBody>, footer: &str) {
     let Some(last) = bodies.last_mut() else {
         return;
@@ -286,7 +287,7 @@ fn put_under(bodies: &mut Vec<PartBody>, footer: &str) {
     }
 }
 
-/// `text` as far as it can be sent.
+/// `text`, shortened to what can be sent.
 fn bounded(text: &str) -> String {
     if text.len() <= LONGEST {
         return text.to_owned();

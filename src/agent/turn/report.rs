@@ -1,5 +1,5 @@
-//! The report that a role owes: its last word, held against what its charter asks for. What lacks is asked for again, a few
-//! times; what is there is kept meanwhile.
+//! The report that a role owes: its last answer, checked against what its charter asks for. What is missing is asked for
+//! again, a few times; what is valid is kept meanwhile.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use serde_json::value::RawValue;
@@ -15,10 +15,10 @@ use crate::text::{self, escape, long};
 use super::calls::Call;
 use super::{Outcome, Turn};
 
-/// The tool by which a role gives its report.
+/// The tool that a role gives its report with.
 pub(super) const REPORT: &str = "report";
 
-/// What is wrong with a report, as a model is told at once.
+/// How many faults of a report a model is told at once.
 const REASONS: usize = 2;
 
 /// Characters of a field that people are shown.
@@ -27,19 +27,19 @@ const FIELD_SHOWN: usize = 100;
 /// What a turn has of the report that it owes.
 #[derive(Debug, Default)]
 pub(super) struct OwedReport {
-    /// Text and data that hold; they are not asked for again.
+    /// Valid text and data; they are not asked for again.
     kept: Option<Body>,
     /// The latest text that was given for a report.
     latest: String,
     /// Names of what lacks.
     missing: Vec<String>,
-    /// Steps that are left to give it; none before the first that lacks something.
+    /// Steps that are left to complete it; `None` before the first incomplete one.
     left: Option<u32>,
     /// What the turn's row keeps of it.
     pub(super) row: Option<Value>,
 }
 
-/// A report but for the fields besides.
+/// A report without its fields.
 #[derive(Clone, Debug)]
 struct Body {
     text: String,
@@ -66,17 +66,17 @@ struct Given {
     source: Source,
 }
 
-/// What came of a report.
+/// The outcome of checking a report.
 pub(super) enum Reported {
     /// The turn ends with it.
     Whole {
         answer: Assistant,
-        /// A line for people with the fields besides.
+        /// A line for people with the fields.
         fields: Option<String>,
     },
-    /// The model was told what lacks, and is asked again.
+    /// The model was told what is missing, and is asked again.
     Lacks,
-    /// It lacks something, and there are no steps left.
+    /// Something is missing, and there are no steps left.
     Never,
 }
 
@@ -87,13 +87,13 @@ pub(super) fn is_called(answer: &Assistant) -> bool {
 }
 
 impl Turn {
-    /// What this turn's last word must hold, by its role as it is now.
+    /// What this turn's last answer must hold, by its role as it is now.
     pub(super) fn contract(&self) -> Option<&Contract> {
         let role = self.setup.role.as_ref()?;
         role.report.as_ref().filter(|_| self.mode() != Mode::Direct)
     }
 
-    /// The tool by which the report is given: what is kept already is not asked for.
+    /// The tool that gives the report: parts that are kept already are not asked for.
     pub(super) fn report_tool(&self) -> Option<ToolSchema> {
         let only_meta = self.owed.kept.is_some();
         let parameters = self.contract()?.parameters(only_meta).to_string();
@@ -109,20 +109,20 @@ impl Turn {
         })
     }
 
-    /// Whether nothing but the fields besides are asked for.
+    /// Whether only the fields are still asked for.
     pub(super) fn owes_fields_alone(&self) -> bool {
         self.owed.kept.is_some()
     }
 
-    /// Counts a step of those that are left to give the report; says whether it is the last of them.
+    /// Counts one of the steps that are left to complete the report; returns whether it is the last.
     pub(super) fn is_last_to_report(&mut self) -> bool {
         let is_last = self.owed.left == Some(1);
         self.owed.left = self.owed.left.map(|left| left.saturating_sub(1));
         is_last
     }
 
-    /// Takes an answer that ends the turn where it holds what its role owes: without calls, or with one of [`REPORT`]. Else
-    /// the model is told what lacks, where it `may_go_on`.
+    /// Takes an answer that ends the turn if it holds what its role owes: without calls, or with one of [`REPORT`].
+    /// Otherwise the model is told what is missing, where it `may_go_on`.
     pub(super) async fn take_report(
         &mut self,
         answer: Assistant,
@@ -188,7 +188,7 @@ impl Turn {
         Ok(Reported::Lacks)
     }
 
-    /// What a turn came to whose report never held what it owes: what there is of it is shown, and what lacks.
+    /// The outcome of a turn whose report was never complete: what there is of it is shown, and what is missing.
     pub(super) fn without_whole_report(&mut self, exit: EndReason, error: String) -> Outcome {
         let kept = self.owed.kept.take();
         let lacking = match kept {
@@ -209,7 +209,7 @@ impl Turn {
         }
     }
 
-    /// Whether a report was given that lacks something.
+    /// Whether an incomplete report was given.
     pub(super) fn has_part_of_report(&self) -> bool {
         self.owed.left.is_some()
     }
@@ -256,7 +256,7 @@ impl Turn {
 }
 
 impl OwedReport {
-    /// Keeps what holds of what was given, and says what lacks.
+    /// Keeps the valid parts of what was given, and returns what is missing.
     fn take(&mut self, given: &Given, contract: &Contract) -> Lacks {
         let mut lacks = Lacks::default();
         if self.kept.is_none() {
@@ -329,7 +329,7 @@ impl Given {
     }
 }
 
-/// Some models write an inner object as they write the outer one: as text.
+/// Some models write an inner object in the same way as the outer one: as text.
 fn unquoted(value: Value) -> Value {
     match &value {
         Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
@@ -339,7 +339,7 @@ fn unquoted(value: Value) -> Value {
     }
 }
 
-/// The JSON that a text is, or that stands in its only block of code.
+/// The JSON that a text consists of, or that is in its only block of code.
 fn json_in(text: &str) -> Option<Value> {
     if let Ok(value) = serde_json::from_str(text.trim()) {
         return Some(value);
@@ -364,7 +364,7 @@ fn json_in(text: &str) -> Option<Value> {
     }
 }
 
-/// What a model is told of a report that lacks something.
+/// What a model is told about an incomplete report.
 fn reasons(lacks: &Lacks, is_kept: bool) -> String {
     let missing = lacks
         .missing
@@ -383,7 +383,7 @@ fn reasons(lacks: &Lacks, is_kept: bool) -> String {
     )
 }
 
-/// The fields that lack, or are wrong, by name.
+/// The fields that are missing, or wrong, by name.
 fn names(lacks: Lacks) -> Vec<String> {
     let wrong = lacks.wrong.iter().map(|wrong| {
         let (name, _) = wrong.split_once(':').unwrap_or((wrong, ""));

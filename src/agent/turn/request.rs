@@ -1,4 +1,4 @@
-//! One step's question to the models: what is asked, of whom, and who watches it being answered.
+//! One step's request to the models: what is asked, of which targets, and what is watched while it is answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::tools::Toolset;
 
 use super::Turn;
 
-/// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
+/// Longest time for a last step: even a small machine has said by then what is done.
 const LAST_STEP: Duration = Duration::from_secs(300);
 
 /// Whether the model may call tools in this step.
@@ -33,7 +33,7 @@ pub(super) enum Tools {
     Off,
 }
 
-/// What came of asking.
+/// The outcome of asking.
 pub(super) enum Asked {
     Reply(Box<Reply>),
     /// A stop cut it short.
@@ -83,7 +83,7 @@ impl Turn {
             Some(_) => self.context.stop.hard(),
             None => self.context.stop.now(),
         };
-        // A server that drips is never silent, and never done.
+        // A server that sends a byte now and then is never silent, and never done.
         let time = match tools {
             Tools::On => self.time_left(),
             Tools::Off if self.context.child.is_some() => self.last_step_of_child(),
@@ -94,14 +94,14 @@ impl Turn {
         self.send(&targets, &step, deadline, caps, tools).await
     }
 
-    /// Who goes before it where not every request has a place.
+    /// Whose requests it is served with, where requests wait for a place.
     pub(super) fn lane(&self) -> Lane {
         self.context
             .deps
             .lane(self.context.payer(), self.context.child.is_some())
     }
 
-    /// Has the ledger keep what the turn began with: whom it may ask, its tools, its limits.
+    /// Has the ledger keep what the turn began with: its targets, its tools, its limits.
     fn keep_beginning(&mut self, targets: &[Target], schemas: &[ToolSchema]) {
         if self.accounting.tally.steps > 1 {
             return;
@@ -131,7 +131,7 @@ impl Turn {
         self.accounting.attached.begun_with = Some((self.context.id(), begun_with));
     }
 
-    /// What stands before the conversation, with the tools the model may call; its size is taken note of.
+    /// The system prompt, and the tools that the model may call; their size is noted.
     pub(super) async fn prompt_and_tools(
         &mut self,
         tools: Tools,
@@ -180,7 +180,7 @@ impl Turn {
         (system, schemas)
     }
 
-    /// Who the model is told to be, and how its work ends.
+    /// The facts of the system prompt: who the model is, and how its work ends.
     fn facts(&self) -> String {
         let mut facts = self.context.facts();
         if self.contract().is_some() {
@@ -195,12 +195,12 @@ impl Turn {
         hand_over.into_iter().chain(self.report_tool()).collect()
     }
 
-    /// The texts of its folder that it is told now; none in a mode without any.
+    /// The texts of its folder that its requests hold now; `None` in a mode without any.
     pub(super) fn hears(&self) -> Option<Hears> {
         modes::brings_notes(self.mode()).then(|| Hears::of(&self.setup))
     }
 
-    /// How long the last step of a child turn may take. Where it is a stage, a person waits for it: no longer than its work.
+    /// Longest time for the last step of a child turn. Where it is a stage, a person waits for it: no longer than its work.
     fn last_step_of_child(&self) -> Duration {
         let most = self.context.deps.childs_last_words;
         match self.context.child.as_ref().map(|child| child.kind) {
@@ -248,7 +248,7 @@ impl Turn {
         self.context.run.learned(health);
         match answered {
             Ok(answer) => {
-                // Without its tools a request says nothing of the next one, which has them.
+                // The count of a request without tools says nothing about the next one, which has them.
                 if tools == Tools::On {
                     let facts = deps.models.known().catalog().facts(&answer.target);
                     self.transcript.context_meter.counted(
@@ -290,14 +290,14 @@ impl Turn {
     }
 }
 
-/// Watches a request: shows how it goes, holds it to the budgets, records its cost.
+/// Watches a request: shows its progress, holds it to the budgets, records its cost.
 struct Watcher<'a> {
     turn: &'a mut Turn,
     caps: Caps,
-    /// Fewest tokens of an answer that are worth asking for.
+    /// Fewest output tokens that are worth asking for.
     least: u32,
     held: Option<Reservation>,
-    /// The budget that forbade the request.
+    /// The budget that the request would have exceeded.
     refused: Option<OverBudget>,
     /// When the request is given up.
     deadline: Deadline,
@@ -343,7 +343,7 @@ impl Observer for Watcher<'_> {
                 .live
                 .speech
                 .send_modify(|speech| speech.text.push_str(text)),
-            // Which tool it is for is not known before the whole call is.
+            // The name of the tool is not known before the whole call is.
             Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
                 let doing = format!("Calling {}", text::one_line(name, 60));
@@ -369,10 +369,10 @@ impl Observer for Watcher<'_> {
             attempt,
         );
         if failed {
-            // What was said is void; the next attempt begins again.
+            // The words of the failed attempt are void; the next one begins again.
             let speech = &self.turn.live.speech;
             speech.send_modify(|speech| speech.text.clear());
-            // A failed attempt may be the last of the turn's life: it is stored by itself.
+            // A failed attempt may be the last thing that the turn does, so it is stored separately.
             if let Err(error) = self.turn.context.deps.store.record_attempt(row).await {
                 tracing::warn!("failed to store a request to a model: {error}");
             }

@@ -6,7 +6,7 @@
 //!                                          └─ hand_over ─▶ destination ─▶ answer ─┘
 //! ```
 //!
-//! What a stage came to is stored in one transaction with what its parent makes of it.
+//! The outcome of a stage is stored in one transaction with what its parent makes from it.
 
 mod advice;
 mod hand_over;
@@ -32,7 +32,7 @@ use crate::charter::{Catalog, Role};
 use crate::domain::{Handoff, Item, ToolResult, UserText};
 use crate::store::{CallEnd, ChildKind, EndedBelow, NextStage, StoreError};
 
-/// Characters of a stage's title, which is taken from the words that it is about.
+/// Characters of a stage's title, which is taken from the message.
 const TITLE_CHARS: usize = 40;
 
 /// The stages of one turn, as its beginning found them.
@@ -43,16 +43,16 @@ pub(super) struct Stages {
     handoff: Vec<Handoff>,
     /// What people wrote in this turn.
     asked: Vec<UserText>,
-    /// What the advisors said, each in its tag.
+    /// What the advisors said, each in a tag.
     advice: String,
     /// The role that answered in the turn's place.
     handed_to: Option<Arc<Role>>,
-    /// Where people see the words of whoever speaks last, as they grow; of the others they see none.
+    /// Where people see the words of the last speaker as they grow; of the others they see none.
     speech: Option<watch::Sender<Speech>>,
 }
 
 impl Turn {
-    /// Looks up the stages that its files name; none in a mode without any.
+    /// Looks up the stages that its files name; none in a mode without stages.
     pub(super) async fn look_for_stages(&mut self) {
         let names = self.setup.stages(self.context.asked_mode);
         if names.is_empty() {
@@ -107,14 +107,14 @@ impl Turn {
         self.pass_on(outcome).await
     }
 
-    /// Somebody's words joined the turn: whoever answers in its place is told them too.
+    /// A message was added to the turn: whoever answers in its place is told about it too.
     pub(super) fn stages_hear(&mut self, item: &Item) {
         if let (Some(stages), Item::User(words)) = (&mut self.stages, item) {
             stages.asked.push(words.clone());
         }
     }
 
-    /// From now on nobody sees what its model says before the answer, nor when they look at the run. Gives where they saw it.
+    /// From now on nobody sees what its model says before the answer, not even in the run. Returns where people saw it.
     fn speak_unseen(&mut self) -> watch::Sender<Speech> {
         self.accounting.attached.hides_words = Some(self.context.id());
         self.context.run.hide_words();
@@ -122,7 +122,7 @@ impl Turn {
         std::mem::replace(&mut self.live.speech, unseen)
     }
 
-    /// The task of a role around this turn.
+    /// The assignment for a role around this turn.
     fn stage(&self, kind: ChildKind, role: &Arc<Role>, words: UserText) -> Assignment {
         let asked = self.stages.iter().flat_map(|stages| &stages.asked);
         let about = asked.map(|words| words.text.as_str()).next();
@@ -138,7 +138,7 @@ impl Turn {
         }
     }
 
-    /// Holds results of calls that the ledger has.
+    /// Stores results of calls.
     pub(super) fn closed_calls(
         &mut self,
         results: impl IntoIterator<Item = (ToolResult, CallEnd)>,
@@ -148,7 +148,7 @@ impl Turn {
         }
     }
 
-    /// Stores the end of a child turn that calls wait for: nothing may stand between these and their results.
+    /// Stores the end of a child turn while calls of this turn are open: nothing may stand between these and their results.
     pub(super) async fn close_calls_of_stage(&mut self) -> Result<(), StoreError> {
         let waits = |ended: &mut EndedChild| !ended.below.results.is_empty();
         let Some(EndedChild { below, turn }) = self.in_its_place.take_if(waits) else {
@@ -167,7 +167,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Runs a child turn whose end is stored together with what this turn makes of it.
+    /// Runs a child turn whose end is stored together with what this turn makes from it.
     pub(super) async fn run_stage(
         &self,
         assignment: Assignment,
@@ -198,7 +198,7 @@ impl Turn {
         }
     }
 
-    /// Counts what a child spent, and gives its end, which is not stored yet.
+    /// Counts what a child has spent, and returns its end, which is not stored yet.
     fn takes_over(&self, mut child: Box<Self>, outcome: &Outcome) -> EndedChild {
         let exit = outcome.exit();
         let answer = match outcome {
@@ -224,7 +224,7 @@ impl Turn {
 }
 
 impl Outcome {
-    /// What a role said to the end; none where it gave no answer, or declined.
+    /// What a role said at its end; `None` where it gave no answer, or declined.
     fn words(&self) -> Option<&str> {
         match self {
             Self::Answer { answer, exit, .. } if *exit != EndReason::Refused => {

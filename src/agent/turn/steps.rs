@@ -1,4 +1,4 @@
-//! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
+//! The loop: ask, run the calls, append the results, ask again, until there is an answer or a reason to end.
 
 use std::path::Path;
 
@@ -18,24 +18,25 @@ use super::{Outcome, Turn};
 /// Times a provider may pause a long step of its own before the turn ends.
 const PAUSES: u32 = 5;
 
-/// Times a conversation is made shorter because every window was too small for it; each time it is about half as long.
+/// Times that a conversation is made shorter because every window was too small for it; each time it becomes about half as
+/// long.
 const SHORTENINGS: u32 = 4;
 
-/// Little things that may happen a few times in a turn and no more.
+/// Counters of what may happen only a few times in a turn.
 #[derive(Default)]
 pub(super) struct RetryCounters {
     pauses: u32,
     pub(super) nudged: bool,
     told_to_hand_over: bool,
     told_cut: bool,
-    /// Times that the conversation was found too long for every window.
+    /// Times that the conversation was too long for every window.
     too_long: u32,
     /// Sources of searches in earlier replies of the turn.
     pub(super) citations: Vec<(String, String)>,
 }
 
 impl RetryCounters {
-    /// Keeps sources for the end: a search may be in one reply, and the answer in a later one.
+    /// Keeps sources for the end: the search may be in one reply, and the answer in a later one.
     pub(super) fn cite(&mut self, citations: Vec<(String, String)>) {
         for (title, url) in citations {
             if !self.citations.iter().any(|(_, known)| *known == url) {
@@ -93,7 +94,7 @@ impl Turn {
                 self.tell_last(last.as_mut()).await?;
             }
             if last.is_none() && self.context.stop.asked().is_some() {
-                // It came while room was made: there is no further step with tools.
+                // The note was added while room was made: there is no further step with tools.
                 continue;
             }
             self.accounting.tally.steps += 1;
@@ -167,7 +168,7 @@ impl Turn {
         }
     }
 
-    /// Reads the agent's files as they are now, in one go where it hears the same texts as in the step before.
+    /// Reads the agent's files as they are now, in one go where it uses the same texts as in the step before.
     async fn read_files(&mut self) {
         let heard = self.hears();
         let read = heard
@@ -183,7 +184,7 @@ impl Turn {
             .map(|read| self.context.deps.docs_read(&self.context.agent, read));
     }
 
-    /// Makes of a reply what it means.
+    /// Works out what a reply means.
     async fn take_reply(
         &mut self,
         reply: Reply,
@@ -232,7 +233,7 @@ impl Turn {
             | StopReason::ToolUse => {}
         }
         if self.mode() == Mode::Direct {
-            // One step: it was offered no tools, and calls of a model that makes some up lead to no second one.
+            // This step was offered no tools: calls that the model makes up lead to no second one.
             assistant.tool_calls.clear();
         }
         let told = &mut retries.told_to_hand_over;
@@ -282,14 +283,14 @@ impl Turn {
         Ok(Next::Again)
     }
 
-    /// Stores an answer of the model (D3), then holds it.
+    /// Stores an answer of the model (D3), then adds it to the transcript.
     async fn record(&mut self, answer: Assistant) -> Result<(), StoreError> {
         let recorded = self.record_and_start(answer, Starting::default());
         recorded.await.map(drop)
     }
 
-    /// Stores an answer of the model (D3) with what people are to read of it and the start of those of its calls that run at
-    /// once (D6, C1), then holds it. Gives the conversations of the children that begin.
+    /// Stores an answer of the model (D3), together with what people are to read of it and the start of those of its calls
+    /// that run at once (D6, C1), then adds it to the transcript. Returns the conversations of the children that begin.
     pub(super) async fn record_and_start(
         &mut self,
         answer: Assistant,
@@ -299,7 +300,7 @@ impl Turn {
         self.record_with(answer, starting, words).await
     }
 
-    /// The same of an answer of which people read nothing yet.
+    /// The same for an answer that people do not read yet.
     pub(super) async fn record_quietly(
         &mut self,
         answer: Assistant,
@@ -334,7 +335,7 @@ impl Turn {
         Ok(recorded.children)
     }
 
-    /// Tells the model something, in the ledger too.
+    /// Adds a note for the model, in the ledger too.
     pub(super) async fn add_note(&mut self, text: impl Into<String>) -> Result<(), StoreError> {
         let item = Item::User(UserText {
             at: Some(crate::clock::now()),
@@ -350,7 +351,7 @@ impl Turn {
     }
 }
 
-/// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.
+/// Whether a paused answer can be continued: it has content, and no call that waits for its result.
 fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
     let has_calls = !answer.tool_calls.is_empty() || !truncated_calls.is_empty();
     let is_empty = answer.text.trim().is_empty() && answer.opaque.is_empty();

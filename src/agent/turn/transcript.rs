@@ -18,14 +18,14 @@ pub(super) struct Transcript {
     /// Their number, for the actor.
     pub(super) len: Arc<AtomicUsize>,
     pub(super) context_meter: ContextMeter,
-    /// The room that the latest request was made for, in tokens.
+    /// The room that the latest request had, in tokens.
     pub(super) room_before: u64,
     pub(super) compaction: Compaction,
-    /// What was left out of the requests of this step, and is still in the ledger.
+    /// What was left out of the requests of this step, but is still in the ledger.
     pub(super) left_out: Option<LeftOut>,
     /// How many items the latest save holds, where the turn changed that.
     pub(super) saved: Option<usize>,
-    /// The calls of this turn: a summary may stand for some of them by now.
+    /// The calls of this turn, including those that a summary has replaced.
     called: HashSet<CallId>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Transcript {
 #[derive(Default)]
 pub(super) struct Compaction {
     pub(super) running: Option<UnderWay>,
-    /// One came to nothing: not tried again in this turn.
+    /// One has failed: none is tried again in this turn.
     pub(super) failed: bool,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct Compaction {
 pub(super) struct LeftOut {
     /// The whole conversation, as the ledger has it.
     pub(super) whole: Arc<Vec<Item>>,
-    /// Messages of it that the request leaves out.
+    /// How many of its messages the request leaves out.
     pub(super) count: usize,
 }
 
 /// A summary that is being made.
 pub(super) struct UnderWay {
-    /// Items the summary will stand for, from the first.
+    /// How many items the summary will replace, from the first.
     pub(super) cut: usize,
     pub(super) summary: AbortOnDropHandle<Option<String>>,
     pub(super) stop: CancellationToken,
 }
 
 impl UnderWay {
-    /// Ends it, and waits until the ledger has what it took.
+    /// Ends it, and waits until its cost is in the ledger.
     pub(super) async fn end(self) {
         self.stop.cancel();
         let _ = self.summary.await;
@@ -80,8 +80,8 @@ impl Transcript {
         }
     }
 
-    /// Gives calls that a model has just made ids that no call has which the turn or the conversation knows: some servers give
-    /// the same ones in each answer.
+    /// Gives new ids to calls whose ids the turn or the conversation has already: some servers use the same ones in each
+    /// answer.
     pub(super) fn tell_apart(&mut self, calls: &mut [ToolCall]) {
         for call in calls {
             if self.called.contains(&call.id) || self.holds(&call.id) {
@@ -98,7 +98,7 @@ impl Transcript {
         })
     }
 
-    /// Adds an item that the ledger has already.
+    /// Adds an item that is in the ledger already.
     pub(super) fn push(&mut self, item: Item) {
         if let Some(left_out) = &mut self.left_out {
             Arc::make_mut(&mut left_out.whole).push(item.clone());
@@ -108,22 +108,22 @@ impl Transcript {
         self.len.store(items.len(), Ordering::Relaxed);
     }
 
-    /// Puts other items in the place of all, as the ledger has done already.
+    /// Replaces all items, as the ledger has done already.
     pub(super) fn replace(&mut self, items: Vec<Item>) {
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Arc::new(items);
         self.context_meter.replaced();
     }
 
-    /// How full the room is: the one number that the guard goes by.
+    /// How full the room is: the number that all decisions about it use.
     pub(super) fn share(&mut self, room: u64) -> f64 {
         self.context_meter.used(&self.items) as f64 / room.max(1) as f64
     }
 
-    /// The conversation as the next request tells it, and the tokens that this takes.
+    /// The conversation as the next request holds it, and the tokens that this takes.
     ///
     /// After a stop, and in modes without summaries, no time is spent on making room: what does not fit is left out of the
-    /// request, and stays in the conversation.
+    /// request, but stays in the conversation.
     pub(super) fn told(&mut self, room: u64, leaves_out: bool) -> (Arc<Vec<Item>>, u64) {
         if !leaves_out || self.share(room) <= 1.0 {
             return (
@@ -136,8 +136,8 @@ impl Transcript {
         (Arc::new(items), tokens)
     }
 
-    /// What compaction could not do: a fall-back with room is asked, else the oldest exchanges go, then long texts
-    /// are cut, until the request fits. Says whether it does.
+    /// Where compaction was not enough: a fall-back with a larger window is asked, else the oldest exchanges are dropped,
+    /// then long texts are cut, until the request fits. Returns whether it does.
     pub(super) fn drop_to_fit(&mut self, room: u64, largest_room: u64) -> bool {
         if self.context_meter.used(&self.items) <= largest_room {
             return true;
@@ -147,7 +147,7 @@ impl Transcript {
         self.context_meter.estimated(&self.items) <= budget
     }
 
-    /// Shortens what the next request tells to about `budget` estimated tokens, without asking anybody.
+    /// Shortens the next request to about `budget` estimated tokens, without asking a model.
     ///
     /// The ledger keeps the whole conversation until a model has answered the shorter one.
     pub(super) fn drop_to(&mut self, budget: u64) {
@@ -164,7 +164,7 @@ impl Transcript {
         self.replace(items);
     }
 
-    /// No model answered, however short the conversation was made: it is what it was.
+    /// No model answered, however short the conversation was made: it is restored.
     pub(super) fn give_back_left_out(&mut self) {
         if let Some(LeftOut { whole, .. }) = self.left_out.take() {
             self.replace(Arc::unwrap_or_clone(whole));

@@ -1,4 +1,4 @@
-//! Turns that stopped because the ledger failed. Each is ended there as failed, as soon as the ledger takes that.
+//! Turns that stopped because the ledger failed. Each is stored as failed as soon as the ledger works again.
 
 use std::collections::HashMap;
 use std::mem;
@@ -13,12 +13,12 @@ use crate::agent::identity::Identity;
 use crate::domain::TurnId;
 use crate::store::{FinishedTurn, StoreError};
 
-/// Turns that the ledger calls running, though they stopped, and whose they are. Cheap to clone.
+/// Turns that are running in the ledger although they stopped, and whose they are. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Unclosed(Arc<Mutex<HashMap<TurnId, Arc<Identity>>>>);
 
 impl AgentDeps {
-    /// Ends a turn of which people are told already that the ledger failed. Where it fails again, the next turn of any agent
+    /// Ends a turn of which people have been told that the ledger failed. Where it fails again, the next turn of any agent
     /// tries once more as it begins; so does the next start.
     pub(super) async fn close_unstored(&self, agent: &Arc<Identity>, turn: TurnId) {
         if let Err(error) = self.end_unstored(agent, turn).await {
@@ -36,12 +36,12 @@ impl AgentDeps {
     }
 
     async fn end_unstored(&self, agent: &Identity, turn: TurnId) -> Result<(), StoreError> {
-        // Its signal went with it: nobody can abort it any more.
+        // Its signal is gone with it: nobody can abort it any more.
         let no_abort = CancellationToken::new();
         let left = self.close_left_open(agent, (turn, turn), &no_abort).await?;
         let ended = FinishedTurn::broken_off(Some(left.own));
         match self.store.finish_turn(turn, ended).await {
-            // It has its outcome, or never began.
+            // It has an outcome, or never began.
             Ok(_) | Err(StoreError::NotFound(_)) => {}
             Err(error) => return Err(error),
         }

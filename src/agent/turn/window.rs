@@ -23,13 +23,13 @@ use super::transcript::{LeftOut, UnderWay};
 /// Share of the room at which the next step waits for the summary.
 const WAIT: f64 = 0.95;
 
-/// Tokens that the results of one step may take, however little is left: making room is compaction's work.
+/// Tokens that the results of one step may take even where little is left: making room is the task of compaction.
 const LEAST_FOR_RESULTS: u64 = 4_000;
 
 impl Turn {
-    /// Makes sure that the next request fits. Says so when it cannot be made to fit for another full step.
+    /// Makes sure that the next request fits; returns whether it can be made to fit for another full step.
     ///
-    /// A stop ends that at once, and nothing of the conversation is given up then.
+    /// A stop ends that at once, and nothing of the conversation is dropped then.
     pub(super) async fn make_room(&mut self) -> Result<Option<EndReason>, StoreError> {
         if self
             .transcript
@@ -68,8 +68,8 @@ impl Turn {
         Ok(None)
     }
 
-    /// Shares of the room at which a summary is begun, and at which the next step waits for it; none where what does not fit
-    /// is left out of the request instead.
+    /// Shares of the room at which a summary is begun, and at which the next step waits for it; `None` where what does not
+    /// fit is left out of the request instead.
     fn thresholds(&self) -> Option<(f64, f64)> {
         let begin = modes::summary_at(self.mode())?;
         Some(match self.setup.compaction() {
@@ -78,21 +78,22 @@ impl Turn {
         })
     }
 
-    /// Whether what does not fit is left out of the request, rather than summed up before it.
+    /// Whether what does not fit is left out of the request, rather than summarised before it.
     pub(super) fn leaves_out(&self) -> bool {
         self.context.is_stopping() || self.thresholds().is_none()
     }
 
-    /// Compacts before the next request, waiting for it.
+    /// Compacts before the next request, and waits for it.
     pub(super) async fn compact_now(&mut self) -> Result<(), StoreError> {
         self.begin_summary();
         self.take_summary().await
     }
 
-    /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
+    /// A provider found the request too long, whatever was counted: makes the conversation shorter. Returns whether it is
+    /// shorter.
     pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
         if self.room() < self.transcript.room_before {
-            // The refusal named the window, and it is smaller than anybody knew: what fits it is another question.
+            // The refusal named the window, which is smaller than was known: what fits has to be worked out again.
             self.transcript.compaction.failed = false;
             return Ok(true);
         }
@@ -107,7 +108,7 @@ impl Turn {
             self.compact_now().await?;
         }
         if self.leaves_out() {
-            // The last request tells less by what was just learned; the conversation stays as it is.
+            // The last request is made shorter by what was just learned; the conversation stays as it is.
             return Ok(true);
         }
         if self
@@ -125,7 +126,7 @@ impl Turn {
             < before)
     }
 
-    /// Why so little fits where the conversation is not to blame: system prompt and tools take most of the room.
+    /// Why so little fits where the conversation is not the reason: system prompt and tools take most of the room.
     pub(super) fn crowded(&self) -> String {
         let fixed = self.transcript.context_meter.fixed();
         let Some(target) = self.serving().into_iter().next() else {
@@ -143,7 +144,7 @@ impl Turn {
         )
     }
 
-    /// Tokens that the next request may take: by the window of the model that is asked next.
+    /// Tokens that the next request may take, by the window of the model that is asked next.
     pub(super) fn room(&self) -> u64 {
         self.context.deps.room(&self.serving())
     }
@@ -157,7 +158,7 @@ impl Turn {
         ResultRoom::of(((half / dense) as u64).max(LEAST_FOR_RESULTS))
     }
 
-    /// Tokens that a request may take when nothing made it shorter: by the largest window that the turn may ask.
+    /// Tokens that a request may take where nothing could make it shorter, by the largest window of the targets.
     fn largest_room(&self) -> u64 {
         let rooms = self.serving();
         let rooms = rooms
@@ -166,7 +167,7 @@ impl Turn {
         rooms.max().unwrap_or_else(|| self.room())
     }
 
-    /// The turn's targets that can still serve; all of them where none can.
+    /// The turn's targets that have not failed; all of them where every one has.
     fn serving(&self) -> Vec<Target> {
         let mut targets = self.context.targets(&self.setup).unwrap_or_default();
         let health = self.context.run.health();
@@ -214,8 +215,8 @@ impl Turn {
         });
     }
 
-    /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is, and so
-    /// does one that a stop ended.
+    /// Waits for the summary and replaces the items that it covers. Where it failed, or a stop ended it, everything stays
+    /// as it is.
     async fn take_summary(&mut self) -> Result<(), StoreError> {
         match self.transcript.compaction.running.take() {
             Some(UnderWay { cut, summary, .. }) => self.use_summary(cut, summary.await.ok()).await,
@@ -223,8 +224,8 @@ impl Turn {
         }
     }
 
-    /// After the answer: lets a summary under way come to its end, so that it is not paid for nothing. Whoever wants
-    /// something comes first: a message that came is given back, and the summary ended.
+    /// After the answer: lets a summary under way finish, so that it is not paid for in vain. Messages have priority: one
+    /// that comes is returned, and the summary ended.
     pub(super) async fn settle(&mut self) -> Result<Option<Box<Inbound>>, StoreError> {
         let Some(mut running) = self.transcript.compaction.running.take() else {
             return Ok(None);
@@ -245,7 +246,7 @@ impl Turn {
         }
     }
 
-    /// Ends a summary that nobody goes on with.
+    /// Ends a summary that is no longer needed.
     pub(super) async fn end_summary(&mut self) {
         if let Some(running) = self.transcript.compaction.running.take() {
             running.end().await;
@@ -281,7 +282,7 @@ impl Turn {
         let session = match saved {
             Ok(meta) => meta,
             Err(error) => {
-                // Without the raw conversation in a file nothing is given up.
+                // Nothing is dropped unless the whole conversation is in a file.
                 warn!(agent.id = %self.context.agent.id, "failed to save a conversation, so it is not compacted: {error}");
                 self.transcript.compaction.failed = true;
                 return Ok(());
@@ -294,7 +295,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Puts `items` in the place of a child's conversation, which the ledger keeps: no session holds it.
+    /// Replaces the items of a child's conversation, which the ledger keeps: no session holds it.
     async fn drop_in_child(&mut self, items: Vec<Item>) -> Result<(), StoreError> {
         let store = &self.context.deps.store;
         store.drop_items(self.context.conversation, &items).await?;
@@ -303,7 +304,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Puts `items` in the place of the conversation, which is saved, and says so in the channel.
+    /// Replaces the items of the conversation, which is saved, and says so in the channel.
     async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
         let (store, channel) = (&self.context.deps.store, self.context.reference.channel);
         store
@@ -316,7 +317,7 @@ impl Turn {
         Ok(())
     }
 
-    /// A model has answered the shortened conversation: it is the conversation from now on, and the channel is told.
+    /// A model has answered the shortened conversation: it replaces the whole one from now on, and the channel is told.
     pub(super) async fn keep_shortened(&mut self) -> Result<(), StoreError> {
         let Some(LeftOut { whole, count }) = self.transcript.left_out.take() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Carries a call out: its start and its result are in the ledger, whatever it comes to.
+//! Carries a call out: its start and its result are in the ledger, whether it succeeds or fails.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::tools::{Caller, ToolContext, guard};
 const KEPT_FAILURE: usize = 2_000;
 
 impl Turn {
-    /// Starts a call that may run (D6), runs it, and stores what it gave (D7).
+    /// Starts a call that may run (D6), runs it, and stores its result (D7).
     pub(in crate::agent::turn) async fn run_one(
         &self,
         call: &Call,
@@ -55,7 +55,7 @@ impl Turn {
         self.carry_out(call, runnable).await
     }
 
-    /// Runs a call whose start is in the ledger, and stores what it gave (D7).
+    /// Runs a call whose start is in the ledger, and stores its result (D7).
     pub(super) async fn carry_out(
         &self,
         call: &Call,
@@ -78,7 +78,7 @@ impl Turn {
         } else {
             Vec::new()
         };
-        // A tool does not work on when the turn's time is over.
+        // A tool ends with the turn's time.
         let stop = self.context.stop.now().child_token();
         let _deadline = cancelled_after(&stop, self.time_left());
         let mut context = self.tool_context(call.id.clone(), people, stop);
@@ -103,7 +103,7 @@ impl Turn {
         Ok(result)
     }
 
-    /// What the role says in place of a tool's failure, and the failure itself, which goes to the log and the ledger.
+    /// What the role tells the model in place of a tool's failure, and the failure itself, for the log and the ledger.
     fn told_of_failure(&self, result: ToolResult) -> (ToolResult, Option<String>) {
         let instead = self.setup.error_for(&result.name);
         let Some(instead) = instead.filter(|_| result.is_error) else {

@@ -1,5 +1,5 @@
-//! Looks at each call of an answer before anything of it runs: checked, judged, and of those that have a role do something
-//! whom they mean.
+//! Checks each call of an answer before any of them runs: is it well-formed, what do the profiles say, and which role or
+//! agent is meant by a call of one.
 
 use std::collections::HashSet;
 
@@ -15,26 +15,26 @@ use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::{Assignment, NotCalled};
 use crate::agent::turn::question::ToAsk;
 
-/// A call that may run, as far as is known.
+/// A call that may run, as far as is known now.
 #[derive(Clone)]
 pub(in crate::agent::turn) struct Runnable {
     pub(in crate::agent::turn) prepared: Prepared,
     /// What it has a role do.
     pub(in crate::agent::turn) assignment: Option<Assignment>,
-    /// Who allowed it, where somebody was asked.
+    /// Who allowed it, if somebody was asked.
     pub(in crate::agent::turn) allowed_by: Option<UserId>,
-    /// The child turn that does it, once that is in the ledger.
+    /// The child turn that carries it out, once that is in the ledger.
     pub(super) child: Option<BegunChild>,
 }
 
 impl Runnable {
-    /// What a child turn does of it.
+    /// Its assignment, if a child turn carries it out.
     pub(in crate::agent::turn) fn for_child(&self) -> Option<&Assignment> {
         self.assignment.as_ref().filter(|one| one.waits)
     }
 }
 
-/// A call after it was looked at.
+/// A call after it was checked.
 #[derive(Clone)]
 pub(super) enum Looked {
     Run(Runnable),
@@ -59,7 +59,7 @@ impl Looked {
 }
 
 impl Turn {
-    /// Checks and judges a call. Nothing of it has run.
+    /// Checks and judges a call; nothing runs.
     pub(super) fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
         if let Some(reason) = self.refused_hand_over(call) {
             return Looked::Refused {
@@ -128,8 +128,8 @@ impl Turn {
         }
     }
 
-    /// Looks up the former sub-agents that calls go on with, and the agents that they name. Whoever is found counts among those of
-    /// the run.
+    /// Looks up the former sub-agents that calls continue, and the agents that they name. Those found are counted as
+    /// children of the run.
     pub(super) async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
         let mut found = Vec::with_capacity(looked.len());
         let mut going_on = HashSet::new();
@@ -137,7 +137,7 @@ impl Turn {
             if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
                 && let Some(assignment) = &mut runnable.assignment
                 && let Err(why) = self.find_whom(assignment).await?.and_then(|()| {
-                    // Two of one step would write in one conversation.
+                    // Two calls of one step would write in one conversation.
                     let is_free = assignment
                         .former
                         .is_none_or(|former| going_on.insert(former));
@@ -175,7 +175,7 @@ pub(super) fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) 
     .collect()
 }
 
-/// Whether the calls may run at once: nobody is asked, and no two write the same path.
+/// Whether the calls may run at the same time: nobody is asked, and no two write the same path.
 pub(super) fn side_by_side(looked: &[Looked]) -> bool {
     let mut written = HashSet::new();
     looked.len() > 1

@@ -1,4 +1,4 @@
-//! Advisors: roles that read a message before the turn works on it. Their advice stands behind the message as one note.
+//! Advisors: roles that read a message before the turn works on it. Their advice follows the message as one note.
 
 use futures_util::future::join_all;
 
@@ -13,15 +13,15 @@ use crate::store::{ChildKind, NextStage, StoreError};
 use crate::text::{self, escape};
 use crate::tools::guard;
 
-/// What stands before the advice.
+/// The heading of the advice.
 const HEADING: &str = "Advice on the message above, from roles that read it first. It informs you; people do not see it.";
 
 /// Characters of the reason why there is no advice.
 const WHY: usize = 300;
 
 impl Turn {
-    /// Has all advisors read what the turn began with, side by side, and stores what they say behind it. None of them can make
-    /// the turn fail.
+    /// Has all advisors read what the turn began with, at the same time, and stores what they say after it. None of them
+    /// can make the turn fail.
     pub(super) async fn take_advice(&mut self) -> Result<(), StoreError> {
         let Some(stages) = &self.stages else {
             return Ok(());
@@ -110,7 +110,7 @@ impl Turn {
         Ok(())
     }
 
-    /// What one advisor came to.
+    /// One advisor's advice, or why there is none.
     async fn advice_of(&self, turn: TurnId, outcome: &Outcome) -> Advice {
         match outcome.words() {
             Some(words) => {
@@ -129,17 +129,17 @@ impl Turn {
     }
 }
 
-/// What an advisor came to.
+/// An advisor's advice, or why there is none.
 enum Advice {
     Given(String),
     Failed {
         exit: EndReason,
-        /// Empty where the exit says it all.
+        /// Empty where the exit reason is enough.
         why: String,
     },
 }
 
-/// What the turn is told of an advisor; of one that was asked it is the next thing `said`.
+/// What the turn is told about an advisor; for one that was asked, that is the next of `said`.
 fn block(stage: &Stage, mut said: impl Iterator<Item = Advice>) -> String {
     let from = format!(" from=\"{}\"", stage.name);
     let advice = match &stage.role {

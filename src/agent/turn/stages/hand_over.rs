@@ -22,10 +22,10 @@ use crate::text;
 /// The tool that ends a turn's own work.
 pub(in crate::agent::turn) const HAND_OVER: &str = "hand_over";
 
-/// Characters of what the destination is told besides the request.
+/// Characters that the destination is told besides the request.
 const MESSAGE_MAX: usize = 32_000;
 
-/// Where a turn may hand over to, at least one role.
+/// The roles that a turn may hand over to, at least one.
 pub(super) struct Routing {
     destinations: Vec<Arc<Role>>,
     /// Whether an answer must be handed over.
@@ -40,7 +40,7 @@ pub(in crate::agent::turn) struct HandOver {
     message: Option<String>,
 }
 
-/// What an answer means to the router.
+/// What an answer means for the router.
 pub(in crate::agent::turn) enum Routed {
     /// Nothing.
     Not(Assistant),
@@ -50,7 +50,7 @@ pub(in crate::agent::turn) enum Routed {
     Over(Outcome),
 }
 
-/// Why a call hands nothing over. The text is for the model.
+/// Why a call does not hand over. The text is for the model.
 #[derive(Debug, thiserror::Error)]
 enum NotHandedOver {
     #[error("`to` is missing. There are: {0}")]
@@ -69,14 +69,14 @@ enum NotHandedOver {
     LongMessage(usize),
 }
 
-/// What the channel is told of destinations that cannot be used.
+/// What the channel is told about destinations that cannot be used.
 pub(super) fn faults(destinations: Option<&[Stage]>) -> Vec<String> {
     let all = destinations.unwrap_or_default().iter();
     all.filter_map(destination_fault).collect()
 }
 
 impl Routing {
-    /// The router over those of `destinations` that can be used; none where there are none.
+    /// The router over those of `destinations` that can be used; `None` where none can.
     pub(super) fn of(required: bool, destinations: Vec<Stage>) -> Option<Self> {
         let usable = destinations.into_iter().filter_map(|stage| stage.role.ok());
         let destinations: Vec<Arc<Role>> = usable.collect();
@@ -124,7 +124,7 @@ impl Routing {
     }
 }
 
-/// The tool as a model is told it; none without destinations.
+/// The tool's description for the model; `None` without destinations.
 fn schema(destinations: &[Arc<Role>]) -> Option<ToolSchema> {
     if destinations.is_empty() {
         return None;
@@ -152,18 +152,18 @@ fn schema(destinations: &[Arc<Role>]) -> Option<ToolSchema> {
 }
 
 impl Turn {
-    /// The router, unless the turn's report is there but for fields besides.
+    /// The router, unless the turn's report is complete except for its fields.
     fn router(&self) -> Option<&Routing> {
         let router = self.stages.as_ref()?.router.as_ref();
         router.filter(|_| !self.owes_fields_alone())
     }
 
-    /// The tool that hands over, where it is there.
+    /// The tool that hands over, where there is a router.
     pub(in crate::agent::turn) fn tool_to_hand_over(&self) -> Option<&ToolSchema> {
         Some(&self.router()?.schema)
     }
 
-    /// Hands an answer over that calls for it. One in words is refused once, where it must be handed over.
+    /// Hands over an answer that calls for it. An answer in words is refused once, where it must be handed over.
     pub(in crate::agent::turn) async fn routed(
         &mut self,
         answer: Assistant,
@@ -183,14 +183,14 @@ impl Turn {
         Ok(Routed::Told)
     }
 
-    /// What is wrong with a call that hands nothing over; none for calls of other tools, and where nothing can be handed over.
+    /// Why a call does not hand over; `None` for calls of other tools, and where there is no router.
     pub(in crate::agent::turn) fn refused_hand_over(&self, call: &Call) -> Option<String> {
         let router = self.router().filter(|_| call.name == HAND_OVER)?;
         let checked = router.check(&call.arguments);
         checked.err().map(|why| why.to_string())
     }
 
-    /// The first call of an answer that hands over and can.
+    /// The first valid call of an answer that hands over.
     pub(in crate::agent::turn) fn handed_over(&self, answer: &Assistant) -> Option<HandOver> {
         let router = self.router()?;
         answer.tool_calls.iter().find_map(|call| {
@@ -204,7 +204,7 @@ impl Turn {
         })
     }
 
-    /// What the model is told that answers where it must hand over.
+    /// What the model is told that answers itself although it must hand over.
     fn note_to_hand_over(&self) -> Option<String> {
         let router = self.router().filter(|router| router.required)?;
         let names: Vec<&str> = router

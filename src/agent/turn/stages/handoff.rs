@@ -1,4 +1,5 @@
-//! The handoff: roles that an answer passes one after another before people get it. What the last of them says is the answer.
+//! The handoff: roles that an answer passes one after another before people get it. What the last of them says is the
+//! answer.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::text;
 struct Passed {
     answer: Assistant,
     citations: Vec<(String, String)>,
-    /// A line with what its report holds besides.
+    /// A line with the fields of its report.
     fields: Option<String>,
 }
 
@@ -80,7 +81,7 @@ impl Turn {
             other => return Ok(other),
         };
         if exit == EndReason::Refused {
-            // Words that nobody looked through: that it was declined is all there is to say.
+            // No role has read these words, so people are only told that the model declined.
             return Ok(Outcome::Answer {
                 answer: Assistant::default(),
                 exit,
@@ -88,7 +89,7 @@ impl Turn {
                 citations: Vec::new(),
             });
         }
-        // What a report holds besides is words of its role: they pass with the answer.
+        // The fields of a report are words of its role: they pass with the answer.
         let fields = self.fields_of_giver();
         let remark = remark.unwrap_or_default();
         let remarks = remark
@@ -140,7 +141,7 @@ impl Turn {
         })
     }
 
-    /// The line with what the report of whoever gave the answer holds besides.
+    /// The line with the fields in the report of whoever gave the answer.
     fn fields_of_giver(&self) -> Option<String> {
         let row = match &self.in_its_place {
             Some(ended) => ended.below.end.report.as_ref(),
@@ -219,7 +220,7 @@ impl Turn {
         })
     }
 
-    /// Begins the turn of a role that the answer passes. Where there was one before it, that one's end is stored with it.
+    /// Begins the turn of a role that the answer passes. The end of the one before it, if any, is stored with that.
     async fn begin_handoff(&mut self, assignment: &Assignment) -> Result<BegunChild, StoreError> {
         let new = self.new_child(None, assignment).await;
         let before = self.in_its_place.take();
@@ -241,7 +242,7 @@ impl Turn {
         Ok(BegunChild { new, conversation })
     }
 
-    /// The answer is not shown. The ledger keeps it as what the role was given that should have passed it.
+    /// The answer is not shown. The ledger keeps it as the task of the role that it should have passed.
     async fn withhold(
         &mut self,
         stage: &Stage,

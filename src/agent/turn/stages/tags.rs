@@ -1,8 +1,8 @@
-//! Texts of others in tags that nothing in them can close: each has an id that nobody knew when the text was written.
+//! Texts of others in tags that nothing in them can close: each tag has an id that did not exist when the text was written.
 
 use uuid::Uuid;
 
-/// `text` in the tag `name`, which says besides what `attributes` say: ` from="lab"`.
+/// `text` in the tag `name` with further `attributes`, such as ` from="lab"`.
 pub(super) fn tagged(name: &str, attributes: &str, text: &str) -> String {
     let id = id();
     format!("<{name}{attributes} id=\"{id}\">{text}</{name} id=\"{id}\">")
