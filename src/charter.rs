@@ -1,5 +1,5 @@
-//! Charters: Markdown files that describe a role. One is compiled into a [`Role`], or all that is wrong with it is told
-//! at once. Pure: text in, value out; where the files lie is not known here.
+//! Charters: Markdown files that describe a role. One is compiled into a [`Role`], or all its problems are reported at
+//! once. Pure: text in, value out; where the files lie is not known here.
 //!
 //! ```text
 //! bytes ─file::read─▶ front matter · body ─entries─▶ keys with lines ─compile─▶ Role | problems

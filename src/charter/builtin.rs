@@ -5,7 +5,7 @@ use super::file::{Charter, Trust};
 use super::problem::Problems;
 use super::role::Role;
 
-/// Their names. A repository's role of such a name is left out: it does not replace helpers that people know.
+/// Their names. A repository's role of such a name is ignored: it does not replace helpers that people know.
 pub(super) const NAMES: [&str; 2] = ["general", "explore"];
 
 /// Where they are said to come from.

@@ -1,4 +1,5 @@
-//! All roles that one agent can take: of several of one name the first place has it, and what a role names must be there.
+//! All roles that one agent can take: of several with one name the first place wins, and the roles that a role names must
+//! exist.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,14 +12,14 @@ use super::problem::{Note, Problem, Problems};
 use super::role::Role;
 use crate::text;
 
-/// Where a role comes from. What lies in an earlier place outranks what lies in a later one.
+/// Where a role comes from. An earlier place outranks a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// `charters/` in the agent's folder.
     Agent,
     /// `charters/` in the home.
     Home,
-    /// The agent's workspace and the repositories in it: whoever writes them, the agent too.
+    /// The agent's workspace and the repositories in it: anybody who writes there, the agent included.
     Workspace,
     BuiltIn,
 }
@@ -58,10 +59,10 @@ pub enum NoGate {
 pub struct Entry {
     pub place: Place,
     pub path: String,
-    /// The role's name; of one that cannot be used the file's.
+    /// The role's name; that of the file where it cannot be used.
     pub name: String,
     pub role: Result<Arc<Role>, Problems>,
-    /// The file whose role of this name holds instead.
+    /// The file whose role of this name is used instead.
     pub hidden_by: Option<String>,
 }
 
@@ -86,7 +87,7 @@ impl Catalog {
         catalog
     }
 
-    /// Every file, those included that cannot be used or are hidden.
+    /// Every file, including those that cannot be used or are hidden.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -96,7 +97,7 @@ impl Catalog {
         self.find(name)?.role.as_ref().ok()
     }
 
-    /// The role of this name, unless it is a repository's: those are no gates, for an agent could rewrite them.
+    /// The role of this name, unless it is a repository's: those cannot be gates, because an agent could rewrite them.
     ///
     /// # Errors
     ///
@@ -116,7 +117,7 @@ impl Catalog {
         named.find(|entry| entry.hidden_by.is_none())
     }
 
-    /// What `role` names and is not there.
+    /// The names in `role` that do not exist.
     ///
     /// # Errors
     ///
@@ -128,7 +129,7 @@ impl Catalog {
         }
     }
 
-    /// The first of a name has it. A repository's never has that of a built-in role.
+    /// Hides all but the first role of a name. A repository's never takes the name of a built-in role.
     fn hide(&mut self) {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         for entry in &mut self.entries {
@@ -144,7 +145,7 @@ impl Catalog {
         }
     }
 
-    /// Takes out the roles that name what is not there, until nothing more goes.
+    /// Removes the roles that name missing ones, until nothing changes any more.
     fn link(&mut self) {
         for _ in 0..=self.entries.len() {
             let found: Vec<(usize, Vec<Problem>)> = self
@@ -214,7 +215,7 @@ impl Catalog {
         )
     }
 
-    /// The way from `role` through routers and handoffs back to itself, if there is one.
+    /// The path from `role` through routers and handoffs back to itself, if there is one.
     fn cycle(&self, role: &Role) -> Option<String> {
         let mut ways: Vec<Vec<String>> =
             role.passes_on().map(|next| vec![next.to_owned()]).collect();
@@ -289,7 +290,7 @@ impl Entry {
         }
     }
 
-    /// Takes out what `problems` are about: the role, or of a repository's the names alone.
+    /// Removes what `problems` are about: the role, or in a repository's role the names alone.
     fn lose(&mut self, problems: Vec<Problem>) {
         let Ok(role) = &self.role else {
             return;

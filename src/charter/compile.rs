@@ -13,16 +13,16 @@ use super::{lenient, squad, yaml};
 use crate::permission::Profiles;
 use crate::text;
 
-/// Whether there is a model of a name; if not, names that are near it.
+/// Whether there is a model of a name; if not, names that are similar.
 pub type FindModel<'a> = dyn Fn(&str) -> Result<(), Vec<String>> + 'a;
 
-/// What a charter is held against.
+/// What a charter is checked against.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The names of all tools.
     pub tools: &'a [&'a str],
     pub profiles: &'a Profiles,
-    /// None while no models are known.
+    /// `None` while no models are known.
     pub models: Option<&'a FindModel<'a>>,
 }
 
@@ -88,7 +88,7 @@ const FOREIGN: &[&str] = &[
     "tags",
 ];
 
-/// The key of commands and skills for tools; in an agent's file it can only have been meant so.
+/// The key that commands and skills use for tools; in an agent's file it can only mean the same.
 const ALLOWED: &[&str] = &["allowed-tools", "allowedTools"];
 
 /// Keys without which a role could do more than was meant.
@@ -233,7 +233,7 @@ pub(super) struct Compiler<'a> {
     trust: Trust,
     pub(super) known: &'a Known<'a>,
     problems: Vec<Problem>,
-    /// What stands in `Bash(…)`.
+    /// The commands in `Bash(…)`.
     pub(super) commands: BTreeSet<String>,
     pub(super) commands_line: usize,
     pub(super) role: Role,
@@ -259,7 +259,7 @@ impl Compiler<'_> {
         self.role.notes.push(Note { line, message });
     }
 
-    /// A mistake in people's file, a note in a repository's.
+    /// A mistake in people's files, a note in a repository's.
     pub(super) fn doubt(
         &mut self,
         line: usize,
@@ -341,7 +341,7 @@ impl Compiler<'_> {
         if let Err(expected) = read {
             let message = format!("{} is not one", shown(value));
             let instead = format!("write {expected}");
-            // A narrowing that cannot be read must not be left out.
+            // A narrowing that cannot be read must not be ignored.
             if NARROWING.contains(&key) {
                 self.problem(value.line, key, message, instead);
             } else {
@@ -350,7 +350,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at what only the whole can tell.
+    /// Checks what depends on several keys.
     fn finish(mut self, charter: &Charter<'_>, has_front: bool) -> Result<Role, Problems> {
         self.narrow_commands();
         if self.role.name.is_empty() && self.role.title.is_empty() {

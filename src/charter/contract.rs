@@ -1,5 +1,5 @@
-//! `report`: what a role's last word must hold, as JSON Schemas. They are checked here so that a mistake in one is told with its
-//! place, and not when the first report comes.
+//! `report`: what a role's last answer must hold, as JSON Schemas. They are checked here so that a mistake in one is
+//! reported with its place, and not when the first report is given.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::json_schema::{Fault, JsonSchema, Misread, escaped};
 use super::values::Expected;
 use super::yaml::Node;
 
-/// Fields that a report may owe besides.
+/// Most fields that a report may owe.
 const MOST_FIELDS: usize = 10;
 
 /// Bytes of what a report holds besides its text.
@@ -26,7 +26,7 @@ pub struct Contract {
     meta: Vec<(String, JsonSchema)>,
 }
 
-/// What a report lacks, in words for a model: what is not there, then what is wrong.
+/// What a report lacks, in words for a model: first what is missing, then what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lacks {
     /// Fields by name, such as `meta.ticket`.
@@ -90,7 +90,7 @@ impl Contract {
         self.data.is_some()
     }
 
-    /// What `data` lacks; nothing where none is owed.
+    /// What `data` lacks; nothing where no data is owed.
     pub fn lacks_data(&self, data: Option<&Value>) -> Lacks {
         match (&self.data, data) {
             (None, _) => Lacks::default(),
@@ -130,7 +130,7 @@ impl Contract {
         lacks
     }
 
-    /// The arguments by which a model gives a report: all of it, or the fields besides alone.
+    /// The arguments of the tool that gives a report: all of them, or the fields alone.
     pub fn parameters(&self, only_meta: bool) -> Value {
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -207,7 +207,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The places of the fields besides, with their lines.
+/// The names of the fields, with their lines.
 fn fields(meta: &Node) -> Result<Vec<(String, usize)>, Expected> {
     const SHAPE: Expected = Expected("1 to 10 names under `meta`, each with a schema");
     let entries = meta.entries().map_err(|_| SHAPE)?;

@@ -1,4 +1,4 @@
-//! A charter's file: what is looked at before anything is read, and where its front matter ends.
+//! A charter's file: what is checked before anything is read, and where its front matter ends.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,14 @@ const MAX_FRONT: usize = 16 << 10;
 pub enum Trust {
     /// People: a mistake is an error.
     People,
-    /// Whoever writes the repository, the agent too: doubt narrows, and a mistake is a note.
+    /// Whoever writes the repository, the agent included: doubt narrows, and a mistake is a note.
     Repository,
 }
 
 /// A file to compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Charter<'a> {
-    /// The path, as people are told it; the file's name is the role's where it says none.
+    /// The path, as people see it; the file's name is the role's where it names none.
     pub path: &'a str,
     pub bytes: &'a [u8],
     pub trust: Trust,
@@ -45,13 +45,13 @@ impl Charter<'_> {
         name.strip_suffix(".agent").unwrap_or(name)
     }
 
-    /// Whether the file's name is the role's, and `name` in it only what people see.
+    /// Whether the file's name is the role's, and `name` in it is only shown to people.
     pub(super) fn is_copilot(&self) -> bool {
         self.path.ends_with(".agent.md") || self.path.contains(".github/agents/")
     }
 }
 
-/// Takes a file apart, with plain line ends and without a byte order mark.
+/// Splits a file into its parts, with Unix line ends and without a byte order mark.
 pub(super) fn read(bytes: &[u8]) -> Result<Text, Problems> {
     let refuse = |message: &str, instead: &str| Err(Problems::one(0, message, instead));
     if bytes.len() > MAX_BYTES {
@@ -119,8 +119,8 @@ fn split(text: &str) -> Result<Text, Problems> {
     ))
 }
 
-/// What stands in a block of code that is all of the file, as editors paste what a model wrote: its first line is line 2. None
-/// where the file does not begin so.
+/// The content of a code block that is the whole file, as when a model's reply was pasted: its first line is line 2. `None`
+/// where the file does not begin with one.
 fn unfenced(text: &str) -> Option<String> {
     let (opening, inside) = text.split_once('\n')?;
     let word = opening.trim_start_matches('`');
@@ -131,7 +131,7 @@ fn unfenced(text: &str) -> Option<String> {
     }
     let mut lines: Vec<&str> = inside.lines().collect();
     let fences = lines.iter().filter(|line| line.starts_with("```")).count();
-    // Blocks within it have two each: what is left over closes the one around.
+    // Blocks within it have two fences each: the one left over closes the outer block.
     if fences % 2 == 1
         && let Some(closing) = lines.iter().rposition(|line| line.trim_end() == fence)
     {

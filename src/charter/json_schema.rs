@@ -1,5 +1,5 @@
 //! A JSON Schema of draft 2020-12 as roles may have one: small, without references to elsewhere or to itself, and with
-//! patterns that take linear time. So whatever it is held against is judged in bounded time.
+//! patterns that take linear time. So a value is checked against it in bounded time.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::text;
 
-/// Bytes of a schema, as written and once its references are put in.
+/// Bytes of a schema, as written and after its references are replaced.
 const MOST_BYTES: usize = 16 << 10;
 
 /// Objects and lists of a schema within each other, as written.
@@ -26,7 +26,7 @@ const MAPS: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
 /// Keywords whose value is data.
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
 
-/// Keywords under which schemas lie only to be referred to.
+/// Keywords whose schemas are only there to be referred to.
 const SHELVES: [&str; 2] = ["$defs", "definitions"];
 
 /// Keywords that give a schema a name by which others could refer to it.
@@ -35,7 +35,7 @@ const NAMES: [&str; 4] = ["$dynamicRef", "$dynamicAnchor", "$anchor", "$recursiv
 /// What is wrong with a schema, and where in it as a JSON pointer.
 pub(super) type Misread = (String, String);
 
-/// A schema that values are held against.
+/// A schema that values are checked against.
 #[derive(Clone, Debug)]
 pub(super) struct JsonSchema {
     /// Without references.
@@ -48,7 +48,7 @@ pub(super) struct JsonSchema {
 pub(super) struct Fault {
     /// Where, as a JSON pointer.
     pub(super) place: String,
-    /// The property that is not there; none where what is there is wrong.
+    /// The missing property; `None` where a present value is wrong.
     pub(super) missing: Option<String>,
     pub(super) what: String,
 }
@@ -83,7 +83,7 @@ impl JsonSchema {
         }
     }
 
-    /// What `value` lacks, what is missing first.
+    /// What is wrong with `value`, missing properties first.
     pub(super) fn faults(&self, value: &Value) -> Vec<Fault> {
         let faults = self.validator.iter_errors(value).take(FAULTS);
         let mut faults: Vec<Fault> = faults
@@ -103,12 +103,12 @@ impl JsonSchema {
     }
 }
 
-/// Puts what references mean in their place.
+/// Replaces references with what they refer to.
 struct Inliner<'a> {
     root: &'a Value,
     /// The references that are being followed.
     within: Vec<&'a str>,
-    /// Bytes that the result may still have.
+    /// Bytes that the result may still take.
     bytes: usize,
 }
 
@@ -241,7 +241,7 @@ fn check_depth(value: &Value, place: &str, depth: usize) -> Result<(), Misread> 
     }
 }
 
-/// A key as JSON pointers have it.
+/// A key as written in JSON pointers.
 pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

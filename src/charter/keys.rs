@@ -1,4 +1,4 @@
-//! What each key of a charter says.
+//! Reads the value of each key of a charter.
 
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ impl Compiler<'_> {
                 self.role.own_profile = Some(profile.clone());
                 self.role.permissions.push(profile);
             }
-            // A narrowing that cannot be read must not be left out.
+            // A narrowing that cannot be read must not be ignored.
             Err(error) => self.problem(
                 value.line,
                 "permissions",
@@ -282,7 +282,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What a model may be called here whose name others write with what it can do, or as people read it: `opus[1m]`,
+/// Other spellings of a model's name, for names that are written with their abilities or as people read them: `opus[1m]`,
 /// `Claude Sonnet 4.5 (copilot)`.
 fn spellings(name: &str) -> Vec<String> {
     let bare = name.split(['[', '(']).next().unwrap_or_default().trim();

@@ -1,14 +1,14 @@
-//! Front matter that is no YAML, read line by line: `description: Use this when: …` is the commonest there is.
+//! Front matter that is not valid YAML, read line by line. The most common case is `description: Use this when: …`.
 
 use super::compile::is_known;
 use super::yaml::{Node, NotRead, Yaml, parse};
 
-/// Reads known keys at the beginnings of lines, each with all up to the next. A part that is YAML by itself is taken as
-/// that, so that lists stay lists.
+/// Reads known keys at the beginnings of lines; the value of each reaches to the next one. A value that is valid YAML is
+/// read as such, so that lists stay lists.
 ///
 /// # Errors
 ///
-/// When a part holds what no charter may hold.
+/// When a value holds what no charter may hold.
 pub(super) fn entries(front: &str, first: usize) -> Result<Vec<(Node, Node)>, NotRead> {
     let mut parts: Vec<(usize, &str, String)> = Vec::new();
     for (number, line) in (first..).zip(front.lines()) {
@@ -31,7 +31,7 @@ pub(super) fn entries(front: &str, first: usize) -> Result<Vec<(Node, Node)>, No
 }
 
 fn value_of(line: usize, value: &str) -> Result<Node, NotRead> {
-    // A tab is no indentation in YAML; here it is.
+    // In YAML a tab cannot indent; here it can.
     let spaced = value.replace('\t', "  ");
     match parse(&spaced, line) {
         Ok(node) if !matches!(node.value, Yaml::Map(_)) => Ok(Node { line, ..node }),

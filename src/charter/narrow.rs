@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::domain::ProfileRef;
 
-/// The pattern of commands that `Bash(…)` stands for: `git:*` and `git *` are `git` with anything behind it.
+/// The pattern of commands that `Bash(…)` means: `git:*` and `git *` are `git` with any arguments.
 fn commands(inside: &str) -> String {
     let head = inside
         .strip_suffix(":*")

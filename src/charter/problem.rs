@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Problems that are told at once; of further ones only the number.
+/// Problems that are listed; the rest is only counted.
 const MOST: usize = 20;
 
 /// One mistake, and what to write instead.
@@ -30,7 +30,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Something that was left out or read otherwise than written; the role works.
+/// Something that was ignored or read otherwise than written; the role works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// Counted from 1; 0 when the whole file is meant.
@@ -38,7 +38,7 @@ pub struct Note {
     pub message: String,
 }
 
-/// Why a charter is no role: at least one problem, in the order of lines.
+/// Why a charter gives no role: at least one problem, in the order of lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(Vec<Problem>);
 
@@ -57,7 +57,7 @@ impl Problems {
         }])
     }
 
-    /// The problems in order, at most 20; none if there are none.
+    /// The problems in order, at most 20; `None` if there are none.
     pub(super) fn of(mut found: Vec<Problem>) -> Option<Self> {
         found.sort_by_key(|problem| problem.line);
         if found.len() > MOST {
@@ -73,7 +73,7 @@ impl Problems {
         (!found.is_empty()).then_some(Self(found))
     }
 
-    /// A line each, under the name of the file they are in.
+    /// One line each, after the name of the file.
     pub fn of_file_named(&self, file: &str) -> String {
         let lines = self.0.iter().map(|problem| {
             let between = if problem.line > 0 { ", " } else { ": " };

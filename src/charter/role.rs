@@ -14,12 +14,12 @@ use crate::{clock, text};
 
 pub use crate::domain::Mode as RoleMode;
 
-/// What a charter says: how an agent or a sub-agent is to work, and within what. It grants nothing.
+/// What a charter says: how an agent or a sub-agent is to work, and within which limits. It grants nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Role {
     /// Lower-case letters, digits and hyphens, 1 to 64.
     pub name: String,
-    /// The name as it was written.
+    /// The name as written in the file.
     pub title: String,
     /// One line, at most 200 characters.
     pub description: String,
@@ -32,13 +32,13 @@ pub struct Role {
     /// None: the model's own.
     pub effort: Option<Effort>,
     pub mode: RoleMode,
-    /// The only tools it has; none: all.
+    /// The only tools it has; `None`: all.
     pub tools: Option<BTreeSet<String>>,
     pub disallowed_tools: BTreeSet<String>,
     /// Profiles that each of its actions must pass besides all others.
     pub permissions: Vec<ProfileRef>,
     pub limits: Limits,
-    /// Roles that it may call; `@name` is another agent. None: as for its kind.
+    /// Roles that it may call; `@name` is another agent. `None`: as for its kind.
     pub sub_agents: Option<Vec<String>>,
     pub advisors: Vec<String>,
     pub router: Option<Router>,
@@ -47,7 +47,7 @@ pub struct Role {
     pub report: Option<Contract>,
     /// None: as for its kind.
     pub seed: Option<Vec<SeedPart>>,
-    /// Whether the agent's notes stand in front. None: as for its kind.
+    /// Whether the system prompt holds the agent's notes. `None`: as for its kind.
     pub docs: Option<bool>,
     pub skills: Vec<String>,
     pub compaction: Option<Compaction>,
@@ -55,14 +55,14 @@ pub struct Role {
     pub tool_errors: BTreeMap<String, String>,
     /// By mode: the headings of the prompt that hold in it.
     pub sections: BTreeMap<RoleMode, Vec<String>>,
-    /// Whether a parent goes on without waiting for it.
+    /// Whether a parent continues without waiting for it.
     pub background: bool,
     /// Whether models are offered it.
     pub model_invocable: bool,
-    /// Whether people are.
+    /// Whether people are offered it.
     pub user_invocable: bool,
     pub notes: Vec<Note>,
-    /// The profile that stands under `permissions`: an agent that is made after this role is to have it.
+    /// The profile under `permissions`, for an agent that is made from this role.
     #[serde(skip)]
     pub own_profile: Option<ProfileRef>,
     /// The line of each key, counted from 1.
@@ -74,18 +74,18 @@ pub struct Role {
 }
 
 impl Role {
-    /// What another agent is in a run that calls it: it says all it is by itself.
+    /// Another agent in a run that calls it: it is described by its own files alone.
     pub fn of_agent(name: &str) -> Self {
         super::compile::named(format!("@{name}"))
     }
 
-    /// What stands for a role that cannot be used, where a run has to tell of it all the same.
+    /// Takes the place of a role that cannot be used, where a run has to mention it nevertheless.
     pub fn unusable(name: &str) -> Self {
         super::compile::named(name.to_owned())
     }
 
-    /// Whether it has the tool `name`. Reading one's own long results goes with any tool, and so does finding further ones,
-    /// which gives none that it has not.
+    /// Whether it has the tool `name`. Every role may read its own long results and look for further tools, which gives it
+    /// none that it does not have.
     pub fn has_tool(&self, name: &str) -> bool {
         let is_named = match &self.tools {
             None => true,
@@ -126,7 +126,7 @@ impl Role {
         self.sub_agents.is_some() || self.gates().iter().any(|(_, names)| !names.is_empty())
     }
 
-    /// Leaves out what stands under `key`. Where that names whom it may call, it calls nobody.
+    /// Removes the value of `key`. Where that lists whom it may call, it can call nobody then.
     pub(super) fn forget(&mut self, key: &str) {
         match key {
             "advisors" => self.advisors.clear(),
@@ -136,7 +136,7 @@ impl Role {
         }
     }
 
-    /// The text that stands in front of its requests in `mode`: the whole, or the sections that hold in it.
+    /// The text that begins the system prompt in `mode`: all of it, or the sections for that mode.
     pub fn prompt(&self, mode: RoleMode) -> Cow<'_, str> {
         match self.sections.get(&mode) {
             None => Cow::Borrowed(&self.prompt),
@@ -161,7 +161,7 @@ fn sections(text: &str, headings: &[String]) -> String {
     kept.trim_end().to_owned()
 }
 
-/// What stands behind `## `, where a line is such a heading.
+/// The heading after `## `, where a line is one.
 pub(super) fn heading(line: &str) -> Option<&str> {
     line.strip_prefix("## ").map(str::trim)
 }
@@ -169,7 +169,7 @@ pub(super) fn heading(line: &str) -> Option<&str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelChoice {
-    /// That of whoever calls it, or the server's.
+    /// The model of the caller, or the server's.
     Inherit,
     /// What `tiers` in the configuration names `lightweight` or `full`.
     Tier(String),

@@ -1,4 +1,4 @@
-//! A skill's front matter: what stands in the list of skills, out of the beginning of its `SKILL.md`.
+//! A skill's front matter: its entry in the list of skills, read from the beginning of its `SKILL.md`.
 
 use super::yaml::{self, Node, NotRead, Yaml};
 use crate::text;
@@ -17,7 +17,7 @@ pub struct Skill {
     pub description: String,
 }
 
-/// Reads the start of a `SKILL.md` that lies in `folder`; none where it does not say what it is for.
+/// Reads the start of a `SKILL.md` that lies in `folder`; `None` where it has no description.
 pub fn skill(head: &[u8], folder: &str) -> Option<Skill> {
     let front = front(head)?;
     match yaml::parse(&front, 2) {
@@ -49,7 +49,7 @@ fn listed(folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Skill> 
     })
 }
 
-/// What a `SKILL.md` tells to do: all below its front matter.
+/// The instructions of a `SKILL.md`: everything below its front matter.
 pub fn skill_body(text: &str) -> &str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().next();
@@ -67,7 +67,7 @@ pub fn skill_body(text: &str) -> &str {
     ""
 }
 
-/// What stands between the first two lines of hyphens.
+/// The text between the first two lines of hyphens.
 fn front(head: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(head);
     let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
@@ -86,7 +86,7 @@ fn front(head: &[u8]) -> Option<String> {
     None
 }
 
-/// The value of a key at the beginning of a line, where the whole is no YAML.
+/// The value of a key at the beginning of a line, where the whole is not valid YAML.
 fn line_of(front: &str, key: &str) -> Option<String> {
     let values = front.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -2,7 +2,7 @@
 
 use super::yaml::{Node, Yaml};
 
-/// What stands in a file of headings, as the keys of a charter. Headings and keys in any case; `auto` is no preference.
+/// The content of a file of headings, as the keys of a charter. Headings and keys in any case; `auto` is no preference.
 pub(super) fn entries(body: &str) -> Vec<(Node, Node)> {
     let mut found = Found::default();
     let mut section = String::new();
@@ -90,7 +90,7 @@ impl Found {
     }
 }
 
-/// What a line about the model names: words with commas between, which an explanation in brackets or behind a dash may
+/// What a line about the model names: words separated by commas, which an explanation in brackets or after a dash may
 /// follow. Prose names nothing: `Standard chain — the coordinator handles it`.
 fn named(value: &str) -> &str {
     let end = value.find(['(', '—', '–']).unwrap_or(value.len());

@@ -1,6 +1,6 @@
-//! What the tools of other programs are called here.
+//! The tools of other programs, and what they are called here.
 
-/// What an entry of a list of tools comes to.
+/// What an entry of a list of tools means here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meant<'a> {
     These(&'static [&'static str]),
@@ -12,9 +12,9 @@ pub(super) enum Meant<'a> {
     Bash(&'a str),
     /// Calling roles; those named, if any are.
     Agents(Vec<&'a str>),
-    /// Nothing here, and nothing is missed.
+    /// Nothing here, and nothing is lost.
     Nothing,
-    /// Nothing here, which a reader should know.
+    /// Nothing here, which the reader of the charter should know.
     Foreign,
     Unknown,
 }
@@ -35,7 +35,7 @@ pub(super) const SHELL: &[&str] = &[
     "stop_task",
 ];
 
-/// Names of others, in lower case, and the tools of ours that do the same.
+/// Names in other programs, in lower case, and our tools that do the same.
 const ALIASES: &[(&str, &[&str])] = &[
     ("read", &["view"]),
     ("notebookread", &["view"]),
@@ -57,7 +57,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("websearch", &["web_search"]),
     ("web_search", &["web_search"]),
     ("web", &["web_fetch", "web_search"]),
-    // Visual Studio Code's own, which its agent files name by themselves or behind the set that they belong to.
+    // Those of Visual Studio Code, which its agent files name alone or after the set that they belong to.
     ("readfile", &["view"]),
     ("editfiles", WRITING),
     ("createfile", WRITING),
@@ -76,12 +76,12 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("fetch", &["web_fetch"]),
 ];
 
-/// Visual Studio Code's sets of tools. What stands behind another name and a slash is a server's.
+/// Visual Studio Code's sets of tools. After any other name and a slash comes the tool of an MCP server.
 const SETS: &[&str] = &[
     "read", "edit", "search", "execute", "web", "agent", "vscode",
 ];
 
-/// Names of others for what is not a tool here.
+/// Names in other programs for what is not a tool here.
 const NOTHING: &[&str] = &[
     "todowrite",
     "todo",
@@ -119,7 +119,7 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         };
     }
     let lower = entry.to_lowercase();
-    // `search/codebase` is `codebase` of a set; `github/search_code` is a server's.
+    // `search/codebase` is `codebase` of a set; `github/search_code` is the tool of an MCP server.
     let in_set = lower
         .split_once('/')
         .filter(|(set, _)| SETS.contains(set))

@@ -75,7 +75,7 @@ impl Compiler<'_> {
                 }
                 Meant::Nothing => {}
                 Meant::Foreign => self.note(line, foreign(word)),
-                // Where this is Claude Code's, it takes the whole shell away too.
+                // For Claude Code this entry removes the whole shell too.
                 Meant::Bash(_) => {
                     never.extend(shell());
                     let shown = text::code_span(&text::one_line(&text::visible(word).0, 60));
@@ -84,7 +84,7 @@ impl Compiler<'_> {
                         format!("{shown} takes `bash` away, whatever the command"),
                     );
                 }
-                // What is not to be is not known: nobody can say that it is left out.
+                // A tool to be left out that is not known: nobody can promise that it is.
                 Meant::Unknown => self.problem(
                     line,
                     "disallowedTools",
@@ -129,7 +129,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The tools that run commands: without a shell there is none in the background either.
+/// The tools that run commands: without a shell there are none in the background either.
 fn shell() -> impl Iterator<Item = String> {
     let all = SHELL.iter().chain(&["run_background"]);
     all.map(|name| (*name).to_owned())

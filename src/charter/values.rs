@@ -1,4 +1,4 @@
-//! What a key's value must be, read from YAML.
+//! Reads values of the kinds that keys need from YAML.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::yaml::{Node, Yaml};
 
-/// Why a value is none of its kind: what was expected, in words that follow "write".
+/// Why a value is not of its kind: what was expected, in words that follow "write".
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Expected(pub(super) &'static str);
@@ -51,7 +51,7 @@ impl Node {
             .or_else(|| humantime::parse_duration(text).ok())
     }
 
-    /// A list of texts, or one text with commas between; each with its line. Commas in brackets divide nothing.
+    /// A list of texts, or one text separated by commas; each with its line. Commas in brackets do not separate.
     pub(super) fn words(&self) -> Result<Vec<(usize, &str)>, Expected> {
         match &self.value {
             Yaml::Scalar { text, .. } => Ok(split_words(text)
@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// As JSON: a plain scalar is a number, a switch or nothing where it looks like one.
+    /// As JSON: a plain scalar is a number, a switch or null where it looks like one.
     pub(super) fn json(&self) -> Value {
         match &self.value {
             Yaml::Scalar { text, plain } => scalar(text, *plain),

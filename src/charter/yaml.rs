@@ -30,9 +30,9 @@ pub(super) enum Yaml {
 /// Why a text is not read.
 #[derive(Debug, PartialEq)]
 pub(super) enum NotRead {
-    /// It is no YAML: it may be read line by line.
+    /// It is not valid YAML: it may be read line by line.
     Syntax { line: usize },
-    /// It is, and holds what no charter may hold.
+    /// It is valid, but holds what no charter may hold.
     Refused(Problems),
 }
 
@@ -111,7 +111,7 @@ impl Reader {
                 }),
                 None => Err(NotRead::Syntax { line }),
             },
-            // A second document is no front matter.
+            // A second document does not belong to front matter.
             Event::DocumentStart(_) if self.whole.is_some() => Err(NotRead::Syntax { line }),
             _ => Ok(()),
         }
@@ -125,7 +125,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A value is whole: it belongs to what is open around it.
+    /// A value is complete: adds it to the list or map around it.
     fn close(&mut self, node: Node) -> Result<(), NotRead> {
         self.values += 1;
         if self.values > MOST {
