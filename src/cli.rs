@@ -102,7 +102,7 @@ pub fn main() -> ExitCode {
     // clap itself answers --help, --version and arguments it does not know.
     let arguments = Arguments::parse();
     if arguments.command.only_prints() {
-        // Who reads only the beginning, such as `head`, has had enough: that is no failure.
+        // A reader that stops early, such as `head`, is no failure.
         sigpipe::reset();
     }
     match dispatch(arguments.command) {

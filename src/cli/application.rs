@@ -12,10 +12,10 @@ use crate::text;
 /// How to make a bot private. Discord refuses to while the application has an install link.
 pub(super) const HOW_TO_CLOSE: &str = "to prevent that: https://discord.com/developers/applications, your application, Installation, set Install Link to None; then Bot, turn off Public Bot";
 
-/// Flags of an application that may read messages: granted, or granted because the bot is small.
+/// Flags of an application that may read the content of messages: approved, or granted because the bot is in few servers.
 const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
 
-/// What the bot needs in a server, by bit of Discord's permissions.
+/// The permissions that the bot needs in a server, by their bit.
 const NEEDED: [(u64, &str); 10] = [
     (1 << 4, "Manage Channels"),
     (1 << 6, "Add Reactions"),
@@ -33,7 +33,7 @@ const ADMINISTRATOR: u64 = 1 << 3;
 /// How long Discord may take for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What Discord says of an application.
+/// Discord's description of an application.
 #[derive(Deserialize)]
 pub(super) struct Application {
     pub(super) id: String,
@@ -57,7 +57,7 @@ impl Application {
         )
     }
 
-    /// The page on which the bot's token and intents are.
+    /// The page with the bot's token and intents.
     pub(super) fn page(&self) -> String {
         format!(
             "https://discord.com/developers/applications/{}/bot",
@@ -74,7 +74,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// What the bot needs there and does not have.
+    /// The permissions that the bot needs there and lacks.
     pub(super) fn missing(&self) -> Vec<&'static str> {
         let held: u64 = self.permissions.parse().unwrap_or(0);
         let missing = NEEDED
@@ -89,7 +89,7 @@ struct User {
     username: String,
 }
 
-/// Why Discord did not say what was asked.
+/// Why Discord did not answer a question.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DiscordError {
     #[error("Discord refuses DISCORD_TOKEN")]

@@ -14,7 +14,7 @@ use crate::config::Env;
 use crate::store::{AuditFilter, AuditRow};
 use crate::text;
 
-/// Rows read at once; an export of any length needs no more memory than that.
+/// Rows read at once, so that an export of any length needs no more memory than these.
 const PAGE: u32 = 1000;
 
 /// Rows of a table, unless `--last` says otherwise: JSON is for more.
@@ -109,7 +109,7 @@ async fn each(
     }
 }
 
-/// A row as JSON. Discord's ids are texts: as numbers they lose digits in jq and in JavaScript.
+/// A row as JSON. Discord's ids are strings: as numbers they lose digits in jq and in JavaScript.
 fn line(row: &AuditRow, id: i64) -> Value {
     json!({
         "id": id,

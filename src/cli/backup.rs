@@ -42,7 +42,7 @@ impl Backup {
                 file.display()
             )));
         }
-        // Under its own name only when it is whole.
+        // It gets its name only when it is complete.
         let partial = with_ending(&file, ".partial");
         let _ = fs::remove_file(&partial);
         let saved = save(&paths, &partial, now).and_then(|saved| {

@@ -1,4 +1,4 @@
-//! `chorus charter`: what the files that describe roles come to, without home or token.
+//! `chorus charter`: checks, lists and shows the files that describe roles, without home or token.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -93,7 +93,7 @@ impl Charter {
     }
 }
 
-/// Calls `work` with what charters are held against; no models are known here.
+/// Calls `work` with the tools and profiles that charters are checked against; no models are known here.
 fn with_known(
     profiles: &Profiles,
     work: impl FnOnce(&Known<'_>) -> Result<(), Failure>,
@@ -292,7 +292,7 @@ fn check(path: PathBuf, repository: bool, known: &Known<'_>) -> Checked {
     Checked { path, outcome }
 }
 
-/// A regular file's bytes, one more than may be at most.
+/// A regular file's bytes, at most one more than the largest charter may have.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("this is not a regular file"));

@@ -1,4 +1,4 @@
-//! `chorus check-config`: is `config.json` right, without starting anything.
+//! `chorus check-config`: checks `config.json` without starting anything.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ impl CheckConfig {
         }
         let path = self.path.unwrap_or_else(|| env.paths.config());
         let config = Config::load(&path)?;
-        // A file elsewhere is meant for this home all the same.
+        // Wherever the file is, it is meant for this home.
         if let Some((folder, reason)) = config.unreadable_folder(Some(&env.paths.home)) {
             return Err(Failure::Configuration(format!(
                 "{}: `sandbox_read`: {}: {reason}",
@@ -71,7 +71,7 @@ impl CheckConfig {
     }
 }
 
-/// The agents of a home, as far as they can be read, by name. What a server's `/settings` say is not looked at.
+/// The agents of a home by name, as far as they can be read. The servers' `/settings` are not read.
 fn agents(agents: &Path) -> Vec<AgentConfig> {
     let folders = std::fs::read_dir(agents).into_iter().flatten().flatten();
     let read = |folder: std::fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! Discord's API as subcommands ask it: one try, with a short time, and the answer with its headers.
+//! Discord's API for subcommands: one try, with a short timeout, and the answer with its headers.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct Api<'a> {
 }
 
 impl<'a> Api<'a> {
-    /// The API that the environment names, or Discord's own; each request may take so long.
+    /// The API that the environment names, or Discord's own; each request may take `timeout`.
     pub(super) fn new(env: &'a Env, token: &'a Secret, timeout: Duration) -> reqwest::Result<Self> {
         Ok(Self {
             client: Client::builder().timeout(timeout).build()?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::config::{ConfigError, EnvError};
 use crate::daemon::DaemonError;
 
-/// `EX_CONFIG` of sysexits: the service manager does not start us again.
+/// `EX_CONFIG` of sysexits: the service manager does not start the daemon again.
 const CONFIGURATION: u8 = 78;
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! Takes secrets out of the daemon's environment, where every program of the same user could read them.
+//! Removes secrets from the daemon's environment, where every program of the same user could read them.
 //!
-//! The kernel shows a process's first environment in `/proc` for as long as it lives. So a daemon that was given a
-//! secret that way starts itself over, as the same process, with a clean environment; the secrets travel through
-//! a pipe on standard input, which is empty once they are read.
+//! The kernel shows a process's initial environment in `/proc` for as long as it lives. So a daemon that was given a secret
+//! that way executes itself again, as the same process, with a clean environment; the secrets travel through a pipe on
+//! standard input, which is empty once they are read.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -16,23 +16,23 @@ use anyhow::Context;
 /// Set for the process that finds the secrets on its standard input.
 const MARK: &str = "CHORUS_SECRETS_ON_STDIN";
 
-/// One heap for all threads, where nobody asks for another number: glibc's own choice of eight for each core keeps
-/// a third more memory for an idle daemon with thousands of agents. The systemd units set it too.
+/// One heap for all threads, unless the user sets another number: glibc's own choice of eight for each core keeps a third
+/// more memory for an idle daemon with thousands of agents. The systemd units set it too.
 const ONE_HEAP: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 /// Endings of the names of variables that hold secrets.
 const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 
-/// More than a pipe holds at once would never be written; secrets are far smaller.
+/// More than a pipe's buffer holds could not be written before anybody reads; secrets are far smaller.
 const PIPE_CAPACITY: usize = 65_536;
 
-/// The variables this process was started with, secrets among them; in its environment there are none (any more).
+/// The variables this process was started with, secrets included; its environment does not have those (any more).
 ///
 /// # Errors
 ///
-/// When the program cannot be started over.
+/// When the program cannot be executed again.
 pub(super) fn variables() -> anyhow::Result<HashMap<String, String>> {
-    // Nobody may look into our memory either, nor find it in a core dump.
+    // Nobody may read our memory either, nor find it in a core dump.
     harden_self().context("hiding the process's memory")?;
     let mut variables: HashMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -55,7 +55,7 @@ fn is_secret(name: &str) -> bool {
     SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Becomes the same program with a clean environment; returns only why that failed.
+/// Becomes the same program with a clean environment; returns only when that failed.
 fn start_over(secrets: &HashMap<&String, &String>) -> anyhow::Error {
     let start = || -> anyhow::Result<std::io::Error> {
         let parcel = serde_json::to_vec(secrets)?;
@@ -90,7 +90,7 @@ fn start_over(secrets: &HashMap<&String, &String>) -> anyhow::Error {
     .context("starting over with a clean environment")
 }
 
-/// This very program, even where its file was replaced meanwhile.
+/// This very program, even if its file was replaced meanwhile.
 fn program() -> &'static Path {
     Path::new("/proc/self/exe")
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Map, Value};
 
-/// Whose a file is to be, where root writes for somebody else.
+/// Whom a file is to belong to, where root writes for somebody else.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) user: u32,
@@ -25,7 +25,7 @@ impl Owner {
 pub(super) fn replace(path: &Path, text: &str, owner: Option<Owner>) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {
-        // Made readable for its owner alone.
+        // A temporary file is readable for its owner alone.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
         if let Some(owner) = owner {
@@ -38,7 +38,7 @@ pub(super) fn replace(path: &Path, text: &str, owner: Option<Owner>) -> anyhow::
     written().with_context(|| format!("writing {}", path.display()))
 }
 
-/// Keeps a value in a `.env`, in place of one of the same name.
+/// Sets a variable in a `.env`, replacing one of the same name.
 pub(super) fn keep_in_dotenv(path: &Path, variable: &str, value: &str) -> anyhow::Result<()> {
     let before = text_of(path)?.unwrap_or_default();
     let is_other = |line: &&str| {
@@ -57,7 +57,7 @@ pub(super) fn keep_in_dotenv(path: &Path, variable: &str, value: &str) -> anyhow
     replace(path, &text, None)
 }
 
-/// Changes keys of `config.json`, beside all that stands there.
+/// Changes keys of `config.json` and keeps all others.
 pub(super) fn change_config(
     path: &Path,
     owner: Option<Owner>,
@@ -72,7 +72,7 @@ pub(super) fn change_config(
     replace(path, &format!("{:#}\n", Value::Object(keys)), owner)
 }
 
-/// Names a server of models in `providers`, with these keys unless it is there.
+/// Adds a server of models to `providers`, unless it is there already.
 pub(super) fn name_provider(
     keys: &mut Map<String, Value>,
     name: &str,
@@ -88,7 +88,7 @@ pub(super) fn name_provider(
     Ok(())
 }
 
-/// What a file holds; none where there is none.
+/// What a file holds; `None` where there is none.
 fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -68,7 +68,7 @@ impl Init {
         Guide::begin(self, &env)?.run()
     }
 
-    /// Whether a service is wanted; none where nobody said so.
+    /// Whether a service is wanted; `None` where nobody decided.
     fn wants_service(&self) -> Option<bool> {
         match (self.service, self.no_service) {
             (true, _) => Some(true),
@@ -78,7 +78,7 @@ impl Init {
     }
 }
 
-/// Writes the keys that people change first, unless there is a file; all others have their defaults.
+/// Writes the keys that people change first, unless there is a file; all others keep their defaults.
 fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(), Failure> {
     let path = place.config_file();
     if path.exists() {
@@ -99,7 +99,7 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
     }
     keys.insert("default_model".to_owned(), json!(model));
     keys.insert("default_permissions".to_owned(), json!(profile));
-    // What the daemon would refuse is not written.
+    // Nothing is written that the daemon would refuse.
     Config::parse(&format!("{:#}\n", Value::Object(keys.clone())), &path)?;
     place.change_config(|config| {
         *config = keys;

@@ -1,4 +1,4 @@
-//! What the commands share that look into the database: a small runtime, and agents by name.
+//! Shared by the commands that read the database: a small runtime, and agents by name.
 
 use std::future::Future;
 
@@ -35,7 +35,7 @@ impl Agents {
         Ok(Self { store, rows })
     }
 
-    /// The agents of this name (a name may have been used again), or all.
+    /// The agents of this name (it may have been used more than once), or all.
     pub(super) fn named(&self, name: Option<&str>) -> anyhow::Result<Vec<&AgentRow>> {
         let Some(name) = name else {
             return Ok(self.rows.iter().collect());

@@ -1,4 +1,4 @@
-//! `chorus man`: the manual, generated from the command line, with what a manual has besides.
+//! `chorus man`: the manual, generated from the command line, with further sections that a manual has.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -204,7 +204,7 @@ fn environment(roff: &mut Roff, uses: Uses) {
     }
 }
 
-/// The examples of `--help`, which stand below their heading and are indented by two.
+/// The examples of `--help`, which come after their heading and are indented by two.
 fn examples(roff: &mut Roff, command: &clap::Command) {
     let Some(help) = command.get_after_help() else {
         return;
@@ -258,7 +258,7 @@ fn see_also(roff: &mut Roff, command: &clap::Command) {
     roff.text(text);
 }
 
-/// A section of terms and what is said of each.
+/// A section of terms with their descriptions.
 fn list(roff: &mut Roff, heading: &str, entries: &[(&str, &str)]) {
     roff.control("SH", [heading]);
     for (term, meaning) in entries {

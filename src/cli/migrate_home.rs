@@ -1,7 +1,7 @@
 //! `chorus migrate-home`: takes over a home of the Python original. The old home is only read.
 //!
-//! It may be run again at any time: what was taken over already is left alone. Whatever has no place in the new
-//! home (steps of branches, processes, keys of the configuration) stays in `original/`, so nothing is lost.
+//! It may be run again at any time: what was imported already is left alone. Whatever has no place in the new home (steps
+//! of branches, processes, keys of the configuration) stays in `original/`, so nothing is lost.
 
 mod agent;
 mod session;
@@ -116,7 +116,7 @@ fn keep_original(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The keys of the old configuration that are keys of ours, unless there is a configuration already.
+/// Imports the keys of the old configuration that exist here, unless there is a configuration already.
 fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let (old, new) = (from.join("config.json"), paths.config());
     if new.exists() || !old.exists() {

@@ -1,4 +1,4 @@
-//! Whose models answer: keys that are tried before they are kept, and servers of models on this machine.
+//! Where models come from: vendors' keys, which are tried before they are kept, and servers of models on this machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest that a provider may take to accept a key.
 const KEY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Somebody whose keys are taken.
+/// A vendor whose keys can be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vendor {
     pub(super) name: &'static str,
@@ -46,7 +46,7 @@ pub(super) const VENDORS: [Vendor; 3] = [
     },
 ];
 
-/// Servers of models that are looked for on this machine, at their usual ports.
+/// Servers of models that are looked for on this machine, at their usual addresses.
 pub(super) const LOCAL: [(&str, &str); 4] = [
     ("ollama", "Ollama"),
     ("lmstudio", "LM Studio"),
@@ -127,7 +127,7 @@ pub(super) fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_plain)
 }
 
-/// The environment in which a key is tried: what else that takes, such as another address, is `env`'s. It reads files.
+/// The environment in which a key is tried: everything else, such as another address, comes from `env`. It reads files.
 pub(super) fn trial(vendor: &Vendor, key: &str, env: &Env) -> Result<Env, KeyError> {
     if !is_plain(key) {
         return Err(KeyError::NoKey);

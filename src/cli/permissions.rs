@@ -1,4 +1,4 @@
-//! `chorus permissions check`: what a profile says of actions, without home or token.
+//! `chorus permissions check`: the decisions of a profile on actions, without home or token.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -105,7 +105,7 @@ fn spelled_out(line: &str) -> String {
     }
 }
 
-/// The profiles in their order; reasons name the further ones as they were given.
+/// The profiles in their order; reasons name all but the first as they were given.
 fn load_all(given: &[String]) -> Result<Stack, Failure> {
     let (own, further) = given
         .split_first()

@@ -66,7 +66,7 @@ impl PlaygroundCommand {
             trial.stop().await;
             Ok(outcome?)
         });
-        // What hangs is left behind; the ledger makes the next start clean.
+        // Threads that hang are left behind; recovery cleans up at the next start.
         runtime.shutdown_background();
         outcome
     }

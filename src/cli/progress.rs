@@ -1,4 +1,4 @@
-//! How far a long command is: one line on a terminal, written over each time; nothing elsewhere.
+//! The progress of a long command: one line on a terminal, written over each time; nothing elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line, which is gone when this is dropped.
 pub(super) struct Progress {
-    /// Nobody watches a file or a pipe, and a dumb terminal cannot take a line away.
+    /// Nobody watches a file or a pipe, and a dumb terminal cannot erase a line.
     is_watched: bool,
     is_shown: bool,
     /// When a step was shown last, of this stage.
@@ -33,7 +33,7 @@ impl Progress {
         self.show(what);
     }
 
-    /// As [`Self::stage`], where it is said often: only now and then.
+    /// Like [`Self::stage`], for what changes often: shown only now and then.
     pub(super) fn step(&mut self, what: impl FnOnce() -> String) {
         let is_due = self
             .stepped
@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// Takes the line away, so that something else can be printed.
+    /// Erases the line, so that something else can be printed.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             output::tell(format_args!("\r\x1b[K"));

@@ -1,4 +1,4 @@
-//! `chorus restore`: a backup becomes a home again, after it was checked.
+//! `chorus restore`: checks a backup and makes a home from it.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -21,7 +21,7 @@ use crate::config::Env;
 use crate::store::{HomeLock, LOCK_FILE};
 use crate::text;
 
-/// What file systems keep at their root for themselves.
+/// The folder that file systems keep at their root.
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// Make a home from a backup. Nothing is written before every file was checked.
@@ -86,7 +86,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
             home.display()
         ));
     }
-    // Beside the home, so that it can become the home by one rename. A mount point cannot be renamed.
+    // Next to the home, so that one rename makes it the home. A mount point cannot be renamed.
     let parent = if is_mount {
         home
     } else {
@@ -121,7 +121,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         return Ok(());
     }
     if is_taken {
-        // A daemon that works on it would go on in the old one.
+        // A daemon that runs in the home would continue in the old one.
         let lock = HomeLock::acquire(home)?;
         let aside = with_ending(home, &aside_name());
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
@@ -135,10 +135,10 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     Ok(())
 }
 
-/// Exchanges what a home holds that is a mount point: what was there goes into a folder within it. What cannot be moved
-/// leaves everything where it was.
+/// Exchanges the content of a home that is a mount point: the old content goes into a folder within it. If something cannot
+/// be moved, everything stays where it was.
 fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Result<()> {
-    // A daemon that works on it would go on with files that are moved away.
+    // A daemon that runs in the home would continue with files that are moved away.
     let _lock = HomeLock::acquire(home)?;
     let aside = home.join(aside_name());
     fs::DirBuilder::new()
@@ -166,7 +166,7 @@ fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Resu
     Ok(())
 }
 
-/// Moves all entries of a folder but those that `stay`, or none.
+/// Moves all entries of a folder except those that `stay`, or none.
 fn move_all(from: &Path, to: &Path, stay: &[Option<&OsStr>]) -> anyhow::Result<()> {
     let entries = fs::read_dir(from).with_context(|| format!("reading {}", from.display()))?;
     let mut moved = Vec::new();
@@ -192,12 +192,12 @@ fn is_mount_point(path: &Path) -> bool {
     seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// How a home that was moved out of the way is called, after its own name.
+/// What a home that was moved out of the way is called, after its own name.
 fn aside_name() -> String {
     format!(".before-restore-{}", clock::now().format("%Y%m%d%H%M%S"))
 }
 
-/// Refuses before anything is written what the disk cannot hold.
+/// Refuses, before anything is written, a backup that the disk cannot hold.
 fn check_space(folder: &Path, bytes: u64) -> anyhow::Result<()> {
     let disk =
         rustix::fs::statvfs(folder).with_context(|| format!("opening {}", folder.display()))?;

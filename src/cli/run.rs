@@ -14,8 +14,8 @@ use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
 
-/// How long a thread that looks at files waits for more to do. A crowd leaves some two hundred, each with its stack and its
-/// share of the heap; who comes right after it still finds them.
+/// How long a thread that works with files waits for more to do. A crowd leaves some two hundred of them, each with its
+/// stack and its share of the heap; the next turn right after it still finds them.
 const IDLE_THREAD: Duration = Duration::from_secs(3);
 
 /// Run the daemon until it is told to stop (SIGINT, SIGTERM).
@@ -38,15 +38,15 @@ impl Run {
             .build();
         let runtime = runtime.context("starting the runtime")?;
         let outcome = runtime.block_on(async {
-            // First of all, so that no signal finds nobody listening.
+            // First of all, so that no signal arrives unheard.
             let signals = Signals::listen()?;
             let options = options(variables, &signals)?;
-            // Kept to the end: what it still has to say goes out then.
+            // Kept to the end, so that its last lines are written then.
             let _log = daemon::start_log(&options.env, &options.redactor, daemon::STEPS)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
             Ok(daemon::run(options, signals.stop).await?)
         });
-        // What hangs is left behind; the ledger makes the next start clean.
+        // Threads that hang are left behind; recovery cleans up at the next start.
         runtime.shutdown_background();
         outcome
     }
@@ -65,7 +65,7 @@ fn options(
     Ok(options)
 }
 
-/// Agents run commands: as root a mistake of theirs is a mistake of the machine's owner.
+/// Agents run commands: as root, a mistake of theirs affects the whole machine.
 fn refuse_root(env: &Env) -> Result<(), Failure> {
     if env.allow_root || !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -77,7 +77,7 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
     ))
 }
 
-/// What a daemon hears: what signals mean to it.
+/// The meaning of signals for a daemon.
 pub(super) struct Signals {
     /// Cancelled at the first SIGINT or SIGTERM.
     pub(super) stop: CancellationToken,
@@ -92,7 +92,7 @@ impl Signals {
         let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
         let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
         // Caught, so that a write beyond a limit (`LimitFSIZE=`, `ulimit -f`) fails like one on a full disk and does not
-        // end the process. It stays caught without a listener; commands that agents run begin with the default again.
+        // end the process. It stays caught without a listener; commands that agents run start with the default again.
         let _ =
             signal(SignalKind::from_raw(Number::XFSZ.as_raw())).context("listening for SIGXFSZ")?;
         let stop = CancellationToken::new();

@@ -17,7 +17,7 @@ use crate::drawing::{self, Detail};
 use crate::store::{Previews, RunFilter, RunLine};
 use crate::text;
 
-/// Bytes of each text: in short, in a page, and with `--full`.
+/// Bytes shown of each text: in short, in a page, and with `--full`.
 const SHORT: usize = 400;
 const PAGE: usize = 4 << 10;
 const FULL: usize = 64 << 10;
@@ -99,7 +99,7 @@ impl Runs {
             }),
             Action::Show { id, format, full } => {
                 let database = env.paths.database();
-                // What is secret is known from the configuration.
+                // The secrets to hide are known from the configuration.
                 let redactor = DaemonOptions::load(env)?.redactor;
                 looking::block_on(async {
                     let store = crate::store::Store::open_read_only(&database).await?;
@@ -148,7 +148,7 @@ fn show(run: &Run, format: Format, full: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Foreign words as a terminal may show them: nothing in them moves the cursor or hides.
+/// Foreign words for a terminal: nothing in them can move the cursor or hide.
 fn printable(text: &str) -> String {
     text::visible(text).0
 }

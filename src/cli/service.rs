@@ -1,4 +1,4 @@
-//! `chorus service`: the systemd unit, installed, removed, looked at.
+//! `chorus service`: installs, removes and shows the systemd unit.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -23,7 +23,7 @@ const PACKAGED: &str = "/usr/bin/chorus";
 /// The unit of the Debian package.
 const PACKAGED_UNIT: &str = "/usr/lib/systemd/system/chorus.service";
 
-/// Where a program is copied to that the machine's service could not see.
+/// Where a program is copied that the machine's service could not see.
 const COPY: &str = "/usr/local/bin/chorus";
 
 /// What `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
@@ -34,7 +34,7 @@ const UNIT_NAME: &str = "chorus.service";
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
 
-/// The user's unit names its home by this line.
+/// The line by which the user's unit names its home.
 const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
 /// Install, remove or look at the systemd service.
@@ -162,7 +162,7 @@ impl Manager {
         }
     }
 
-    /// Where the unit finds the program. The machine's service sees nobody's home, so a program that lies in one is
+    /// The path of the program in the unit. The machine's service sees nobody's home, so a program that lies in one is
     /// copied out of it when the unit is installed.
     fn program(self, current: &Path) -> PathBuf {
         let is_hidden = HIDDEN.iter().any(|folder| current.starts_with(folder));
@@ -199,7 +199,7 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     if program != current {
         copy_program(&current, &program)?;
     }
-    // A package brings the unit of its program, and new ones with each version.
+    // A package brings the unit of its program, and a new one with each version.
     let is_packaged = program == Path::new(PACKAGED) && Path::new(PACKAGED_UNIT).exists();
     let is_new = !unit.exists();
     if manager == Manager::User || !is_packaged {
@@ -212,19 +212,20 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
         .and_then(|()| manager.systemctl(&["enable", UNIT_NAME]));
     if enabled.is_err() && unit.exists() && is_new {
         fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
-        // Stays where somebody has put credentials into it.
+        // It stays where somebody has put credentials into it.
         let _ = fs::remove_dir(&credentials);
         print_line!("removed {} again", unit.display());
     }
     enabled
 }
 
-/// Starts the daemon, or starts it again with what is new.
+/// Starts the daemon, or restarts it with the new files.
 pub(super) fn start(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["restart", UNIT_NAME])
 }
 
-/// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; says how that went.
+/// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; prints how that
+/// went.
 pub(super) fn outlive_logout() {
     let mut linger = Command::new("loginctl");
     match run(linger.args(["--no-ask-password", "enable-linger"])) {
@@ -236,7 +237,7 @@ pub(super) fn outlive_logout() {
     }
 }
 
-/// Whether there is a systemd that could look after it.
+/// Whether there is a systemd that could run it.
 pub(super) fn is_there(manager: Manager) -> bool {
     let mut command = Command::new("systemctl");
     if manager == Manager::User {
@@ -315,7 +316,7 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where systemd and we keep what one user configures.
+/// The folder in which systemd and Chorus keep one user's configuration.
 fn user_config() -> Option<PathBuf> {
     let chosen = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
@@ -328,7 +329,7 @@ fn user_line() -> anyhow::Result<Option<String>> {
     Ok(line.map(str::to_owned))
 }
 
-/// Puts a copy of this program where the service can run it; one that runs is replaced, not written over.
+/// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
     fs::copy(current, &fresh)
@@ -342,7 +343,7 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A program's path as a unit has it: white space ends a word.
+/// A program's path as written in a unit: white space ends a word.
 fn as_written(program: &Path) -> anyhow::Result<String> {
     let path = unit_text(program)?;
     Ok(if path.contains(char::is_whitespace) {
@@ -352,7 +353,7 @@ fn as_written(program: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// The assignment of the home as a unit has it.
+/// The assignment of the home as written in a unit.
 fn home_as_written(home: &Path) -> anyhow::Result<String> {
     let usual = std::env::var_os("HOME").map(|user| Path::new(&user).join(".chorus-agents"));
     if usual.is_some_and(|usual| usual == home) {
@@ -366,7 +367,7 @@ fn home_as_written(home: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// A path as a unit takes it: `%` begins a specifier there.
+/// A path as written in a unit: `%` begins a specifier there.
 fn unit_text(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().filter(|path| !path.contains(is_refused));
     let text = text.with_context(|| {
@@ -378,7 +379,7 @@ fn unit_text(path: &Path) -> anyhow::Result<String> {
     Ok(text.replace('%', "%%"))
 }
 
-/// What systemd does not take in a path, however it is quoted.
+/// Whether systemd refuses the letter in a path, however it is quoted.
 fn is_refused(letter: char) -> bool {
     letter.is_control() || matches!(letter, '"' | '\'' | '\\')
 }

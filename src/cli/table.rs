@@ -1,10 +1,10 @@
-//! Lists for people: columns of one width each, with a head.
+//! Tables for people: columns of equal width, with a head.
 
 use std::io::{self, Write as _};
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Where the words of a column stand.
+/// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -12,7 +12,7 @@ pub(super) enum Side {
     Right,
 }
 
-/// Prints `rows` below the heads of their columns. The last column is as long as it likes.
+/// Prints `rows` below the heads of their columns. The last column has no fixed width.
 pub(super) fn print<const N: usize>(
     heads: [(&str, Side); N],
     rows: &[[String; N]],

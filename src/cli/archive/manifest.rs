@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 /// The last entry of the archive.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// The form of the archive, counted up when a reader of the old one would be wrong.
+/// Version of the archive's format, increased when a reader of the old one would be wrong.
 pub(super) const FORMAT: u32 = 1;
 
 /// Most entries: more than a home has, and few enough to keep the names of all of them in memory.
@@ -36,7 +36,7 @@ pub(in crate::cli) struct Entry {
     pub(super) sha256: String,
 }
 
-/// The name by which the list knows a file. One that is not UTF-8 is escaped behind a NUL, which no name holds.
+/// The name of a file in the list. One that is not UTF-8 is escaped after a NUL, which no name contains.
 pub(super) fn listed(name: &Path) -> String {
     let name: PathBuf = name.components().collect();
     match name.to_str() {
@@ -61,7 +61,7 @@ impl<R: Read> Hashed<R> {
         }
     }
 
-    /// What was read so far, for the list.
+    /// The list's entry for what was read so far.
     pub(super) fn entry(self) -> Entry {
         Entry {
             size: self.size,

@@ -1,4 +1,4 @@
-//! Which names a backup may hold, one after the other. Pure.
+//! Checks the names in a backup, one after the other. Pure.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -12,10 +12,10 @@ use crate::text;
 /// Bytes that Linux takes in a path.
 const LONGEST: usize = 4095;
 
-/// Folders above every link: links stand in agents' folders only, never where the daemon keeps its own files.
+/// Depth down to which there are no links: they exist in agents' folders only, never where the daemon keeps its own files.
 const ABOVE_LINKS: usize = 2;
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
@@ -36,11 +36,11 @@ enum Known {
 }
 
 impl Names {
-    /// Takes one more, and gives it back without what means nothing in it.
+    /// Checks one more name, and returns it without components that mean nothing.
     ///
     /// # Errors
     ///
-    /// When a home cannot hold it beside the others, or writing it would lead out of the home.
+    /// When a home cannot hold it together with the others, or writing it would lead out of the home.
     pub(super) fn take(&mut self, name: &Path, kind: Kind) -> anyhow::Result<PathBuf> {
         let plain = plain(name)?;
         let is_in_agent = plain.starts_with("agents") && plain.components().count() > ABOVE_LINKS;

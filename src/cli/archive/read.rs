@@ -1,8 +1,8 @@
 //! Reads a backup: to check it, and to unpack it.
 //!
-//! A backup may be damaged, or made by somebody to do harm. Its entries are taken one by one as they stand, so that nothing in
-//! them makes us hold more in memory than a name; what [`super::Writer`] does not write is refused. Unpacking compares every
-//! file with the list once more.
+//! A backup may be damaged, or made by somebody to do harm. Its entries are read one by one, so that nothing in them makes
+//! us hold more in memory than a name; whatever [`super::Writer`] does not write is refused. Unpacking compares every file
+//! with the list once more.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ const LONGEST_NAME: u64 = 8192;
 /// Bytes that may follow the archive's end: tar fills up its last block.
 const LONGEST_END: u64 = 1 << 20;
 
-/// Bytes that are looked at together: zeros of this length are not written.
+/// Size of blocks that are written sparsely: one full of zeros is skipped.
 const CHUNK: usize = 64 * 1024;
 
 /// The bits of a mode that are restored. An agent's file never runs as whoever restores it.
@@ -79,7 +79,7 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// When it is no backup, is damaged, or holds something that no backup holds.
+    /// When it is not a backup, is damaged, or holds something that no backup holds.
     pub(in crate::cli) fn check(&mut self) -> anyhow::Result<Checked> {
         let mut written = 0;
         let damaged = damaged(&self.path);
@@ -97,12 +97,12 @@ impl Backup {
         Ok(Checked { manifest, written })
     }
 
-    /// Unpacks it into the empty directory `target`. Owners are whoever unpacks; gives the names whose setuid, setgid or sticky
-    /// bits were dropped.
+    /// Unpacks it into the empty directory `target`. Everything belongs to whoever unpacks; returns the names whose setuid,
+    /// setgid or sticky bits were dropped.
     ///
     /// # Errors
     ///
-    /// When it is no longer as it was checked, or cannot be written.
+    /// When it has changed since it was checked, or cannot be written.
     pub(in crate::cli) fn unpack(&mut self, target: &Dir) -> anyhow::Result<Vec<String>> {
         let mut folders = Vec::new();
         let mut dropped = Vec::new();
@@ -116,7 +116,7 @@ impl Backup {
             }
             Ok(())
         })?;
-        // The innermost first: a folder that may not be written is finished when nothing is to be written below it.
+        // The innermost first: a read-only folder gets its mode when nothing is to be written below it any more.
         folders.sort_by(|one, other| other.name.cmp(&one.name));
         for folder in &folders {
             finish_folder(target, folder)
@@ -125,7 +125,7 @@ impl Backup {
         Ok(dropped)
     }
 
-    /// Goes through all of it, from the beginning: each entry that belongs to the home, with what is in it.
+    /// Goes through all of it, from the beginning: each entry that belongs to the home, with its content.
     fn walk(
         &mut self,
         what: &str,
@@ -218,7 +218,7 @@ impl Backup {
     }
 }
 
-/// A file that says how much of it was read.
+/// A reader that reports how much was read.
 struct Watched<'a> {
     file: &'a File,
     what: &'a str,
@@ -238,7 +238,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Names that are too long for an entry's own header stand in entries before it.
+/// Names that are too long for an entry's own header come in entries before it.
 #[derive(Default)]
 struct Long {
     name: Option<Vec<u8>>,
@@ -333,7 +333,7 @@ fn write(target: &Dir, item: &Item, data: &mut dyn Read) -> anyhow::Result<()> {
                 item.mode & KEPT_MODE
             };
             file.set_permissions(Permissions::from_mode(mode))?;
-            // A file system without such times is no reason to stop.
+            // A file system that cannot store such times is no reason to stop.
             let _ = file.set_times(FileTimes::new().set_modified(item.modified));
             Ok(())
         }
@@ -347,7 +347,7 @@ fn make_parents(target: &Dir, name: &Path, private: &DirBuilder) -> io::Result<(
     }
 }
 
-/// Writes `data` but for long rows of zeros, so that a file takes no more room than it did.
+/// Writes `data`, skipping long rows of zeros, so that a sparse file takes no more space than it did.
 fn write_sparsely(file: &mut File, data: &mut dyn Read) -> anyhow::Result<()> {
     each_chunk(data, |chunk| {
         if is_zero(chunk) {

@@ -1,8 +1,8 @@
-//! Makes a backup, file by file, of a home in which agents go on working.
+//! Makes a backup, file by file, of a home in which agents keep working.
 //!
-//! What an agent deletes meanwhile is not there, and that is right. Between finding a name and opening it the agent may put
-//! anything in its place: a link, a pipe, a device. So each is opened below the open folder it was found in, without
-//! following a link and without waiting, and what was opened is looked at once more.
+//! What an agent deletes meanwhile is not in the backup, and that is right. Between finding a name and opening it the agent
+//! may replace it: with a link, a pipe, a device. So each file is opened relative to the open folder it was found in,
+//! without following a link and without waiting, and what was opened is checked once more.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ use crate::text;
 /// Folders below each other that are saved: each is an open file, and its name has to fit into a path.
 const DEEPEST: usize = 256;
 
-/// How files are opened: no link is followed, nobody at the other end of a pipe is waited for.
+/// How files are opened: without following a link, and without waiting for the other end of a pipe.
 const CAREFULLY: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -89,7 +89,7 @@ impl Writer {
         self.folder(folder, name, 0)
     }
 
-    /// Writes the list and everything to the disk; gives the list, and what could not be read.
+    /// Writes the list and flushes everything to the disk; returns the list, and what could not be read.
     pub(in crate::cli) fn finish(mut self) -> anyhow::Result<(Manifest, Vec<String>)> {
         let list = serde_json::to_vec_pretty(&self.manifest)?;
         let mut header = tar::Header::new_gnu();
@@ -166,7 +166,7 @@ impl Writer {
         }
     }
 
-    /// Adds what is in `file`. One that shrinks meanwhile is filled up with zeros, one that grows cut.
+    /// Adds the content of `file`. If it shrinks meanwhile, zeros fill the rest; if it grows, it is cut.
     fn file(&mut self, file: File, name: &Path) -> anyhow::Result<()> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {

@@ -1,4 +1,4 @@
-//! The program that agents' commands use, and the tokens of the hosts they push to.
+//! The git program that agents' commands use, and the tokens of the hosts they push to.
 
 use std::process::{Command, Stdio};
 
@@ -33,7 +33,7 @@ fn program() -> Check {
     }
 }
 
-/// A complaint, unless the token of `host` is there.
+/// A failed check, unless the token of `host` is set.
 fn token(env: &Env, host: &str, variable: &str) -> Option<Check> {
     let seen = match env.secret(variable) {
         Ok(Some(_)) => return None,

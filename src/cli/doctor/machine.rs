@@ -19,7 +19,7 @@ pub(super) fn user(paths: &Paths) -> Check {
     if !user.is_root() {
         return Check::ok("user", format!("uid {}", user.as_raw()));
     }
-    // Root looks after the machine's service, which runs as the user that its home belongs to.
+    // Root runs it for the machine's service, which runs as the user that its home belongs to.
     match fs::metadata(&paths.home).map(|home| home.uid()) {
         Ok(owner) if owner != user.as_raw() => Check::ok(
             "user",
@@ -85,7 +85,7 @@ pub(super) fn home(paths: &Paths) -> Check {
     disk(home)
 }
 
-/// What of the environment needs a look; nothing where all is well.
+/// What is wrong in the environment; nothing where all is well.
 pub(super) fn environment(env: &Env) -> Vec<Check> {
     let open = env.files_open_to_others().into_iter().map(|file| {
         Check::warning(

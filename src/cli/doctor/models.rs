@@ -1,4 +1,4 @@
-//! Keys and addresses of the providers of models: asked for their lists.
+//! Keys and addresses of the providers of models: each is asked for its list.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// What to do about a window of the default model that holds little more than an agent's prompt and tools.
+/// What to do where the window of the default model holds little more than an agent's prompt and tools.
 fn small_window(models: &Models, config: &Config) -> Option<Check> {
     let chosen = config.default_model.as_ref();
     let chosen = chosen.filter(|name| effective::is_chosen(name));
@@ -89,7 +89,7 @@ fn small_window(models: &Models, config: &Config) -> Option<Check> {
 /// Most models that are named for one provider.
 const NAMED: usize = 12;
 
-/// The models by name, as many as a line takes.
+/// The models by name, as many as fit in a line.
 fn names(models: &[String]) -> String {
     if models.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
-//! The guide: one step after the other, each tried before the next. What an earlier run did is seen and passed over, so that it
-//! may be stopped anywhere.
+//! The guide: one step after the other, each tried before the next. What an earlier run did is recognised and skipped, so
+//! that it may be stopped anywhere.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ impl Guide {
         }
     }
 
-    /// Waits until the bot is in a server, or whoever reads the address goes on without.
+    /// Waits until the bot is in a server, or the person continues without.
     fn invites(&self, token: &Secret, application: &Application) -> Result<(), Failure> {
         let env = self.place.env()?;
         let mut servers = self.insists(|| application::servers(&env, token))?;
@@ -145,7 +145,7 @@ impl Guide {
                 );
                 return Ok(());
             }
-            // An answer that does not come is no reason to stop waiting.
+            // A missing answer is no reason to stop waiting.
             let asked = application::servers(&env, token);
             servers = self.runtime.block_on(asked).unwrap_or_default();
         }
@@ -155,7 +155,7 @@ impl Guide {
         Ok(())
     }
 
-    /// What Discord answers, however often it must be asked.
+    /// What Discord answers, asked again as often as needed.
     fn insists<T, F: Future<Output = Result<T, DiscordError>>>(
         &self,
         ask: impl Fn() -> F,

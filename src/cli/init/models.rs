@@ -1,4 +1,4 @@
-//! Who answers, and which model: keys are tried, servers of this machine are found, names are looked up in live lists.
+//! Chooses a provider and a model: keys are tried, servers of this machine are found, names are looked up in live lists.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers, Target};
 use crate::text;
 
-/// The name under which a server at another address is kept.
+/// The name of a server at another address.
 const OWN: &str = "own";
 
 /// Its key, where it wants one.
 const OWN_KEY: &str = "OWN_API_KEY";
 
-/// Most models that are offered by number; others are named.
+/// Most models that are offered by number; others are chosen by name.
 const OFFERED: usize = 15;
 
-/// The models of everybody who is configured and answers; none where nobody does, which is said.
+/// The models of all configured providers that answer; `None` where none does, which is printed.
 pub(super) fn that_answer(guide: &Guide) -> Result<Option<Models>, Failure> {
     let (env, config) = (guide.place.env()?, guide.place.config()?);
     let models = of_configured(&env, &config)?;
@@ -54,7 +54,7 @@ pub(super) fn of_configured(env: &Env, config: &Config) -> anyhow::Result<Models
     Ok(Models::new(Arc::new(providers), catalog, None))
 }
 
-/// Has somebody chosen who answers, and keeps what that takes; false where nobody is to yet.
+/// Has the person choose a provider, and stores what that needs; false where none is to answer yet.
 pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
     let env = guide.place.env()?;
     let servers = guide.runtime.block_on(model_source::local_servers(&env));
@@ -153,7 +153,7 @@ fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> an
     }
 }
 
-/// Takes a server by the name or address that an option gives.
+/// Uses the server whose name or address an option gives.
 pub(super) fn take_server(guide: &Guide, named: &str) -> anyhow::Result<()> {
     match described(named)? {
         (OWN, provider) => take_address(guide, named, provider),
@@ -187,7 +187,7 @@ pub(super) fn keep_server(
     place.change_config(|keys| crate::cli::home_files::name_provider(keys, name, provider))
 }
 
-/// Has a model chosen: by its number, or by any name that `/settings model` takes.
+/// Has the person choose a model: by its number, or by any name that `/settings model` takes.
 pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
     let all = models.all();
     let likeliest = models.first_available();
@@ -220,7 +220,7 @@ pub(super) enum NoModel {
     Unasked { name: String, reason: String },
 }
 
-/// The model that is meant by `name`; one that its server does not list is asked a short question.
+/// The model that is meant by `name`; where its server does not list it, the model is asked a short question.
 pub(super) async fn find(models: &Models, name: &str) -> Result<Target, NoModel> {
     match models.resolve_asking(name).await {
         Ok(Resolved::Found(target) | Resolved::Unlisted(target)) => Ok(target),

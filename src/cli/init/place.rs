@@ -1,5 +1,5 @@
-//! Where answers are kept: in the home of who starts the daemon, or in that of the machine's service and its credentials. The
-//! service of each reads the very same.
+//! Where answers are kept: in the home of whoever starts the daemon, or in that of the machine's service and its
+//! credentials. The service of each reads the same places.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes the home; one that is there stays as it is.
+    /// Makes the home; one that exists stays as it is.
     pub(super) fn make(whose: Whose, env: &Env) -> Result<Self, Failure> {
         match whose {
             Whose::You => {
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// The environment as the daemon will have it, without a `.env` that only lies in this folder.
+    /// The environment as the daemon will have it: without a `.env` that only happens to lie in this folder.
     pub(super) fn env(&self) -> Result<Env, Failure> {
         let process = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -110,7 +110,7 @@ impl Place {
         self.home.join("config.json")
     }
 
-    /// Keeps a secret where the daemon reads it, for its user or root alone.
+    /// Stores a secret where the daemon reads it, for its user or root alone.
     pub(super) fn keep_secret(&self, variable: &str, value: &str) -> anyhow::Result<()> {
         let kept = match self.whose {
             Whose::You => {
@@ -128,7 +128,7 @@ impl Place {
         Ok(())
     }
 
-    /// Keeps a secret that came from this shell's environment, which no service sees.
+    /// Stores a secret that came from this shell's environment, which no service sees.
     pub(super) fn keep_of_shell(&self, variable: &str) -> Result<(), Failure> {
         let is_of_shell = [variable.to_owned(), format!("{variable}_FILE")]
             .iter()

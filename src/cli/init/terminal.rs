@@ -13,7 +13,7 @@ use crate::cli::output::{print_line, print_text};
 #[error("stopped: what was said so far is kept; run `chorus init` again to go on")]
 pub(super) struct Stopped;
 
-/// Asks for one line; what is empty is `default`.
+/// Asks for one line; an empty one means `default`.
 pub(super) fn line(question: &str, default: Option<&str>) -> anyhow::Result<String> {
     match default {
         Some(default) => print_text!("{question} [{default}]: "),
@@ -38,7 +38,7 @@ pub(super) fn yes(question: &str) -> anyhow::Result<bool> {
     Ok(answer.to_ascii_lowercase().starts_with('y'))
 }
 
-/// Has one of these chosen, by its number.
+/// Has the person choose one of these by its number.
 pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize> {
     for (at, one) in offered.iter().enumerate() {
         print_line!("  {}  {one}", at + 1);
@@ -52,9 +52,9 @@ pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize
     }
 }
 
-/// Asks for a secret; what is typed is not shown, its length is.
+/// Asks for a secret; its length is shown, not what is typed.
 pub(super) fn secret(question: &str) -> anyhow::Result<String> {
-    // First: what is typed ahead is not shown either.
+    // First of all, so that what is typed ahead is not shown either.
     let hidden = Hidden::begin();
     print_text!("{question} (hidden): ");
     io::stdout().flush()?;
@@ -72,7 +72,7 @@ const INTERRUPT: u8 = 3;
 const END: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 
-/// Reads a line key by key, as a terminal gives it that neither shows nor edits what is typed.
+/// Reads a line key by key from a terminal that neither shows nor edits what is typed.
 fn typed(keys: impl BufRead) -> anyhow::Result<String> {
     let mut typed = Vec::new();
     for key in keys.bytes() {
@@ -88,8 +88,8 @@ fn typed(keys: impl BufRead) -> anyhow::Result<String> {
     Err(Stopped.into())
 }
 
-/// A terminal that does not show what is typed, and is as before when this is dropped. Ctrl-C is read as a key meanwhile: a
-/// signal would leave the terminal as it is.
+/// A terminal that does not show what is typed, until this is dropped. Ctrl-C is read as a key meanwhile: a signal would
+/// leave the terminal as it is.
 struct Hidden(Option<String>);
 
 impl Hidden {
@@ -110,7 +110,7 @@ impl Drop for Hidden {
     }
 }
 
-/// Sets the terminal; where that does not work, typing is seen.
+/// Changes the terminal's settings; where that does not work, typing is visible.
 fn stty(arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("stty");
     command.args(arguments).stdin(Stdio::inherit());

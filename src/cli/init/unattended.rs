@@ -1,4 +1,5 @@
-//! `chorus init --non-interactive`: options and environment answer; what Discord or a provider refuses ends it.
+//! `chorus init --non-interactive`: takes its answers from options and environment; it ends where Discord or a provider
+//! refuses one.
 
 use super::place::Place;
 use super::{Init, models, write_config};
@@ -31,7 +32,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         place.config()?;
     }
     if init.service {
-        // A service sees nothing of this shell.
+        // A service does not see this shell's environment.
         let keys = VENDORS.iter().map(|vendor| vendor.variable);
         for variable in std::iter::once("DISCORD_TOKEN").chain(keys) {
             place.keep_of_shell(variable)?;
@@ -46,7 +47,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tries token and keys: what is refused ends this, what cannot be tried is said.
+/// Tries token and keys: a refused one ends this, one that cannot be tried is reported.
 async fn try_secrets(env: &Env) -> Result<(), Failure> {
     match &env.discord_token {
         Some(token) => try_token(env, token).await?,

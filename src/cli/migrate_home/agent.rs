@@ -17,7 +17,7 @@ use crate::store::{
 };
 use crate::text;
 
-/// Takes `old` over as `name`; says what that came to.
+/// Imports `old` as `name`; returns a line with the outcome.
 pub(super) async fn take(
     store: &Store,
     paths: &Paths,
@@ -79,7 +79,7 @@ pub(super) async fn take(
     ))
 }
 
-/// The original served every server; those that its agents live in go on.
+/// The original served every server; the servers in which its agents live remain served.
 async fn accept_server(store: &Store, guild: GuildId) -> anyhow::Result<()> {
     let known = store.servers().await?;
     if known.iter().any(|row| row.guild == guild) {
@@ -172,7 +172,7 @@ fn copy_tree(source: &Path, target: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds the rows that an earlier, broken-off run has not added.
+/// Adds the rows that an earlier, interrupted run has not added.
 async fn take_audit(
     store: &Store,
     original: &Original,

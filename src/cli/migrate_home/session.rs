@@ -1,4 +1,4 @@
-//! Sessions of the original in our form: saved ones, and everything said as one more.
+//! Sessions of the original in our format: its saved ones, and one more with everything that was said.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::store::{Original, OriginalAgent, OriginalMessage, OriginalSession, Store};
 use crate::text;
 
-/// What the session with everything that was said is called.
+/// The description of the session with everything that was said.
 const CONVERSATION: &str = "Everything said before the move";
 
 /// An agent that is taken over.
@@ -31,7 +31,7 @@ pub(super) struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Takes over all sessions of the agent, and gives their number.
+    /// Imports all sessions of the agent, and returns how many.
     pub(super) async fn take_sessions(
         &self,
         store: &Store,
@@ -39,7 +39,7 @@ impl Taken<'_> {
         old: &OriginalAgent,
     ) -> anyhow::Result<usize> {
         let sessions = SessionManager::new(self.id, self.name.as_str(), self.folder, store.clone());
-        // A run that was broken off may have left a file without its row. This gives it one.
+        // An interrupted run may have left a file without its row. This adds it.
         sessions.list_sessions(0, 0).await?;
         let mut count = 0;
         for session in &original.sessions {
@@ -65,7 +65,7 @@ impl Taken<'_> {
         Ok(count)
     }
 
-    /// A saved session. Its file is kept to the byte too.
+    /// A saved session. Its original file is kept unchanged too.
     fn saved(&self, session: &OriginalSession) -> anyhow::Result<SessionFile> {
         let id: SessionId = session.id.parse().context("its id is not a UUID")?;
         // Paths are absolute in the original; the home may have been moved since.
@@ -91,7 +91,7 @@ impl Taken<'_> {
         })
     }
 
-    /// The messages of the original's database; none where nothing was said.
+    /// The messages of the original's database; `None` where there are none.
     fn everything_said(&self, original: &Original, old: &OriginalAgent) -> Option<SessionFile> {
         let messages = original.messages.iter();
         let said: Vec<&OriginalMessage> = messages
@@ -130,15 +130,15 @@ async fn add(store: &Store, sessions: &SessionManager, file: SessionFile) -> any
     Ok(())
 }
 
-/// Of the agent's id, so that a second run finds it again.
+/// Derived from the agent's id, so that a second run finds it again.
 fn conversation_id(agent: AgentId) -> SessionId {
     let mut bytes = *agent.0.as_bytes();
     bytes.reverse();
     SessionId(uuid::Builder::from_random_bytes(bytes).into_uuid())
 }
 
-/// A message as an item. `tools` remembers which tool each call was for. Nothing is left out for its shape: what answers
-/// no call becomes a note.
+/// A message as an item. `tools` remembers which tool each call was for. Nothing is dropped because of its shape: a result
+/// without a call becomes a note.
 fn item(message: &OriginalMessage, tools: &mut HashMap<CallId, String>) -> Item {
     let text = message.content.clone();
     match (message.role.as_str(), &message.tool_call_id) {
@@ -171,7 +171,7 @@ fn item(message: &OriginalMessage, tools: &mut HashMap<CallId, String>) -> Item 
     }
 }
 
-/// The calls of an answer; none where they cannot be read.
+/// The calls of an answer; empty where they cannot be read.
 fn calls_of(message: &OriginalMessage) -> Vec<ToolCall> {
     let calls = message.tool_calls.clone().map(session_file::tool_calls);
     calls.and_then(Result::ok).unwrap_or_default()
@@ -185,7 +185,7 @@ fn keep_file(path: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A time of the original; one that does not read is the beginning of time, not a reason to lose the row.
+/// A time of the original; an unreadable one becomes the Unix epoch, rather than losing the row.
 pub(super) fn time(text: &str) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).map_or(DateTime::UNIX_EPOCH, |time| time.with_timezone(&Utc))
 }

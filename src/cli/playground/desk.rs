@@ -1,4 +1,4 @@
-//! Which model answers in the playground, and how the page has another one answer: a key goes into the home's `.env`, a server
+//! Which model answers in the playground, and how the page chooses another one: a key goes into the home's `.env`, a server
 //! into its `config.json`, and the daemon reads both again.
 
 use std::fmt;
@@ -42,7 +42,7 @@ impl fmt::Debug for Desk {
 }
 
 impl Desk {
-    /// For the daemon of `env`, which is told by `reload` and counts in `reloaded` when it is done.
+    /// For the daemon of `env`: `reload` tells it to read its files again, and `reloaded` counts when it has.
     pub(super) fn new(env: Env, reload: Arc<Notify>, reloaded: watch::Sender<u64>) -> Self {
         Self {
             env,
@@ -53,7 +53,7 @@ impl Desk {
 
     pub(super) fn answers(&self) -> Answers {
         let providers = configured(&self.env);
-        // What is wrong in them is told by the daemon's start.
+        // Mistakes in them are reported when the daemon starts.
         let names: Vec<String> = providers
             .map(|providers| providers.all().into_iter().map(|(name, _)| name).collect())
             .unwrap_or_default();

@@ -34,7 +34,7 @@ pub(super) enum PlaygroundError {
     Server(#[from] io::Error),
 }
 
-/// A trial, as yet without a daemon in it.
+/// The servers around a daemon that has not been started yet.
 pub(super) struct Trial {
     playground: Playground,
     model: DemoModel,
@@ -70,7 +70,7 @@ impl Trial {
         self.playground.url()
     }
 
-    /// The environment of a daemon that lives in here; it goes over the environment there is.
+    /// The environment of a daemon in here; it overrides the real one.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let discord = &self.playground.discord;
         vec![
@@ -83,7 +83,7 @@ impl Trial {
         ]
     }
 
-    /// Where the demo model is, which answers while there is no other.
+    /// The address of the demo model, which answers as long as no other is chosen.
     pub(super) fn demo(&self) -> &str {
         self.model.base_url()
     }

@@ -1,4 +1,4 @@
-//! What is shown of one item of a session.
+//! The parts of a session's item that are shown.
 
 use crate::domain::{Item, ToolCall};
 
@@ -20,7 +20,7 @@ pub(super) fn speaker(item: &Item) -> &str {
     }
 }
 
-/// The tools that it calls, each by its own name, whichever way the model called it.
+/// The tools that it calls, each by its own name, even where the model called it through another tool.
 pub(super) fn calls(item: &Item) -> Vec<ToolCall> {
     match item {
         Item::Assistant(answer) => answer.tool_calls.iter().map(ToolCall::meant).collect(),
