@@ -9,7 +9,7 @@ pub fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
 }
 
-/// `time` as RFC 3339 with six decimals and `Z`: texts of one width, which sort as the times do.
+/// `time` as RFC 3339 with six decimals and `Z`: all of one width, so that they sort as the times do.
 pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }

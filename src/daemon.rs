@@ -66,7 +66,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     let reloaded = options.reloaded.clone();
     let base = options.env.discord_api_url.clone();
     let dev_guild = options.env.dev_guild_id;
-    // Told to stop before there is anything to stop.
+    // Stopped before there is anything to stop.
     if stop.is_cancelled() {
         return Ok(());
     }
@@ -153,7 +153,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     outcome
 }
 
-/// Says what of the environment needs a look, once at each start.
+/// Logs what is wrong in the environment, once at each start.
 fn warn_of_environment(env: &Env) {
     for file in env.files_open_to_others() {
         warn!(
@@ -166,8 +166,8 @@ fn warn_of_environment(env: &Env) {
     }
 }
 
-/// Lets this process open as many files as it may at all: each turn, command and connection takes some, and the usual 1,024
-/// are used up by some fifty turns. Commands get a limit of their own.
+/// Raises this process's limit of open files to the maximum: each turn, command and connection takes some, and some fifty
+/// turns use up the usual 1,024. Commands get a limit of their own.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -179,7 +179,7 @@ fn raise_open_files() {
     }
 }
 
-/// Says each time the gateway has become ready, until `stop`.
+/// Reports each time the gateway has become ready, until `stop`.
 async fn announce(health: GatewayHealth, phase: watch::Sender<Phase>, stop: CancellationToken) {
     while stop
         .run_until_cancelled(health.becomes_ready())

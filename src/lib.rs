@@ -8,7 +8,7 @@
 //! Discord ◀─ discord::outbound ◀─ agent::Event ◀┘        store ◀─ every step, before it is shown
 //! ```
 //!
-//! The modules stand here bottom up: each may name itself and those above its own line, never one below.
+//! The modules are listed bottom up: each may name itself and those above its own line, never one below.
 //! `docs/architecture.md` draws all modules.
 
 pub mod domain;

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: as the sandbox's helper nothing of the daemon may be set up.
+    // Before anything else: nothing of the daemon may be set up in the sandbox's helper.
     if let Some(code) = chorus::exec::helper::main(std::env::args_os()) {
         return code;
     }
-    // Likewise as a worker, which does one piece of work and ends.
+    // The same for a worker, which does one piece of work and exits.
     if let Some(code) = chorus::tools::worker::main(std::env::args_os()) {
         return code;
     }

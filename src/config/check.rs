@@ -1,4 +1,4 @@
-//! What the types of the keys cannot say: names that must be known, patterns that must compile.
+//! Checks that the types of the keys cannot make: names that must be known, patterns that must compile.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-/// Folders that hold what is everybody's and nobody's: secrets of the system, homes, other services' data.
+/// Folders that hold what agents must not see: secrets of the system, homes, other services' data.
 const TOO_WIDE: [&str; 14] = [
     "/", "/home", "/root", "/etc", "/proc", "/sys", "/dev", "/run", "/var", "/var/lib", "/var/log",
     "/boot", "/tmp", "/var/tmp",
@@ -62,7 +62,7 @@ impl Config {
     }
 }
 
-/// Judged as it is written and as it is found: a link to `/` is `/`.
+/// Checked as it is written and as it resolves: a link to `/` is `/`.
 fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
     if !folder.is_absolute() {
         return Some("write the whole path, from / on".to_owned());

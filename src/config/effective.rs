@@ -19,7 +19,7 @@ use crate::permission::GrantTable;
 
 /// A key that an agent or a Discord server may set for itself.
 ///
-/// Commands, completion, checks, the audit log and the documentation take what they know of it from here.
+/// Commands, completion, checks, the audit log and the documentation are generated from it.
 #[derive(Debug)]
 pub struct Key {
     /// Its name in `agent.json`, in the server's settings and, where the whole daemon has it too, in `config.json`.
@@ -28,32 +28,32 @@ pub struct Key {
     pub help: &'static str,
     /// What people write for it.
     pub kind: ValueKind,
-    /// Who may set it for an agent, besides the command itself; none: agents have no such key.
+    /// Who may set it for an agent, besides the command itself; `None`: agents have no such key.
     pub agent: Option<Right>,
     /// What `default` writes for an agent.
     pub unset: Unset,
-    /// Who may set it for a server, besides the command itself; none: servers have no such key.
+    /// Who may set it for a server, besides the command itself; `None`: servers have no such key.
     pub server: Option<Right>,
-    /// How `/settings show` calls it and what it shows of it; none: it is not shown there.
+    /// Its label in `/settings show`, and what that shows; `None`: it is not shown there.
     pub shown: Option<(&'static str, Show)>,
 }
 
-/// Reads what is shown of a key out of what holds for a server.
+/// Selects what is shown of a key out of what applies to a server.
 pub type Show = fn(&Server) -> Shown<'_>;
 
-/// What `/settings show` shows of a key.
+/// What `/settings show` shows for a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'a> {
     /// The model that agents ask which name none, with what is known of it.
     Model,
     Profile(&'a str),
-    /// The model of a mode; none is the agent's own.
+    /// The model of a mode; `None` means the agent's own.
     Tier(Option<&'a str>),
     /// None is never.
     Duration(Option<Duration>),
     Roles {
         roles: &'a [RoleId],
-        /// What no role means.
+        /// The words for an empty list.
         none: &'static str,
     },
     Grants(&'a GrantTable),
@@ -63,9 +63,9 @@ pub enum Shown<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     Command,
-    /// What the value itself asks for.
+    /// What the value itself requires.
     ForValue,
-    /// The right to grant `open`: the key lifts a wall or a limit, as that profile would.
+    /// The right to grant `open`: the key removes a sandbox layer or a limit, as that profile would.
     GrantOpen,
     /// The right to grant the agent's own profile: the key decides who uses it.
     GrantOwnProfile,
@@ -271,19 +271,19 @@ pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().copied().filter(|key| key.agent.is_some())
 }
 
-/// What a question waits at least; less may have been set before there was such a limit.
+/// Shortest time that a question waits; a shorter one may have been set before there was this limit.
 const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
 
-/// What a question waits at most.
+/// Longest time that a question waits.
 const LONGEST_QUESTION: Duration = Duration::from_secs(86_400);
 
-/// Who waits for longer than this has turned to something else.
+/// Whoever waits longer than this has turned to something else.
 const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(120);
 
 /// A role that nobody has.
 const NO_ROLE: RoleId = RoleId(0);
 
-/// What one Discord server's administrators set with `/settings`; what is not set is none.
+/// What one Discord server's administrators set with `/settings`; `None` where nothing is set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -307,8 +307,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the rows of one server: a key and a JSON value each. A row that makes no sense counts as not set, so that
-    /// one bad row never stops an agent; but where an empty list stands for everybody, administrators alone are left.
+    /// Reads the rows of one server: a key and a JSON value each. An invalid row counts as not set, so that one bad row
+    /// never stops an agent; but where an empty list would mean everybody, only administrators are left.
     pub fn from_rows(rows: &BTreeMap<String, Value>) -> Self {
         let mut sensible = Map::new();
         for (name, value) in rows {
@@ -324,7 +324,7 @@ impl Settings {
         Self::deserialize(Value::Object(sensible)).unwrap_or_default()
     }
 
-    /// Whether `value` makes sense in the row `name`.
+    /// Whether `value` is valid in the row `name`.
     fn takes(name: &str, value: &Value) -> bool {
         let row = Map::from_iter([(name.to_owned(), value.clone())]);
         !value.is_null() && Self::deserialize(Value::Object(row)).is_ok()
@@ -336,16 +336,17 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     Ok((!name.is_empty()).then_some(name))
 }
 
-/// What holds for one agent now.
+/// What applies to one agent now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
-    /// Models to ask, in order, each once: its own (the server's where it names none), then its fall-backs. Empty: none is configured.
+    /// Models to ask, in order, each once: its own (the server's where it names none), then its fall-backs. Empty: none is
+    /// configured.
     pub models: Vec<String>,
-    /// Silence after which its context is saved and cleared; none is never.
+    /// Silence after which its context is saved and cleared; `None` means never.
     pub idle_timeout: Option<Duration>,
     /// Work one turn may take.
     pub turn_timeout: Duration,
-    /// Work after which a turn mentions its author when it ends; none is never.
+    /// Work after which a turn mentions its author when it ends; `None` means never.
     pub notify_after: Option<Duration>,
     /// Most money one turn may cost, in US dollars.
     pub budget_turn: Option<f64>,
@@ -355,13 +356,13 @@ pub struct Effective {
     pub sandbox: SandboxMode,
     /// Whether its commands reach the network.
     pub network: bool,
-    /// Roles whose members may talk to it; empty is everyone who sees the channel.
+    /// Roles whose members may talk to it; empty means everyone who sees the channel.
     pub access_roles: Vec<RoleId>,
-    /// What holds for the whole server.
+    /// What applies to the whole server.
     pub server: Server,
 }
 
-/// What holds for one Discord server now.
+/// What applies to one Discord server now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// Default model.
@@ -370,7 +371,7 @@ pub struct Server {
     pub tiers: Tiers,
     /// Permission profile for new agents.
     pub default_permissions: String,
-    /// Silence after which a context is saved and cleared, where the agent says nothing; none is never.
+    /// Silence after which a context is saved and cleared, where the agent says nothing; `None` means never.
     pub idle_timeout: Option<Duration>,
     /// How long a question waits.
     pub approval_timeout: Duration,
@@ -382,7 +383,7 @@ pub struct Server {
     pub access_roles: Vec<RoleId>,
 }
 
-/// Merges what is said about `agent`.
+/// Merges what the sources say about `agent`.
 pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effective {
     let server = server(settings, config);
     let idle_timeout = match agent.idle_timeout {
@@ -411,7 +412,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
     }
 }
 
-/// Merges what is said about a server.
+/// Merges what the sources say about a server.
 pub fn server(settings: &Settings, config: &Config) -> Server {
     let or =
         |set: &Option<Vec<RoleId>>, config: &Vec<RoleId>| set.as_ref().unwrap_or(config).clone();
@@ -447,7 +448,7 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
     }
 }
 
-/// The models that an agent asks in a mode, in order: the mode's own stands in the place of the agent's.
+/// The models that an agent asks in a mode, in order: the mode's own model replaces the agent's first.
 pub fn models(agent: &AgentConfig, server: &Server, mode: Mode) -> Vec<String> {
     targets(agent, server.default_model.as_ref(), server.tiers.of(mode))
 }
@@ -473,8 +474,8 @@ fn targets(agent: &AgentConfig, default: Option<&String>, tier: Option<&String>)
     models
 }
 
-/// Whether somebody chose this model. The demo model stands in where nobody did; earlier versions of the playground wrote
-/// its name into configurations.
+/// Whether somebody chose this model. The demo model is used where nobody did; earlier versions of the playground wrote its
+/// name into configurations.
 pub fn is_chosen(model: &str) -> bool {
     !["demo", "demo/demo", "anthropic/demo"].contains(&model)
 }

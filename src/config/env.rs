@@ -1,4 +1,4 @@
-//! What the environment says: where home is, which Discord, and the secrets.
+//! Reads the environment: where home is, which Discord, and the secrets.
 //!
 //! A value is looked for in this order: the variable, the file that `<NAME>_FILE` names, systemd's credentials
 //! directory (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or lower case, or `chorus_<NAME>`), `.env` in the working
@@ -42,7 +42,7 @@ pub struct Env {
     variables: Variables,
 }
 
-/// Variables of the Python original that are not used, and what does their work.
+/// Variables of the Python original that are not used, and what replaces them.
 const IGNORED: [(&str, &str); 5] = [
     (
         "CHORUS_SCOPE_PATH",
@@ -70,7 +70,7 @@ const IGNORED: [(&str, &str); 5] = [
 #[derive(Clone, Debug, Default)]
 pub struct ProviderEnv {
     pub key: Option<Secret>,
-    /// The base URL, no slash at its end; none means the provider's own.
+    /// The base URL, no slash at its end; `None` means the provider's own.
     pub base_url: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Env {
     ///
     /// # Errors
     ///
-    /// When a value makes no sense, a file that is named cannot be read, or there is no home directory.
+    /// When a value is invalid, a file that is named cannot be read, or there is no home directory.
     pub fn read(
         variables: impl IntoIterator<Item = (String, String)>,
         directory: Option<&Path>,
@@ -121,7 +121,7 @@ impl Env {
         })
     }
 
-    /// The same, with what the files say now.
+    /// The same environment, with its files read again.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Env {
         files.filter(|file| is_open_to_others(file)).collect()
     }
 
-    /// Variables of the Python original that are set and not used, each with what does its work.
+    /// Variables of the Python original that are set but not used, each with what replaces it.
     pub fn ignored(&self) -> Vec<(&'static str, &'static str)> {
         let is_set = |(name, _): &(&str, &str)| self.text(name).is_some();
         IGNORED.into_iter().filter(is_set).collect()
@@ -156,7 +156,7 @@ impl Env {
         self.variables.plain(name)
     }
 
-    /// Every secret among the known variables: what must never be shown.
+    /// Every secret among the known variables: these must never be shown.
     pub fn secrets(&self) -> Vec<Secret> {
         [
             &self.discord_token,
@@ -201,7 +201,7 @@ pub enum EnvError {
     NoHome,
 }
 
-/// The variables, by where they come from. Values may be secrets: never shown.
+/// The variables, by where they come from. Values may be secrets: never show them.
 #[derive(Clone)]
 struct Variables {
     process: HashMap<String, String>,
@@ -215,12 +215,12 @@ impl std::fmt::Debug for Variables {
 }
 
 impl Variables {
-    /// Adds what `path` assigns; what is known already stays. Gives the file, where there is one.
+    /// Adds what `path` assigns; variables that are known already stay. Returns the file, where there is one.
     fn read_dotenv(&mut self, path: &Path) -> Result<Option<PathBuf>, EnvError> {
         let lines = match dotenvy::from_path_iter(path) {
             Ok(lines) => lines,
             Err(error) if error.not_found() => return Ok(None),
-            // A folder that this user may not look into, such as the one a `sudo -u chorus` was typed in.
+            // A folder that this user may not read, such as the one a `sudo -u chorus` was typed in.
             Err(dotenvy::Error::Io(_)) if is_out_of_sight(path) => return Ok(None),
             Err(dotenvy::Error::Io(source)) => {
                 return Err(EnvError::Unreadable {
@@ -279,7 +279,7 @@ impl Variables {
         Ok(self.dotenv.get(name).and_then(|value| secret_of(value)))
     }
 
-    /// The secret that systemd handed over under this name.
+    /// The secret that systemd provides under this name.
     fn credential(&self, name: &str) -> Result<Option<Secret>, EnvError> {
         let Some(directory) = self.of_process("CREDENTIALS_DIRECTORY") else {
             return Ok(None);
@@ -381,7 +381,7 @@ impl Variables {
 }
 
 /// Whether others may read a file: everybody, or a group where its owner is this very user, who needs none. A file that
-/// root keeps for the daemon's group is as it should be.
+/// root keeps for the daemon's group is right.
 fn is_open_to_others(file: &Path) -> bool {
     let Ok(metadata) = std::fs::metadata(file) else {
         return false;
@@ -391,7 +391,7 @@ fn is_open_to_others(file: &Path) -> bool {
     metadata.permissions().mode() & others != 0
 }
 
-/// Whether `path` lies in a folder that hides what is in it.
+/// Whether `path` lies in a folder that this user cannot look into.
 fn is_out_of_sight(path: &Path) -> bool {
     let seen = path.symlink_metadata();
     seen.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)

@@ -192,7 +192,7 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// The model for a mode; none is the agent's own.
+    /// The model for a mode; `None` means the agent's own.
     pub fn of(&self, mode: Mode) -> Option<&String> {
         match mode {
             Mode::Lightweight => self.lightweight.as_ref(),

@@ -1,4 +1,4 @@
-//! Reads `config.json` and says of each mistake where it is and what to write instead.
+//! Reads `config.json` and reports for each mistake where it is and what to write instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -14,11 +14,11 @@ use crate::text::json::{double_key, refuse_double_keys};
 use crate::text::near;
 
 impl Config {
-    /// Reads the file; one that does not exist is the defaults.
+    /// Reads the file; where there is none, all keys have their defaults.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or says what Chorus does not understand.
+    /// When it cannot be read, or is invalid.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, path),
@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-/// Why there is not a configuration.
+/// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file is there but cannot be read.
@@ -55,7 +55,7 @@ pub enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// The file says what Chorus does not understand.
+    /// The content of the file is invalid.
     #[error(transparent)]
     Invalid(Problem),
 }

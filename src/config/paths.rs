@@ -34,7 +34,7 @@ impl Paths {
         self.agents().join(name)
     }
 
-    /// What model discovery found last.
+    /// The result of the last model discovery.
     pub fn available_models(&self) -> PathBuf {
         self.home.join("available_models.json")
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// A token or key. It has no `Display` and no `Serialize`, its `Debug` says nothing, and its memory is wiped.
+/// A token or key. It has no `Display` and no `Serialize`, its `Debug` shows nothing, and its memory is wiped.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 

@@ -1,4 +1,4 @@
-//! Values with a unit and a range, proved when they are read.
+//! Values with a unit and a range, checked when they are read.
 //!
 //! Durations and sizes may be written as a number (seconds, bytes) or as text with a unit (`"30m"`, `"512MiB"`).
 
@@ -63,7 +63,7 @@ impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
 pub struct Usd(f64);
 
 impl Usd {
-    /// `sum`, unless it is negative or no number.
+    /// `sum`, unless it is negative or not a number.
     pub fn new(sum: f64) -> Option<Self> {
         (sum.is_finite() && sum >= 0.0).then_some(Self(sum))
     }
@@ -178,7 +178,7 @@ impl Visitor<'_> for Kind {
     }
 }
 
-/// Seconds out of text with a unit.
+/// The seconds in a text with a unit.
 pub(super) fn parse_duration(text: &str) -> Option<u64> {
     humantime::parse_duration(text)
         .ok()

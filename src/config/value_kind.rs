@@ -10,16 +10,17 @@ use crate::permission::GrantTable;
 use crate::text;
 use crate::text::json::refuse_double_keys;
 
-/// Bytes of a system prompt, whoever writes it.
+/// Bytes of a system prompt, from any source.
 pub const PROMPT_MAX: usize = 64 << 10;
 
 /// Longest duration that can be set, in seconds: a year, as in `config.json`.
 const LONGEST: u64 = 365 * 86_400;
 
-/// What people write for a key. What only the daemon knows, such as which models there are, is checked by whoever sets it.
+/// The kind of value that people write for a key. What only the daemon knows, such as which models exist, is checked by
+/// whoever sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Instructions, kept to the letter.
+    /// Instructions, kept unchanged.
     Prompt,
     Name,
     Model,
@@ -27,11 +28,11 @@ pub enum ValueKind {
     Models,
     /// Names of roles with commas between, or `none`.
     RoleNames,
-    /// At most so many names of roles with commas between, or `none`; a turn passes through them.
+    /// At most so many names of roles, separated by commas, or `none`; a turn passes through them.
     Advisors {
         most: usize,
     },
-    /// The same in order, or JSON that says of each what becomes of an answer that it does not pass.
+    /// The same in order, or JSON that also says what happens to an answer that does not pass.
     Handoff {
         most: usize,
     },
@@ -61,7 +62,7 @@ pub enum ValueKind {
     Grants,
 }
 
-/// Why a text is no value of its kind: a sentence that says what to write.
+/// Why a text is not a value of its kind: a sentence that says what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadValue(String);
@@ -75,7 +76,7 @@ impl BadValue {
 /// The word for an empty list of roles.
 const NOBODY: &str = "none";
 
-/// Whether `text` asks for the value that holds where nothing is set.
+/// Whether `text` asks for the value that applies where nothing is set.
 pub fn is_default(text: &str) -> bool {
     let word = text.trim();
     ["default", "none", "null"]
@@ -113,7 +114,7 @@ impl ValueKind {
         }
     }
 
-    /// The words that completion offers; names of models and profiles are the daemon's to know.
+    /// The words that completion offers; the names of models and profiles are known to the daemon only.
     pub const fn offered(self) -> &'static [&'static str] {
         match self {
             Self::Duration { offered, .. } => offered,
@@ -265,7 +266,7 @@ fn roles(text: &str) -> Result<Value, BadValue> {
     if text == "everyone" {
         return Ok(json!([]));
     }
-    // An empty list means everyone: what is not understood must never become one.
+    // An empty list means everyone: a list that is not understood must never become one.
     let ids: Option<Vec<RoleId>> = text
         .trim_start_matches('[')
         .trim_end_matches(']')
@@ -282,7 +283,7 @@ fn roles(text: &str) -> Result<Value, BadValue> {
         })
 }
 
-/// What stands for the id in a mention such as `<@&123>`, or in a JSON text.
+/// The id in a mention such as `<@&123>`, or in a JSON text.
 fn role(part: &str) -> &str {
     let mention = part
         .strip_prefix("<@&")

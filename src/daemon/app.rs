@@ -56,17 +56,17 @@ pub(super) struct App {
     pub(super) tasks: Tasks,
     /// Servers that the environment names; a reload does not change them.
     pub(super) servers: Arc<[GuildId]>,
-    /// Where the world is shown something.
+    /// Takes what Discord is to show.
     events: UnboundedSender<Event>,
     _lock: Arc<HomeLock>,
 }
 
 impl App {
-    /// Opens every module, and gives what the agents want the world to see.
+    /// Opens every module, and returns the receiver of the agents' events.
     ///
     /// # Errors
     ///
-    /// When the home is taken or unusable, the database is refused, or the configuration cannot be put into force.
+    /// When the home is taken or unusable, the database is refused, or the configuration cannot be applied.
     pub(super) async fn open(
         options: DaemonOptions,
     ) -> Result<(Self, UnboundedReceiver<Event>), DaemonError> {
@@ -182,8 +182,8 @@ impl App {
         Ok((app, shown))
     }
 
-    /// Closes what the last stop left open, before Discord is spoken to. Gives the messages that are stored and in no
-    /// turn, for [`App::redeliver`].
+    /// Closes what the last stop left open, before anything is sent to Discord. Returns the messages that are stored but in
+    /// no turn, for [`App::redeliver`].
     pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
         if let Err(error) = self.tasks.recover().await {
             warn!("failed to recover all tasks of the last run: {error}");
@@ -204,8 +204,8 @@ impl App {
         Ok(recovered.unclaimed)
     }
 
-    /// Hands `messages` to their agents, and what branches came to that had to report it, once people's rights can be looked
-    /// up.
+    /// Hands `messages` to their agents, and reports of branches to the conversations that wait for them, once people's
+    /// rights can be looked up.
     pub(super) async fn redeliver(
         self,
         messages: Vec<Inbound>,
@@ -234,8 +234,8 @@ impl App {
         }
     }
 
-    /// Looks at the sandbox once the gateway has accepted us, so that neither waits for the other. A command that comes
-    /// before does not run before this is known either.
+    /// Tries the sandbox once the gateway has accepted the bot, so that neither waits for the other. A command that comes
+    /// before waits for the result.
     pub(super) async fn look_at_sandbox(self, health: GatewayHealth, stop: CancellationToken) {
         let look = async {
             health.becomes_ready().await;
@@ -251,7 +251,8 @@ impl App {
         stop.run_until_cancelled(look).await;
     }
 
-    /// What may go on while the gateway connects: sessions of interrupted conversations, and which models there are.
+    /// What may happen while the gateway connects: saving sessions of interrupted conversations, and finding out which
+    /// models there are.
     pub(super) async fn look_around(self, stop: CancellationToken) {
         let work = async {
             let sessions = |agent| {
@@ -298,30 +299,30 @@ impl App {
         }
     }
 
-    /// Puts lines into channels' outboxes; what is not said before the end is said after the next start.
+    /// Puts lines into channels' outboxes; what is not sent before the end is sent after the next start.
     pub(super) async fn tell_channels(&self, lines: Vec<(ChannelId, String)>) {
         for (channel, line) in lines {
             match self.store.notice(channel, &line).await {
-                // Nobody shows anything any more only at the very end; then the outbox has it.
+                // The receiver is gone only at the very end; then the outbox still has it.
                 Ok(_) => drop(self.events.send(Event::Outbox(channel))),
                 Err(error) => warn!("failed to tell channel {channel} what ended: {error}"),
             }
         }
     }
 
-    /// Tells the operator, once per `cause`, as soon as Discord can be spoken to.
+    /// Tells the operator, once per `cause`, as soon as Discord is connected.
     pub(super) fn tell_operator(&self, cause: String, text: String) {
-        // Nobody shows anything any more only at the end; the log has it.
+        // The receiver is gone only at the end; the log has it.
         let _ = self.events.send(Event::Operator { cause, text });
     }
 
-    /// Has Discord's side look again which servers are served.
+    /// Has the Discord side check again which servers are served.
     pub(super) fn servers_may_differ(&self) {
-        // Nobody serves any more only at the end.
+        // The receiver is gone only at the end.
         let _ = self.events.send(Event::ServersChanged);
     }
 
-    /// The signs of life of the daemon.
+    /// Checks whether the daemon is alive.
     pub(super) fn watchdog(&self) -> Watchdog {
         let manager = self.manager.clone();
         Watchdog::new(self.store.clone(), move || {
@@ -333,13 +334,13 @@ impl App {
     }
 }
 
-/// What does work in processes of its own: this program.
+/// The program that worker processes run: this one.
 fn workers(program: Option<PathBuf>) -> Workers {
     let own = || std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     Workers::new(program.unwrap_or_else(own))
 }
 
-/// The sandbox of this machine, which nobody has looked at yet.
+/// The sandbox of this machine, not tried yet.
 fn sandbox(program: Option<PathBuf>, config: &Config) -> Probing {
     let helper = program.map_or_else(std::env::current_exe, Ok);
     Probing::with(helper.map(|helper| SandboxSettings {

@@ -10,12 +10,12 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exposition {
     OpenMetrics,
-    /// What every collector reads, `curl` shows, and whoever asks for nothing gets.
+    /// The format that every collector reads, `curl` shows, and a request without `Accept` gets.
     Text,
 }
 
 impl Exposition {
-    /// The form that the request's `Accept` names.
+    /// The format that the request's `Accept` names.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
         let accepted = headers.get_all(header::ACCEPT).iter();
         let mut accepted = accepted.filter_map(|value| value.to_str().ok());
@@ -33,7 +33,7 @@ impl Exposition {
         }
     }
 
-    /// The page, which is OpenMetrics, in this form.
+    /// The page, which is OpenMetrics, in this format.
     pub(super) fn of(self, page: String) -> String {
         match self {
             Self::OpenMetrics => page,
@@ -63,7 +63,7 @@ fn in_text_format(page: &str) -> String {
             ("HELP", help) => Some(format!("# HELP {} {help}\n", name(family))),
             ("TYPE", "info") => Some(format!("# TYPE {} gauge\n", name(family))),
             ("TYPE", kind) => Some(format!("# TYPE {} {kind}\n", name(family))),
-            // A unit, which the name says too.
+            // A unit, which the name contains too.
             (_, _) => None,
         }
     };

@@ -1,4 +1,4 @@
-//! Memory that a crowd of turns leaves free and the C library keeps.
+//! Memory that a crowd of turns has freed but the C library keeps.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tracing::debug;
 
 use crate::manager::AgentManager;
 
-/// Turns at once after which it is worth looking through the heap.
+/// Number of simultaneous turns after which it is worth searching the heap.
 const CROWD: usize = 16;
 
-/// Silence after which the next turn is not held up by it.
+/// Silence after which the search delays no turn.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Gives memory back to the system after each crowd, until `stop`: what the ledger holds as well, and what is free.
+/// Gives memory back to the system after each crowd, until `stop`: free memory of the heap, and caches of the ledger.
 pub(super) async fn give_back_after_crowds(manager: AgentManager, stop: CancellationToken) {
     let mut turns = manager.turns_running();
     let crowds = async {
@@ -30,7 +30,7 @@ pub(super) async fn give_back_after_crowds(manager: AgentManager, stop: Cancella
     stop.run_until_cancelled(crowds).await;
 }
 
-/// Waits until at least 16 of the `turns` ran at once and none has for `silence`. False once nobody counts them any more.
+/// Waits until at least 16 of the `turns` ran at once and none has for `silence`. False once the counter is gone.
 pub async fn crowd_is_over(turns: &mut watch::Receiver<usize>, silence: Duration) -> bool {
     if turns.wait_for(|running| *running >= CROWD).await.is_err() {
         return false;

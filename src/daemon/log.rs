@@ -1,4 +1,4 @@
-//! The log: for people on a terminal, one JSON object a line elsewhere. No secret gets into it.
+//! The log: readable lines on a terminal, one JSON object a line elsewhere. It holds no secrets.
 
 use std::io::{self, IsTerminal, Stderr, Write};
 
@@ -14,13 +14,13 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::config::Env;
 use crate::text::redact::Redactor;
 
-/// What an operator wants to see: our own steps, and others' trouble.
+/// The level for operators: our own steps, and warnings of libraries.
 pub const STEPS: &str = "warn,chorus=info";
 
-/// What somebody wants to see who watches the page and not the log.
+/// The level for somebody who watches the page and not the log.
 pub const TROUBLE: &str = "warn";
 
-/// What the log needs until the end of the process: dropped, it sends what is left to a collector.
+/// Keeps the log until the end of the process; dropping it sends the remaining spans to a collector.
 #[derive(Debug, Default)]
 pub struct Log {
     #[cfg(feature = "otlp")]
@@ -32,7 +32,7 @@ pub struct Log {
 pub enum LogError {
     #[error("CHORUS_LOG is not a filter: {0}; write one such as info,chorus::llm=debug")]
     NoFilter(#[source] tracing_subscriber::filter::ParseError),
-    /// It would be taken for a part of the program, and everything else be silent.
+    /// The filter would take it for a part of the program, and log nothing else.
     #[error(
         "CHORUS_LOG: `{0}` is not a level (off, error, warn, info, debug, trace); for a part of the program write {0}=debug"
     )]
@@ -50,12 +50,12 @@ pub enum LogError {
     NoClient,
 }
 
-/// Starts the log of this process on standard error, redacted, and the export of spans where
-/// `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. It holds `what` where `CHORUS_LOG` says nothing. Later calls have no effect.
+/// Starts the log of this process on standard error, redacted, and the export of spans where `OTEL_EXPORTER_OTLP_ENDPOINT`
+/// names a collector. The level is `what` where `CHORUS_LOG` sets none. Later calls have no effect.
 ///
 /// # Errors
 ///
-/// When `CHORUS_LOG` is no list such as `info,chorus::llm=debug`, or the collector's address is none.
+/// When `CHORUS_LOG` is not a list such as `info,chorus::llm=debug`, or the collector's address is invalid.
 pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError> {
     let filter = env.text("CHORUS_LOG").unwrap_or(what);
     if let Some(word) = no_level(filter) {
@@ -78,7 +78,7 @@ pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError
             .boxed()
     };
     let (spans, log) = spans(env)?;
-    // Somebody else's log (a test's) stays.
+    // A subscriber that is set already (a test's) stays.
     let _ = tracing_subscriber::registry()
         .with(spans)
         .with(lines)
@@ -90,7 +90,7 @@ pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError
     Ok(log)
 }
 
-/// What a person reads of an event: a line reads alone, so that its ids and figures are for programs.
+/// Writes the message of an event alone: a line reads without its ids and figures, which are for programs.
 fn words(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
     match field.name() {
         "message" => write!(writer, "{value:?}"),
@@ -99,7 +99,7 @@ fn words(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) ->
     }
 }
 
-/// A word of the filter that stands alone as a level does, and is none.
+/// A word of the filter that is written alone, as a level is, but is not one.
 fn no_level(filter: &str) -> Option<&str> {
     let words = filter.split(',').map(str::trim);
     let mut words = words.filter(|word| {
@@ -130,17 +130,17 @@ fn spans(_: &Env) -> Result<(Spans, Log), LogError> {
     Ok((None, Log::default()))
 }
 
-/// Standard error is a terminal, and not systemd's journal.
+/// Whether standard error is a terminal, and not systemd's journal.
 fn is_for_people() -> bool {
     io::stderr().is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none()
 }
 
-/// Whether people want colours: `NO_COLOR`, `CLICOLOR` and `TERM` say.
+/// Whether people want colours, by `NO_COLOR`, `CLICOLOR` and `TERM`.
 fn has_colours() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
-/// Writes log lines without the secrets in them.
+/// Writes log lines with the secrets removed.
 struct Masked(Redactor);
 
 impl<'a> MakeWriter<'a> for Masked {
@@ -154,7 +154,7 @@ impl<'a> MakeWriter<'a> for Masked {
     }
 }
 
-/// One event, which the subscriber writes whole.
+/// One event, which the subscriber writes in one call.
 struct Line<'a> {
     redactor: &'a Redactor,
     out: Stderr,

@@ -1,6 +1,6 @@
 //! The daemon in figures, as Prometheus reads them.
 //!
-//! They are gathered when they are asked for: the ledger holds them anyway, and nothing ticks for nobody.
+//! They are collected when they are asked for: the ledger holds them anyway, and nothing runs while nobody asks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -297,7 +297,7 @@ fn histogram(
     }));
 }
 
-/// Values that were counted elsewhere; the library's own histogram wants to see each of them.
+/// Values that were counted elsewhere; the library's own histogram would have to observe each of them.
 #[derive(Debug)]
 struct Histogram {
     /// Without its unit.
@@ -328,7 +328,7 @@ impl Collector for Histogram {
 }
 
 impl Histogram {
-    /// What each bucket holds by itself, as the encoder wants it; the last one holds what is above all bounds.
+    /// The count of each bucket alone, as the encoder expects it; the last one is for values above all bounds.
     fn buckets(&self, count: u64, within: &[u64]) -> Vec<(f64, u64)> {
         let mut below = 0;
         let ends = self.bounds.iter().copied().chain([f64::INFINITY]);

@@ -19,21 +19,21 @@ pub struct DaemonOptions {
     pub env: Env,
     /// What `config.json` in the home said; SIGHUP reads it again.
     pub config: Config,
-    /// Where the daemon tells how far it has come.
+    /// How far the daemon has come, for others.
     pub phase: watch::Sender<Phase>,
-    /// Rung to have `config.json` read again.
+    /// Notified to have `config.json` read again.
     pub reload: Arc<Notify>,
-    /// Counts the reloads that are over.
+    /// Counts finished reloads.
     pub reloaded: watch::Sender<u64>,
     /// Base URL of the demo model, which is asked while no provider is configured.
     pub demo: Option<String>,
-    /// Takes all secrets out of what is logged, stored and sent. Made once: it is dear to make and to keep.
+    /// Removes all secrets from what is logged, stored and sent. Made once: making it takes long, and it is large.
     pub redactor: Redactor,
     /// How long requests wait for a place at a provider.
     pub queue_limits: QueueLimits,
     /// How long a sub-agent that is to end may take for its last words.
     pub childs_last_words: Duration,
-    /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
+    /// The `chorus` program, which is its own helper in the sandbox. `None`: this process's own file.
     pub program: Option<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ pub enum Phase {
 /// Why the daemon ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The operator must change something first; starting again as things are would end the same way.
+    /// The operator must change something first; starting again without that would end the same way.
     #[error("{0}")]
     Configuration(String),
     /// Something failed; starting again may help.
@@ -118,7 +118,7 @@ impl From<DiscordError> for DaemonError {
 impl From<StoreError> for DaemonError {
     fn from(error: StoreError) -> Self {
         match error {
-            // Trying again as things are would fail the same way, and no start may touch such a database.
+            // Trying again would fail the same way, and no start may touch such a database.
             StoreError::Newer { .. }
             | StoreError::Foreign { .. }
             | StoreError::Home { .. }

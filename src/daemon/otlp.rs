@@ -1,6 +1,6 @@
 //! Spans, sent to an OpenTelemetry collector over HTTP. A part of the program only with the feature `otlp`.
 //!
-//! Names, ids and counts go out, never events: log lines pass the redactor on their way, and nothing here does.
+//! Names, ids and counts are sent, never events: log lines pass the redactor on their way, and nothing here does.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use tracing_subscriber::registry::Registry;
 
 use super::log::LogError;
 
-/// A collector that takes longer is as good as none.
+/// A collector that takes longer counts as missing.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends what is left when it is dropped.
+/// Sends the remaining spans when it is dropped.
 #[derive(Debug)]
 pub(super) struct Exporter(SdkTracerProvider);
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // Nobody is left who could be told.
+        // There is nobody left to tell.
         let _ = self.0.shutdown_with_timeout(TIMEOUT);
     }
 }
@@ -72,7 +72,7 @@ struct Client(reqwest::blocking::Client);
 
 impl Client {
     fn new() -> Result<Self, LogError> {
-        // It brings a runtime of its own, which cannot be made inside another.
+        // It starts a runtime of its own, which cannot be done inside another.
         let made = std::thread::spawn(|| {
             reqwest::blocking::Client::builder()
                 .timeout(TIMEOUT)

@@ -1,4 +1,4 @@
-//! What every exporter says of its process, under the names that all of them use.
+//! Metrics of the process that every exporter has, under their usual names.
 
 use std::fs;
 use std::sync::atomic::AtomicU64;
@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-/// Registers `process_…`; what the machine does not tell is left out.
+/// Registers `process_…`; what the system does not provide is left out.
 pub(super) fn register(registry: &mut Registry) {
     if let Some([virtual_bytes, resident_bytes]) = memory() {
         gauge(

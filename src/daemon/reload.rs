@@ -16,7 +16,8 @@ use crate::llm::places::PlaceLimits;
 use crate::llm::{Providers, ProvidersError};
 use crate::permission::{ProfileError, Profiles};
 
-/// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing, and the operator is told.
+/// Reads the configuration each time `bell` is notified, until `stop`. A wrong one changes nothing, and the operator is
+/// told.
 pub(super) async fn on_demand(
     app: App,
     bell: Arc<Notify>,
@@ -32,7 +33,7 @@ pub(super) async fn on_demand(
         }
         let status = reload(&app).await;
         reloaded.send_modify(|count| *count += 1);
-        // Whoever asks a model before this is over finds out by itself.
+        // A turn that asks a model before this is over finds out by itself.
         stop.run_until_cancelled(app.look_at_models()).await;
         if is_ready {
             tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
@@ -47,7 +48,7 @@ fn begin() {
     }
 }
 
-/// Has the file apply if it is right, and gives the outcome as a line.
+/// Applies the file if it is right, and returns the outcome as a line.
 async fn reload(app: &App) -> String {
     let files = app.clone();
     let read = spawn_blocking(move || read(&files)).await;
@@ -77,7 +78,7 @@ async fn reload(app: &App) -> String {
     }
 }
 
-/// Reads both files, and puts the providers into force, which they make together.
+/// Reads both files, and applies the providers, which they define together.
 fn read(app: &App) -> Result<(Config, Profiles), ReloadError> {
     let config = Config::load(&app.paths.config())?;
     let profiles = config.permission_profiles()?;
@@ -90,7 +91,7 @@ fn read(app: &App) -> Result<(Config, Profiles), ReloadError> {
     Ok((config, profiles))
 }
 
-/// Why config.json cannot be put into force.
+/// Why config.json cannot be applied.
 #[derive(Debug, thiserror::Error)]
 enum ReloadError {
     #[error("{0}")]
@@ -107,7 +108,7 @@ enum ReloadError {
     BrokeOff(#[from] JoinError),
 }
 
-/// Keys that differ and that a reload does not put into force.
+/// Changed keys that a reload does not apply.
 fn waiting(old: &Config, new: &Config) -> Vec<String> {
     let value = |config| serde_json::to_value(config).unwrap_or_default();
     let (old, new) = (value(old), value(new));

@@ -1,6 +1,6 @@
-//! The end, in order and within 20 seconds, whatever hangs.
+//! The end, in order and within 20 seconds, even where something hangs.
 //!
-//! What was not said or saved in time is in the ledger; the next start finds it there.
+//! What was not sent or saved in time is in the ledger, where the next start finds it.
 
 use std::future::Future;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const TURNS: Duration = Duration::from_secs(9);
 /// Ending tasks: SIGTERM, 2 s, SIGKILL.
 const TASKS: Duration = Duration::from_secs(4);
 
-/// Sending what is still to be said, and closing the gateway.
+/// Sending what is still unsent, and closing the gateway.
 const LAST_WORDS: Duration = Duration::from_secs(4);
 
 /// What only watches and looks.
@@ -47,7 +47,7 @@ pub(super) async fn in_order(
         app.tell_channels(ended).await;
     }
     ends.all.cancel();
-    // It may have ended before us, which is why we stop.
+    // It may have ended before, which is why the daemon stops.
     if !discord.is_finished() {
         within(LAST_WORDS, "Discord", discord).await;
     }

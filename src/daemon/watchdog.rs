@@ -1,7 +1,7 @@
-//! Whether the daemon lives: its runtime turns, its agents' manager answers, its ledger writes.
+//! Checks whether the daemon is alive: its runtime runs, its agents' manager answers, its ledger writes.
 //!
-//! Discord is no part of it: an outage of the line must not end running turns, and the gateway has a watchdog of
-//! its own. Nor is any single turn, which has its own deadline.
+//! The connection to Discord does not count: an outage must not end running turns, and the gateway has a watchdog of its
+//! own. Nor does any single turn, which has its own deadline.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use super::options::Phase;
 use crate::clock;
 use crate::store::{Store, StoreError};
 
-/// An answer that takes longer counts as none.
+/// A check that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time that a start may go on from each sign of life, in microseconds.
+/// Time that each successful check adds to a start, in microseconds.
 const MORE_TIME: u32 = 120_000_000;
 
-/// Where the ledger's last sign of life is kept.
+/// The key under which the ledger keeps the time of the last check.
 const META_KEY: &str = "alive_at";
 
 /// Asks for signs of life.
@@ -32,7 +32,7 @@ pub(super) struct Watchdog {
     manager: std::sync::Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-/// What keeps the daemon from doing its work.
+/// What prevents the daemon from doing its work.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unhealthy {
     #[error("the manager of agents does not answer")]
@@ -44,7 +44,7 @@ pub(super) enum Unhealthy {
 }
 
 impl Watchdog {
-    /// `manager` answers when the agents' manager does.
+    /// `manager` completes when the agents' manager answers.
     pub(super) fn new(
         store: Store,
         manager: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
@@ -68,8 +68,9 @@ impl Watchdog {
         }
     }
 
-    /// Feeds systemd's watchdog for as long as all is well, where there is one. While Discord is still waited for, it is asked
-    /// for more time instead: an outage must not end a start, and with it the tasks that it has continued.
+    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one. While the daemon still waits
+    /// for Discord, systemd is asked for more time instead: an outage must not end a start, and with it the tasks that it
+    /// has continued.
     pub(super) async fn feed_watchdog(
         self,
         phase: watch::Receiver<Phase>,
@@ -78,7 +79,7 @@ impl Watchdog {
         let Some(interval) = sd_notify::watchdog_enabled() else {
             return;
         };
-        // Three chances before the watchdog bites.
+        // Three notifications within the watchdog's interval.
         let mut ticks = tokio::time::interval(interval / 3);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.check_health().await {
@@ -93,7 +94,7 @@ impl Watchdog {
     }
 }
 
-/// Tells systemd; without it nobody listens.
+/// Sends a state to systemd; without systemd this does nothing.
 pub(super) fn tell(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         warn!("failed to notify systemd: {error}");

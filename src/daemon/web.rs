@@ -32,7 +32,7 @@ impl Web {
     ///
     /// # Errors
     ///
-    /// When it is taken or may not be.
+    /// When the address is in use or not permitted.
     pub(super) async fn bind(address: SocketAddr) -> Result<Self, DaemonError> {
         match TcpListener::bind(address).await {
             Ok(listener) => Ok(Self { listener }),
