@@ -1,5 +1,5 @@
-//! What is shared by whoever serves an event: the ways to the manager, the ledger and Discord, what is known of servers and
-//! their members, and which approvals are open.
+//! What every event is served with: the manager, the ledger and Discord, what is known of servers and their members, and
+//! the open approvals.
 
 pub(super) mod approvals;
 pub(super) mod channel_making;
@@ -41,7 +41,7 @@ use crate::store::Store;
 
 pub(super) use self::refusal::Refusal;
 
-/// What whoever serves an event works with. Cheap to clone.
+/// What every event is served with. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Bot(Arc<BotInner>);
 
@@ -76,7 +76,7 @@ pub(super) struct BotInner {
     pub(super) known_ids: KnownIds,
     /// All commands; some of them depend on which models are there.
     pub(super) commands: ArcSwap<Commands>,
-    /// Held while Discord is told of commands, so that what it is told last is what holds.
+    /// Held while commands are registered, so that the last registration is of the latest commands.
     pub(super) registering: tokio::sync::Mutex<()>,
 }
 
@@ -93,13 +93,14 @@ impl Bot {
         &self.0.serenity.context.cache
     }
 
-    /// Has a channel's outbox delivered.
+    /// Has the messages in a channel's outbox sent.
     pub(super) fn deliver(&self, channel: ChannelId) {
-        // Without the hub it stays in the ledger for the next start.
+        // Without the hub they stay in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
     }
 
-    /// Queues a notice for the operator. The operator's loop ends last; what comes after it, or finds the queue full, is in the log.
+    /// Queues a notice for the operator. The operator's loop ends last; a notice that comes later, or finds the queue full,
+    /// is in the log.
     fn notify_operator(&self, notice: Notice) {
         if let Err(TrySendError::Full(notice)) = self.0.operator.try_send(notice) {
             tracing::error!("{}", notice.in_log);

@@ -1,6 +1,6 @@
 //! Why Discord cannot be served at all.
 
-/// Why Discord cannot be served at all. Each says the way out; the first three are faults of configuration.
+/// Each says what to do; the first three are mistakes in the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscordError {
     #[error(

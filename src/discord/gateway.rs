@@ -1,13 +1,13 @@
-//! The connection to Discord's gateway, and the events that come by it.
+//! The connection to Discord's gateway, and its events.
 //!
 //! ```text
 //! Discord ◀─▶ Connection ◀─▶ Gateway ─▶ normalise ─▶ inbound_event ─▶ the hub
 //!                                                        └▶ serenity's cache
 //! ```
 //!
-//! Each frame is parsed once. serenity makes values of events and keeps the servers' state in its cache; the connection is
-//! our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and `Gateway` goes from one
-//! connection to the next. docs/decisions/0704 says why.
+//! Each frame is parsed once. serenity turns events into values and keeps the servers' state in its cache; the connection
+//! is our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and `Gateway` makes one
+//! connection after the other. docs/decisions/0704 says why.
 
 mod connection;
 mod context;
@@ -39,29 +39,29 @@ pub(super) use self::context::SerenityContext;
 pub(super) use self::event::InboundEvent;
 pub use self::health::GatewayHealth;
 
-/// What we ask the gateway for. Message Content is privileged: without it messages have no text. Direct messages are
+/// The intents that we ask for. Message Content is privileged: without it messages have no text. Direct messages are
 /// answered by a hint.
 const INTENTS: GatewayIntents = GatewayIntents::GUILDS
     .union(GatewayIntents::GUILD_MESSAGES)
     .union(GatewayIntents::DIRECT_MESSAGES)
     .union(GatewayIntents::MESSAGE_CONTENT);
 
-/// How long READY or RESUMED may take; any event starts it again.
+/// How long Discord may take until READY or RESUMED; each event before them starts the time again.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// The code we close with when we mean to resume: any but 1000 and 1001 keeps the session.
+/// The close code that we send when we mean to resume: any but 1000 and 1001 keeps the session.
 const WILL_RESUME: u16 = 4_000;
 
 /// The code that ends the session.
 const NORMAL: u16 = 1_000;
 
-/// Keeps a session with Discord's gateway, and hands its events to the hub in their order.
+/// Keeps a session with Discord's gateway, and passes its events to the hub in order.
 pub(super) struct Gateway {
     config: GatewayConfig,
     http: reqwest::Client,
     session: Option<Session>,
     backoff: Backoff,
-    /// When we identified last, whatever became of it.
+    /// When the last IDENTIFY was sent, successful or not.
     identified: Option<Instant>,
     /// When the presence may be changed again.
     presence_from: Instant,
@@ -73,7 +73,7 @@ pub(super) struct GatewayConfig {
     /// Another address than Discord's own.
     pub(super) base: Option<String>,
     pub(super) rest: Rest,
-    /// The servers' state, brought up to date before an event is handed on.
+    /// The servers' state, updated before an event is passed on.
     pub(super) cache: Arc<Cache>,
     pub(super) health: GatewayHealth,
     /// Shown beside our name.
@@ -138,7 +138,7 @@ impl Gateway {
         }
     }
 
-    /// One connection from its beginning to its end; none when `stop` ended it.
+    /// One connection from its beginning to its end; `None` when `stop` ended it.
     async fn connect_once(
         &mut self,
         attempt: &mut Attempt,
@@ -161,7 +161,7 @@ impl Gateway {
         disconnect
     }
 
-    /// Reads and writes until the connection is over; none when `stop` ended it.
+    /// Reads and writes until the connection ends; `None` when `stop` ended it.
     async fn serve(
         &mut self,
         connection: &mut Connection,
@@ -174,7 +174,7 @@ impl Gateway {
                 () = stop.cancelled() => return None,
                 () = sleep_until(connection.next_beat()) => if connection.is_acknowledged() { self.beat(connection).await } else { Err(Disconnect::Resume("it has fallen silent".into())) },
                 frame = connection.next() => self.frame(connection, frame, attempt).await,
-                // Before we are accepted Discord takes nothing.
+                // Discord accepts no presence before READY.
                 Ok(()) = presence_changed(&mut self.config.busy, self.presence_from), if attempt.is_accepted => {
                     self.show_presence(connection).await
                 }
@@ -229,7 +229,7 @@ impl Gateway {
         }
     }
 
-    /// An event: what it means for the session is kept, the cache learns of it, and the hub is told.
+    /// Handles an event: the session keeps what it needs, the cache is updated, and the hub is told.
     fn dispatch(&mut self, payload: Payload, attempt: &mut Attempt) {
         attempt.extend();
         let name = payload.name.unwrap_or_default();
@@ -262,7 +262,7 @@ impl Gateway {
         if matches!(event, InboundEvent::Ready | InboundEvent::Resumed) {
             self.config.health.set_ready(true);
         }
-        // The hub listens as long as the gateway runs; at the end nobody needs to know.
+        // The hub receives as long as the gateway runs; at the end nobody needs to know.
         let _ = self.config.events.send(event);
     }
 
@@ -282,7 +282,7 @@ impl Gateway {
         sent.map_err(|why| Disconnect::Resume(why.to_string()))
     }
 
-    /// What is shown now, which is thereby the latest that was asked for.
+    /// The presence to show now, which is thereby the latest that was asked for.
     fn presence(&mut self) -> Value {
         self.presence_from = Instant::now() + presence::CHANGE_EVERY;
         presence::payload(*self.config.busy.borrow_and_update())
@@ -299,13 +299,13 @@ impl Attempt {
         }
     }
 
-    /// Gives Discord the full time once more.
+    /// Gives Discord the full time again.
     fn extend(&mut self) {
         self.accepted_by = Instant::now() + ACCEPTED_WITHIN;
     }
 }
 
-/// Waits until there is something new to show and it may be shown. Nothing is lost when this is dropped before.
+/// Waits until there is a new presence and it may be sent. Cancel-safe.
 async fn presence_changed(
     busy: &mut watch::Receiver<Busy>,
     not_before: Instant,

@@ -1,5 +1,5 @@
-//! Where everything meets: what a crash left is tidied, then the gateway's events, the agents' events and the outboxes are
-//! served until the end, which comes in two steps: first nothing more is taken in, then what is still to be said is said.
+//! The loop in which everything meets. It tidies what a crash left, then serves the gateway's events, the agents' events
+//! and the outboxes until the end, which comes in two steps: first nothing more is accepted, then what is unsent is sent.
 
 mod servers;
 
@@ -25,16 +25,16 @@ use crate::agent::event::Event;
 use crate::domain::{ChannelId, GuildId, MessageId};
 use crate::manager::Lacks;
 
-/// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
-/// channel; a Discord that is slower than this must not hold up the answers.
+/// How long everything waits, at the start, until the messages that a crash left in the channels are cleaned up. That is
+/// one request for each channel; a slower Discord must not hold up the answers.
 const TIDY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The end, in two steps.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
-    /// From here on no message, command or press is taken.
+    /// Cancelled when no further message, command or press is accepted.
     pub intake: CancellationToken,
-    /// From here on nothing more happens: what is said already is sent, and the connection closed.
+    /// Cancelled when nothing more happens: what was queued is sent, and the connection closed.
     pub all: CancellationToken,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Hub {
     pub(super) ends: Ends,
     /// Commands and presses being served.
     pub(super) serving: TaskTracker,
-    /// Servers that we take messages of and have our commands in.
+    /// Servers whose messages are taken and in which our commands are registered.
     pub(super) served: HashSet<GuildId>,
 }
 
@@ -88,10 +88,10 @@ impl Hub {
         while let Ok(event) = self.events.try_recv() {
             self.show(event).await;
         }
-        // Reading the past may take long; it is read again at the next start.
+        // Reading the past may take long; the next start reads it again.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.ingress.finish()).await;
         self.serving.close();
-        // A command that hangs must not hold the end.
+        // A command that hangs must not hold up the end.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.serving.wait()).await;
         self.outbound.finish().await;
         if !gateway.is_finished() {
@@ -144,7 +144,7 @@ impl Hub {
         }
     }
 
-    /// Whatever was said before may have been missed, and what waits to be sent is sent.
+    /// A new session: messages before it may have been missed, and what waits to be sent is sent.
     async fn session_began(&mut self) {
         self.ingress.session_began();
         match self.bot.store.waiting_channels().await {
@@ -155,7 +155,7 @@ impl Hub {
         }
     }
 
-    /// Only what is written under an agent makes a queue; our own words come back to us and are passed over.
+    /// A queue is made only for what is written under an agent; our own messages come back to us and are skipped.
     fn message(&mut self, message: Box<serenity::all::Message>) {
         if message.author.id.get() == self.bot.own.0 {
             return;
@@ -174,9 +174,9 @@ impl Hub {
         let event = ChannelEvent::Message;
         match self.bot.manager.agent_for(channel, parent) {
             Some(_) => self.ingress.send(channel, event(message)),
-            // A thread whose server is not described yet; once it is, its past is read.
+            // A thread whose server is not described yet; once it is, missed messages are read.
             None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event(message)),
-            // A thread that was archived, or out of our sight, when its server was described: Discord knows its place.
+            // A thread that was archived, or hidden from us, when its server was described: Discord knows its parent.
             None if !self.bot.has_place(guild, channel) => {
                 self.ingress.send(channel, event(message));
             }
@@ -209,7 +209,7 @@ impl Hub {
         }
     }
 
-    /// A message was changed or deleted; of interest where messages are taken.
+    /// A message was changed or deleted; passed on where messages are taken.
     fn changed(&mut self, guild: Option<GuildId>, channel: ChannelId, event: ChannelEvent) {
         if guild.is_some_and(|guild| !self.bot.serves(guild)) {
             return;

@@ -1,8 +1,8 @@
 //! The way in: one queue per channel, so that messages reach an agent in the order they were written.
 //!
-//! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
-//! on before anything new is taken, by the same path. A message that was read there and comes by the gateway too, or that a
-//! resumed session repeats, is one message: a queue judges an id once, and the ledger takes it once (D1).
+//! After each new connection a channel first reads what was missed: its past is read from the ledger's cursor on before
+//! anything new is taken, by the same path. A message that was read there and also comes from the gateway, or that a
+//! resumed session repeats, is taken once: a queue judges an id once, and the ledger stores it once (D1).
 
 pub mod catch_up;
 pub mod message;
@@ -33,14 +33,14 @@ use crate::store::StoreError;
 
 pub(super) use self::shared::Shared;
 
-/// One thing that a channel's queue deals with.
+/// Something that happened in a channel, for its queue.
 #[derive(Debug)]
 pub(super) enum ChannelEvent {
     Message(Box<Message>),
     /// A message's text was changed, and perhaps its files.
     Edited(MessageId, String, Option<Vec<Attachment>>),
     Deleted(MessageId),
-    /// Discord says that there is something newer here than the ledger knows.
+    /// Discord has something newer here than the ledger.
     CatchUp(GuildId),
     /// The session was resumed: look for what the replay may have missed.
     Resumed,
@@ -71,20 +71,20 @@ impl Ingress {
         self.shared.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A server is known now, with its channels and threads.
+    /// A server was described, with its channels and threads.
     pub(super) fn server_described(&self) {
         self.shared.described.send_modify(|count| *count += 1);
     }
 
-    /// The old session goes on: channels that were in use look again.
+    /// The old session continues: channels that were in use check again.
     pub(super) fn resumed(&mut self) {
         for queue in self.queues.values() {
-            // A queue that has ended has nothing to look for.
+            // A queue that has ended has nothing to check.
             let _ = queue.send(ChannelEvent::Resumed);
         }
     }
 
-    /// A channel or thread as Discord describes it after connecting. Without anything missed, no queue is made.
+    /// A channel or thread as Discord describes it after connecting. No queue is made if nothing was missed.
     pub(super) fn place(&mut self, guild: GuildId, place: Place) {
         if catch_up::read_after(&place).is_none() && !self.queues.contains_key(&place.channel) {
             self.shared.mark_caught_up(place.channel);
@@ -93,13 +93,13 @@ impl Ingress {
         self.send(place.channel, ChannelEvent::CatchUp(guild));
     }
 
-    /// Messages of a channel were passed over: it is read from where it was left.
+    /// Messages of a channel were skipped: it is read from where it was left.
     pub(super) fn read_again(&mut self, guild: GuildId, channel: ChannelId) {
         self.shared.mark_behind(channel);
         self.send(channel, ChannelEvent::CatchUp(guild));
     }
 
-    /// Something happened to a message of a channel; where none was taken since the start, there is nothing to do.
+    /// Something happened to a message of a channel; if none was taken since the start, there is nothing to do.
     pub(super) fn send_if_open(&mut self, channel: ChannelId, event: ChannelEvent) {
         if self.queues.contains_key(&channel) {
             self.send(channel, event);
@@ -128,18 +128,18 @@ impl Ingress {
     }
 }
 
-/// Message ids remembered per channel. After a resume the past is read again from the cursor on, which a message that was
-/// ignored does not move: it stays ignored. The ledger knows only those that were taken.
+/// Message ids remembered per channel. After a resume the past is read again from the cursor on, and the cursor does not
+/// move for ignored messages: these must stay ignored. The ledger knows only those that were taken.
 const REMEMBERED: usize = 64;
 
-/// How long a new session's servers may take to be described.
+/// How long the servers of a new session may take to be described.
 const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
 
-/// What became of a message.
+/// The outcome of a message.
 enum Taken {
-    /// It is with its agent, or for nobody.
+    /// Its agent has it, or it is for nobody.
     Settled,
-    /// Its server is out of sight; it must be read again.
+    /// Its server is not known; it must be read again.
     NotYet,
 }
 
@@ -150,11 +150,11 @@ struct Queue {
     shared: Arc<Shared>,
     channel: ChannelId,
     guild: Option<GuildId>,
-    /// The channel above, where only Discord itself knew of it.
+    /// The channel above, where it was learned by asking Discord.
     place: Option<ChannelId>,
     /// The latest messages that were judged.
     judged: VecDeque<MessageId>,
-    /// Authors of the past that is being read: asked for once each.
+    /// Authors of the past that is being read, so that each is looked up once.
     authors: HashMap<UserId, Option<Person>>,
     stop: CancellationToken,
 }
@@ -187,7 +187,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 event = self.inbox.recv() => match event {
-                    // Allocated while it is done: a channel where nothing happens holds none of it.
+                    // Allocated while it runs: a channel where nothing happens holds none of it.
                     Some(event) => Box::pin(self.take(event)).await,
                     None => break,
                 },
@@ -198,7 +198,7 @@ impl Queue {
     async fn take(&mut self, event: ChannelEvent) {
         match event {
             ChannelEvent::Message(message) => self.message(*message).await,
-            // A person's edit leaves words or files; Discord tells of embeds in the same way.
+            // An edit by a person leaves words or files; Discord reports added embeds in the same way.
             ChannelEvent::Edited(_, content, None) if content.trim().is_empty() => {}
             ChannelEvent::Edited(id, content, files) => {
                 let files = files.map(|files| files.iter().map(message::to_attachment).collect());
@@ -235,7 +235,7 @@ impl Queue {
         let Some(agent) = self.agent(guild) else {
             return;
         };
-        // Whoever writes breaks the silence, be it for the agent or not.
+        // Whoever writes ends the silence, to the agent or not.
         self.bot.manager.activity(agent.id, self.channel).await;
         if !self.shared.is_caught_up(self.channel) {
             self.catch_up(guild).await;
@@ -250,7 +250,7 @@ impl Queue {
         }
     }
 
-    /// Waits until Discord has described the server: without that, neither threads nor people's rights are known.
+    /// Waits until Discord has described the server: before that, neither threads nor people's rights are known.
     async fn server_is_known(&self, guild: GuildId) -> bool {
         let mut described = self.shared.described.subscribe();
         let known = async {
@@ -259,14 +259,14 @@ impl Queue {
                 let _ = described.changed().await;
             }
         };
-        // A deadline: in an outage a server is not described for long, and the queue must go on.
+        // A deadline: in an outage a server may not be described for long, and the queue must go on.
         tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 
     async fn ingest(&mut self, agent: &AgentSummary, message: Message) -> Taken {
         let guild = agent.guild;
         if !self.bot.serves(guild) {
-            // It came while the server was served; once it is again, it is read.
+            // It came while the server was served; it is read once the server is served again.
             return Taken::NotYet;
         }
         let id = MessageId(message.id.get());
@@ -283,7 +283,7 @@ impl Queue {
         }
         let mut author = self.author(guild, &message).await;
         while author.is_none() && !self.bot.knows(guild) {
-            // The server went out of sight this very moment.
+            // The server became unavailable this very moment.
             if !self.server_is_known(guild).await {
                 return Taken::NotYet;
             }
@@ -326,7 +326,7 @@ impl Queue {
             Err(error) => {
                 error!(%error, message.id = %id, "failed to take a message");
                 let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
-                // Without the ledger this line is all there is.
+                // Without the ledger this line is all that people get.
                 if self.bot.may_post(self.channel).await {
                     let _ = self.bot.rest.post(self.channel, &body).await;
                 }
@@ -334,8 +334,8 @@ impl Queue {
         }
     }
 
-    /// Waits for the id of an answer of ours that is being posted, where the message may reply to it: the id says to which
-    /// conversation the message belongs.
+    /// Waits for the id of an answer of ours that is being posted, if the message may reply to it: the id tells which
+    /// conversation the message belongs to.
     async fn know_what_it_replies_to(&self, message: &Message) {
         let Some(replied) = message::replied_to(message) else {
             return;
@@ -369,7 +369,7 @@ impl Queue {
         (!goes_on).then_some(Ignored::Bot)
     }
 
-    /// Whether a message that was passed over would have been taken.
+    /// Whether a skipped message would have been taken.
     fn counts(&self, message: &Message) -> bool {
         message::ignored(message, self.bot.own.0, Bots::Ignored).is_none()
     }
@@ -400,7 +400,7 @@ impl Queue {
         person
     }
 
-    /// Whose channel this is, or the one above a thread.
+    /// The agent of this channel, or of the one above a thread.
     fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
         let manager = &self.bot.manager;
         let own = manager.agent_for(self.channel, None);
@@ -412,7 +412,7 @@ impl Queue {
         self.bot.parent_of(guild, self.channel).or(self.place)
     }
 
-    /// Asks Discord once what the channel is that its server's description did not name.
+    /// Asks Discord, once, for the parent of a channel that its server's description did not name.
     async fn find_place(&mut self, guild: GuildId) {
         if self.place.is_some() || self.bot.has_place(guild, self.channel) {
             return;
@@ -432,10 +432,10 @@ fn log_failure(outcome: Result<(), StoreError>, doing: &str) {
     }
 }
 
-/// What the operator is told when messages come without their text.
+/// What the operator is told when messages arrive without their text.
 const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
 
-/// A webhook: it has a name and no rights.
+/// The author of a message without a member, such as a webhook: a name without rights.
 fn stranger(message: &Message) -> Person {
     Person {
         id: UserId(message.author.id.get()),

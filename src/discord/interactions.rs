@@ -1,4 +1,4 @@
-//! Slash commands, buttons and forms: what people ask of the bot itself, and what it answers them.
+//! Slash commands, buttons and forms: what people ask the bot itself, and its answers.
 
 mod buttons;
 mod chosen;

@@ -1,4 +1,4 @@
-//! Shows what agents want seen: one queue per channel, so that order is kept and no channel waits for another.
+//! Sends what agents want to show: one queue per channel, so that order is kept and no channel waits for another.
 //!
 //! ```text
 //! agent::Event ─▶ Outbound ─▶ Queue (one per channel in use) ─▶ Rest
@@ -7,8 +7,8 @@
 //!                               └ approval: a question with its buttons                      (approvals)
 //! ```
 //!
-//! A quiet queue costs a task that sleeps. Replies go before edits: an edit that would have to wait is not made, and
-//! a reply waits for an edit only where both are of the same message.
+//! A quiet queue costs a task that sleeps. Replies have priority over edits: an edit that would have to wait is skipped,
+//! and a reply waits for an edit only where both concern the same message.
 
 mod approval;
 mod deliver;
@@ -53,7 +53,7 @@ impl Outbound {
         }
     }
 
-    /// Gives an event to its channel's queue. What is of no channel is not for here.
+    /// Passes an event to its channel's queue. Events without a channel do not come here.
     pub(super) fn show(&mut self, event: Event) {
         match event {
             Event::Outbox(channel) => self.order(channel, OutboundCommand::Deliver),
@@ -88,7 +88,7 @@ impl Outbound {
         }
     }
 
-    /// Delivers what a channel's outbox holds.
+    /// Sends the messages in a channel's outbox.
     pub(super) fn deliver(&mut self, channel: ChannelId) {
         self.order(channel, OutboundCommand::Deliver);
     }
@@ -115,10 +115,10 @@ impl Outbound {
     }
 }
 
-/// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
+/// Time between two edits in a channel: community figures say 5 in 5 s, and replies need some of these.
 const EDIT_EVERY: Duration = Duration::from_millis(1_500);
 
-/// How long the last deliveries may take when the hub ends; the rest is sent at the next start.
+/// How long the last messages may take when the hub ends; the rest is sent at the next start.
 const LAST_DELIVERY: Duration = Duration::from_secs(5);
 
 struct Queue {
@@ -130,7 +130,7 @@ struct Queue {
     /// The one edit, post or typing under way.
     under_way: Option<UnderWay>,
     next_edit: Instant,
-    /// The newest part that was begun; parts go out in the order of their ids.
+    /// The newest part that was begun; parts are sent in the order of their ids.
     newest: i64,
 }
 
@@ -161,7 +161,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 order = self.inbox.recv() => match order {
-                    // Allocated while it is done: a channel where nothing happens holds none of it.
+                    // Allocated while it runs: a channel where nothing happens holds none of it.
                     Some(order) => Box::pin(self.take(order)).await,
                     None => break,
                 },
@@ -219,7 +219,7 @@ impl Queue {
         }
     }
 
-    /// Sends `part` and all that wait behind it.
+    /// Sends `part` and all parts after it.
     async fn deliver_from(&mut self, part: Part) {
         let mut next = Some(part);
         while let Some(part) = next {
@@ -240,8 +240,8 @@ impl Queue {
         }
     }
 
-    /// Words that the channel has seen grow take the place of the message that showed them. It waits for that message's
-    /// own post or edit, or that would win.
+    /// If the channel has seen these words as a preview, they replace it. This waits for the preview's own post or edit,
+    /// which would otherwise overwrite them.
     async fn in_place_of_preview(&mut self, part: Part) -> Part {
         let Some(step) = part.body.step.filter(|_| part.edits.is_none()) else {
             return part;
@@ -257,7 +257,7 @@ impl Queue {
             return part;
         };
         self.wait_for_edit_of(preview).await;
-        // What was under way may have been its deletion.
+        // What was under way may have deleted the preview.
         if self.live(part.turn).and_then(|live| live.preview_of(step)) != Some(preview) {
             return part;
         }
@@ -287,7 +287,7 @@ impl Queue {
         self.forget_ended();
     }
 
-    /// A turn that is over stays while a post of its is under way: its id is not known yet.
+    /// A turn that ended is kept while it has a post under way, whose id is not known yet.
     fn forget_ended(&mut self) {
         let busy = self.under_way.as_ref().map(|operation| operation.turn);
         self.turns
@@ -298,8 +298,8 @@ impl Queue {
         !self.turns.is_empty() && self.under_way.is_none()
     }
 
-    /// Begins the most urgent request of the running turns, if it is time for one. Where the server is served no more, nothing
-    /// more is shown of them.
+    /// Begins the most urgent request of the running turns, if it is time for one. Where the server is not served any more,
+    /// nothing more is shown.
     async fn act(&mut self) {
         if !self.context.bot.may_post(self.channel).await {
             self.turns.clear();
@@ -364,7 +364,7 @@ impl Queue {
         due.min().unwrap_or(now)
     }
 
-    /// The hub ends: what can still be said in a moment is said.
+    /// The hub ends: sends what can still be sent quickly.
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
             if let OutboundCommand::End(ended) = order
@@ -373,7 +373,7 @@ impl Queue {
                 live.end(ended.1);
             }
         }
-        // What takes longer is in the ledger, or is put right at the next start.
+        // What takes longer stays in the ledger, or is cleaned up at the next start.
         let _ = tokio::time::timeout(LAST_DELIVERY, self.say_last()).await;
     }
 
@@ -392,7 +392,7 @@ impl Queue {
     }
 }
 
-/// Whether a part is of a turn's outcome, and neither words before a call nor a file that was sent meanwhile.
+/// Whether a part belongs to a turn's outcome, and not to the words before a call or a file sent meanwhile.
 fn is_outcome(part: &Part) -> bool {
     matches!(part.kind, PartKind::Reply | PartKind::Failure) && !part.body.is_silent
 }
@@ -405,17 +405,17 @@ async fn any_changes(turns: &mut [Live]) {
     select_all(turns.iter_mut().map(|live| Box::pin(live.changes()))).await;
 }
 
-/// A request for a turn's looks that has not been answered yet.
+/// A request for a turn's live messages that has not been answered yet.
 struct UnderWay {
     turn: TurnId,
     /// The message it changes.
     message: Option<MessageId>,
-    /// It may bring a preview whose id is not known yet.
+    /// It may post a preview, whose id is not known yet.
     is_new_preview: bool,
     task: JoinHandle<Done>,
 }
 
-/// The result of what is under way, once it is there; never, when nothing is.
+/// The result of what is under way, once it has finished; waits for ever when nothing is.
 async fn finished(under_way: &mut Option<UnderWay>) -> Done {
     let Some(operation) = under_way else {
         return std::future::pending().await;
@@ -424,7 +424,7 @@ async fn finished(under_way: &mut Option<UnderWay>) -> Done {
     *under_way = None;
     match done {
         Ok(done) => done,
-        // It panicked, which was reported by itself: its message stays as it was.
+        // It panicked, which was reported: its message stays as it was.
         Err(_) => std::future::pending().await,
     }
 }
@@ -438,7 +438,7 @@ enum OutboundCommand {
     Start(Box<(TurnRef, Feed)>),
     End(Box<(TurnRef, TurnSummary)>),
     Ask(Box<Question>),
-    /// Words that are in no ledger, for the ledger failed.
+    /// Words that are not in the ledger, because the ledger failed.
     Say(Option<MessageId>, String),
 }
 

@@ -1,5 +1,5 @@
-//! Who somebody is: members of a server as [`Person`], with the roles and rights they hold and the channels they see; who the
-//! operator is, and who we are ourselves.
+//! Who somebody is: members of a server as [`Person`], with their roles and rights and the channels they see; who the
+//! operator is, and who the bot is.
 
 pub mod access;
 pub(super) mod identity;
@@ -31,7 +31,7 @@ pub fn person_of(guild: &Guild, member: &Member) -> Person {
     )
 }
 
-/// A person by the rights that Discord computed for an interaction, where the cache holds no such server.
+/// A person with the rights that Discord computed for an interaction, where the cache does not have the server.
 pub fn person_with(member: &Member, rights: Permissions) -> Person {
     Person {
         id: UserId(member.user.id.get()),
@@ -47,10 +47,10 @@ pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
     guild.user_permissions_in(channel, member).view_channel()
 }
 
-/// [`sees`] by the roles that a person holds.
+/// [`sees`], given the roles of a person.
 pub fn person_sees(guild: &Guild, channel: &GuildChannel, person: &Person) -> bool {
     let roles: Vec<String> = person.roles.iter().map(RoleId::to_string).collect();
-    // serenity's type cannot be made in another way.
+    // serenity's type can only be made by deserialising it.
     let member = serde_json::from_value(serde_json::json!({ "roles": roles }));
     let id = serenity::all::UserId::new(person.id.0.max(1));
     member.is_ok_and(|member| {
@@ -65,7 +65,7 @@ pub fn may_manage_channels(guild: &Guild, member: &Member) -> bool {
     rights.administrator() || rights.manage_channels()
 }
 
-/// The rights that hold all over the server; the owner holds them all.
+/// The rights in the whole server; the owner has them all.
 fn rights(guild: &Guild, id: u64, roles: &[serenity::all::RoleId]) -> Permissions {
     if guild.owner_id.get() == id {
         return Permissions::all();

@@ -1,4 +1,4 @@
-//! What commands answer. Pure: values in, messages out, within Discord's limits and with foreign text escaped.
+//! The answers to commands. Pure: values in, messages out, within Discord's limits and with foreign text escaped.
 
 mod agents;
 pub(super) mod always_allow;

@@ -1,7 +1,7 @@
 //! Requests to Discord's REST API, made by our own client so that the answer's headers can be read.
 //!
 //! serenity's error type drops them, and its rate limiter is off whenever requests go to another address. Here every
-//! request waits for its bucket, is retried after a 429 or a 5xx, and stops for good after a 401.
+//! request waits for its bucket, is retried after a 429 or a 5xx, and none is made any more after a 401.
 
 mod answer;
 pub mod body;
@@ -37,16 +37,16 @@ use request::{form, nonce};
 /// The first pause after a failure; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// How long a request may take. Files go up within it on a slow line.
+/// How long a request may take, uploads over a slow connection included.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a request that may fail may take.
+/// How long a request that may be skipped may take.
 const PASSING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The wait after a 429 that says none, the first time; it doubles up to a minute.
+/// The first wait after a 429 that names none; it doubles up to a minute.
 const UNSTATED_WAIT: Duration = Duration::from_secs(1);
 
 /// Our name, in the form Discord asks for.
@@ -68,13 +68,15 @@ struct Inner {
     authorization: String,
     redactor: Redactor,
     limits: Mutex<Limits>,
-    /// Requests of one route go one after the other: order is kept and a bucket is never overrun by guesses.
+    /// Requests of one route are made one after the other: order is kept, and a bucket whose limit is not known yet is
+    /// never overrun.
     lanes: Mutex<HashMap<RouteKey, Arc<tokio::sync::Mutex<()>>>>,
     unauthorized: AtomicBool,
 }
 
 impl Rest {
-    /// A client for the API at `base` (`https://discord.com`, or another for tests). Whatever goes out passes `redactor`.
+    /// A client for the API at `base` (`https://discord.com`, or another for tests). Everything that is sent passes
+    /// `redactor`.
     pub fn new(base: &str, token: &str, redactor: Redactor) -> Result<Self, reqwest::Error> {
         Ok(Self(Arc::new(Inner {
             client: http_client()?,
@@ -107,7 +109,7 @@ impl Rest {
         self.post_once(channel, body, &nonce()).await
     }
 
-    /// Posts `body` under a nonce of the caller's, who may try again later: it is posted once all the same.
+    /// Posts `body` under a nonce of the caller's, who may try again later: it is still posted only once.
     pub async fn post_once(
         &self,
         channel: ChannelId,
@@ -118,8 +120,7 @@ impl Rest {
         message_id(&self.send(request).await?)
     }
 
-    /// Makes a request that posts a reply. Where Discord does not take the reference, the words go without it: they
-    /// matter more.
+    /// Makes a request that posts a reply. Where Discord does not accept the reference, the words are posted without it.
     pub async fn reply(&self, request: Request) -> Result<MessageId, RestError> {
         let posted = match self.send(request.clone()).await {
             Err(refused) if refused.is_of_reference() => {
@@ -130,7 +131,7 @@ impl Rest {
         message_id(&posted?)
     }
 
-    /// Puts `body` in place of the message.
+    /// Replaces the content of the message with `body`.
     pub async fn edit(
         &self,
         channel: ChannelId,
@@ -143,7 +144,7 @@ impl Rest {
             .map(drop)
     }
 
-    /// Takes the buttons off a message; the rest of it stays.
+    /// Removes the buttons from a message; the rest of it stays.
     pub async fn remove_buttons(
         &self,
         channel: ChannelId,
@@ -181,7 +182,7 @@ impl Rest {
             if failures >= request.tries {
                 return Err(RestError::Unreachable(reason));
             }
-            // A pause, so that what fails is not pressed harder.
+            // A growing pause, so that a failing server is not pressed harder.
             tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(failures)).await;
         }
     }
@@ -313,7 +314,7 @@ impl Rest {
     }
 }
 
-/// Where the API is Discord's own.
+/// The base of Discord's own API.
 pub const DISCORD: &str = "https://discord.com";
 
 fn limits_of(base: &str) -> Limits {
@@ -323,13 +324,13 @@ fn limits_of(base: &str) -> Limits {
     }
 }
 
-/// Lanes kept before idle ones are forgotten: each interaction has its own.
+/// Most lanes that are kept; idle ones are dropped after that, because each interaction has its own.
 const MOST_LANES: usize = 4_096;
 
-/// Connections that are kept for the next requests; those of a crowd end with it.
+/// Idle connections that are kept for the next requests; a crowd's further ones are closed.
 const MOST_IDLE: usize = 128;
 
-/// An HTTP client for Discord, for us and for serenity, whose own has no timeouts.
+/// An HTTP client for Discord, for ourselves and for serenity, whose own has no timeouts.
 pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -339,7 +340,7 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// An HTTP client that opens the gateway's connection, which lasts as long as it may.
+/// An HTTP client for the gateway's connection, which has no time limit.
 pub(super) fn gateway_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -354,7 +355,7 @@ enum Attempt {
     Failed(String),
 }
 
-/// A request that was counted, until it is over, be it given up.
+/// A request that was counted, until it ends, even by being given up.
 struct UnderWay<'a> {
     rest: &'a Rest,
     key: &'a RouteKey,
@@ -367,7 +368,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Whether a refusal of a repeated try says that the first one did it, though its answer was lost.
+/// Whether a refused second try shows that the first one succeeded and only its answer was lost.
 fn is_done(request: &Request, refused: &RestError) -> bool {
     let is_deletion = request.route.method == Method::DELETE;
     refused.is_answered_already() || (is_deletion && refused.is_gone())

@@ -37,7 +37,7 @@ use crate::permission::Profiles;
 use crate::store::Store;
 use crate::text::redact::Redactor;
 
-/// What the log says of a bot that anybody may invite.
+/// The log's warning about a bot that anybody may invite.
 const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
 
 /// What serving Discord takes.
@@ -52,11 +52,11 @@ pub struct DiscordConfig {
     /// Profiles that can be named; change with a reload.
     pub profiles: Arc<ArcSwap<Profiles>>,
     pub models: Arc<Models>,
-    /// Takes secrets out of whatever is sent.
+    /// Removes secrets from everything that is sent.
     pub redactor: Redactor,
     /// How commands are confined, for `/status`.
     pub sandbox: Probing,
-    /// Told how alive the connection is.
+    /// Reports the state of the connection.
     pub health: GatewayHealth,
     /// The end, in two steps.
     pub ends: Ends,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for DiscordConfig {
 ///
 /// # Errors
 ///
-/// When Discord does not accept us; see [`DiscordError`].
+/// When Discord does not accept the bot; see [`DiscordError`].
 pub async fn run(
     config: DiscordConfig,
     manager: AgentManager,

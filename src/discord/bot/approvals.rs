@@ -1,7 +1,8 @@
-//! Questions that wait for a person: each is one message about one or more calls, open, decided, and edited to how it ended.
+//! Questions that wait for a person. Each is one message about one or more calls; it is posted, decided, and at last edited
+//! to say how it ended.
 //!
-//! A press only hands its answer to the turn that asks. How a call was decided is the turn's to say, once it is in the
-//! ledger, and every message with its buttons and every late presser is told that and nothing else.
+//! A press only hands its answer to the turn that asks. That turn decides, stores the decision in the ledger and then
+//! reports it; every message with its buttons and every late press shows what was reported.
 
 mod deleted;
 
@@ -26,14 +27,14 @@ use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
 use crate::text::long;
 
-/// Endings kept for those who press late; older ones are read from the ledger.
+/// Endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
 
-/// How long a press waits for what is on its way: the message's id, or the ending that another press brought about. Both are a
-/// request or a write of the disk away.
+/// How long a press waits for the message's id, or for the ending that another press brings about. Both take one request or
+/// one write to the disk.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long after its time a question is closed here, should its turn have broken off without a word.
+/// How long after its time a question is closed here, in case its turn panicked without a report.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// All open questions. Cheap to clone.
@@ -55,7 +56,7 @@ struct Book {
     /// The question of each call.
     questions: HashMap<i64, i64>,
     ended: VecDeque<(i64, QuestionEnd)>,
-    /// Messages that were deleted while a question was being posted: one of them may be its own.
+    /// Messages that were deleted while a question was being posted: one of them may be the question's.
     deleted: VecDeque<MessageId>,
 }
 
@@ -67,9 +68,9 @@ struct Asked {
     /// Who decided about a call, by the name that the server shows.
     pressed_by: HashMap<i64, String>,
     message: Option<MessageId>,
-    /// The calls whose endings one press brings about, and who shows them.
+    /// The calls that one press decided and that have not ended yet, and who shows the endings.
     presser: Option<(BTreeSet<i64>, Option<oneshot::Sender<Body>>)>,
-    /// Edits of the message go one after the other, each with the latest state.
+    /// Locked during an edit of the message, so that each edit shows the latest state.
     edits: Arc<tokio::sync::Mutex<()>>,
     is_edited: bool,
 }
@@ -104,7 +105,7 @@ impl Asked {
         self.ended.iter().all(Option::is_some)
     }
 
-    /// Whether the call is asked about and has not ended.
+    /// Whether the call belongs to the question and has not ended.
     fn waits_for(&self, id: i64) -> bool {
         let calls = self.question.calls.iter().zip(&self.ended);
         calls
@@ -112,7 +113,7 @@ impl Asked {
             .any(|(call, ended)| call.approval == id && ended.is_none())
     }
 
-    /// Keeps how a call ended. Gives the answer to a press that brought all of it about, where there is one.
+    /// Records how a call ended.
     fn end(&mut self, id: i64, end: QuestionEnd) {
         let by = self.pressed_by.get(&id).cloned();
         let by = by.unwrap_or_else(|| "somebody".to_owned());
@@ -169,8 +170,8 @@ impl Approvals {
         }
     }
 
-    /// Takes a question in; from here on it can be answered. Gives what its message says; none when all of it has ended
-    /// already and need not be shown.
+    /// Opens a question; from here on it can be answered. Returns its message; `None` when all of it has ended already and
+    /// need not be shown.
     pub(in crate::discord) fn open(&self, question: Box<Question>) -> Option<Body> {
         let id = question.id();
         let approvers = self.approvers(question.turn.agent);
@@ -209,12 +210,12 @@ impl Approvals {
         })
     }
 
-    /// Takes a question back that nobody was shown. Dropped unanswered, it is denied.
+    /// Closes a question that nobody was shown. Dropping it unanswered denies its calls.
     pub(in crate::discord) fn withdraw(&self, question: i64) {
         self.with(|book| book.forget(question));
     }
 
-    /// A question was posted as this message; where something of it has ended already, the message says how.
+    /// A question was posted as this message; where some of it has ended already, the message is edited.
     pub(in crate::discord) async fn posted(&self, question: i64, message: MessageId) {
         let is_outdated = self.with(|book| {
             let asked = book.asked.get_mut(&question)?;
@@ -227,7 +228,7 @@ impl Approvals {
         }
     }
 
-    /// What a press on the message `pressed` is about. The question's own message alone decides it.
+    /// What a press on the message `pressed` is about. Only the question's own message can decide it.
     pub(in crate::discord) async fn find(&self, question: i64, pressed: Pressed) -> Found {
         let found = self.wait_for(|book| match book.asked_about(question) {
             None => Some(Found::Closed),
@@ -254,7 +255,7 @@ impl Approvals {
         })
     }
 
-    /// The calls that are still open of the question, or this one alone where it is.
+    /// The calls of the question that are still open, or this one alone if it is.
     pub(in crate::discord) fn open_calls(&self, subject: approval::Subject) -> Vec<i64> {
         self.with(|book| match subject {
             approval::Subject::Alone(id) => Vec::from_iter(book.is_open(id).then_some(id)),
@@ -273,7 +274,7 @@ impl Approvals {
         self.with(|book| Some(book.asked_about(id)?.question.turn.agent))
     }
 
-    /// The name of the agent that asks, and the actions that it asks about; none of what is closed.
+    /// The name of the agent that asks, and the actions that it asks about; `None` where all of it is closed.
     pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
         self.with(|book| {
             let asked = book.asked_about(*calls.first()?)?;
@@ -296,8 +297,8 @@ impl Approvals {
         })
     }
 
-    /// Hands a decision about these calls of one question to the turn that asks, once. What the message becomes is given to
-    /// `presser`, once the ledger has all of it; without one who still waits for it, the message is edited.
+    /// Hands a decision about these calls of one question to the turn that asks, once. The new message is sent to `presser`
+    /// once the ledger has all of it; if nobody receives it there, the message is edited.
     pub(in crate::discord) fn decide(
         &self,
         calls: &[i64],
@@ -318,7 +319,7 @@ impl Approvals {
                 let Some(sender) = call.answer.take() else {
                     continue;
                 };
-                // Where the turn does not wait any more, it says itself how that came.
+                // Where the turn does not wait any more, it reports the reason itself.
                 if sender.send(answer.clone()).is_ok() {
                     asked.pressed_by.insert(call.approval, by.name.clone());
                     given.insert(call.approval);
@@ -332,7 +333,7 @@ impl Approvals {
         })
     }
 
-    /// How a call was decided that this process asked about: at once, or as soon as its turn says so.
+    /// How a call was decided that this process asked about: at once, or as soon as its turn reports it.
     pub(in crate::discord) async fn ending(&self, id: i64) -> Option<QuestionEnd> {
         let ending = self.wait_for(|book| {
             let ended = book.ended.iter().find(|(ended, _)| *ended == id);
@@ -345,7 +346,7 @@ impl Approvals {
         ending.await.flatten()
     }
 
-    /// A call was decided, or its question ended, as its turn says; the ledger has it.
+    /// A call was decided, or its question ended, as its turn reports; the ledger has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
         let shows = self.with(|book| {
             book.ended.push_back((id, end.clone()));
@@ -363,7 +364,7 @@ impl Approvals {
                     return None;
                 }
                 Some((_, Some(presser))) if asked.is_over() && !asked.is_edited => {
-                    // It is forgotten once the press has shown it.
+                    // It is removed once the press has shown it.
                     if presser.send(asked.body(&approvers)).is_ok() {
                         return None;
                     }
@@ -392,7 +393,7 @@ impl Approvals {
         self.tasks.wait().await;
     }
 
-    /// A turn says when its question has ended. One that broke off says nothing: the question is closed all the same.
+    /// Closes the question after its time, in case its turn panicked and does not report its end.
     fn close_in_the_end(&self, question: &Question) {
         let calls: Vec<i64> = question.calls.iter().map(|call| call.approval).collect();
         let left = (question.expires_at - Utc::now())
@@ -412,12 +413,12 @@ impl Approvals {
         });
     }
 
-    /// The message of a question says already how all of it ended.
+    /// The message of a question already says how all of it ended.
     pub(in crate::discord) fn was_shown(&self, question: i64) {
         self.with(|book| book.forget(question));
     }
 
-    /// Edits a question's message to what it has come to.
+    /// Edits a question's message to its present state.
     pub(in crate::discord) async fn show(&self, question: i64) {
         let edits = self.with(|book| {
             let asked = book.asked.get(&question)?;
@@ -458,7 +459,7 @@ impl Approvals {
         })
     }
 
-    /// What `found` finds in the book, now or after a change; none when nothing comes of it in time.
+    /// What `found` finds in the book, now or after a change; `None` when it finds nothing in time.
     async fn wait_for<T>(&self, mut found: impl FnMut(&Book) -> Option<T>) -> Option<T> {
         let mut changes = self.changes.subscribe();
         let waiting = async {
@@ -483,7 +484,7 @@ impl Approvals {
     }
 }
 
-/// Whether the message of a question is known, and so can be edited; from here on it is.
+/// Whether the message of a question is known, so that it can be edited; the question is marked as edited then.
 fn asked_is_shown(book: &mut Book, question: i64) -> bool {
     let Some(asked) = book.asked.get_mut(&question) else {
         return false;

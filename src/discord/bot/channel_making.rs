@@ -1,4 +1,4 @@
-//! One channel at a time is made in a server: two at once would each make a category for it.
+//! Only one channel at a time is made in a server: two at once would each make a category for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

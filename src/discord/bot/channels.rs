@@ -15,7 +15,7 @@ use crate::domain::{ChannelId, GuildId, MessageId};
 use crate::manager::{ChannelError, Channels, Made, Renamed};
 use crate::text::prose;
 
-/// The category of agents' channels; when it is full, the same with a number.
+/// The category of agents' channels; when it is full, a number is appended.
 const CATEGORY: &str = "Chorus Agents";
 
 /// Channels Discord holds in one category.
@@ -50,7 +50,7 @@ impl GuildChannels {
         }
     }
 
-    /// A category of ours with room in it, made when there is none.
+    /// A category of ours that is not full, made when there is none.
     async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, ChannelError> {
         for number in 1.. {
             let name = category_name(number);
@@ -72,8 +72,8 @@ impl GuildChannels {
         ))
     }
 
-    /// Makes a channel or category that is not among `known`, the server's. An answer that is lost leaves open whether
-    /// it was made, so it is looked for before it is asked for again: there must not be two.
+    /// Makes a channel or category that is not among `known`, those of the server. If the answer is lost, it may have been
+    /// made, so it is looked for before the next try: there must not be two.
     async fn make(
         &self,
         guild: GuildId,
@@ -109,7 +109,7 @@ impl GuildChannels {
     }
 }
 
-/// Between the tries to make a channel.
+/// The pauses between the tries to make a channel.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(500),
     Duration::from_secs(1),
@@ -194,7 +194,7 @@ impl Channels for GuildChannels {
         match self.0.rest.call(route::channel(channel)).await {
             Ok(found) => Ok(snowflake(&found["guild_id"]) == Some(guild.0)),
             Err(error) if error.is_gone() => Ok(false),
-            // It is there, only not for our eyes.
+            // The channel exists, but the bot may not see it.
             Err(RestError::Refused { status: 403, .. }) => Ok(true),
             Err(error) => Err(refusal(Operation::Read, &error)),
         }
@@ -246,7 +246,7 @@ fn refusal(operation: Operation, error: &RestError) -> ChannelError {
     ChannelError(explain::refusal(operation, error))
 }
 
-/// The channel that was wanted, where it is among those of the server now and was not before.
+/// The channel of this kind and name that is in the server now and was not before.
 fn newcomer(now: &[Value], before: &[Value], wanted: &Value) -> Option<u64> {
     let is_wanted = |channel: &&Value| {
         ["name", "type"]

@@ -1,5 +1,5 @@
-//! The ids that Discord gave our commands in each server: what mentions of commands are made of. Kept, so that a restart does
-//! not lose them.
+//! The ids that Discord gave our commands in each server, which mentions of commands need. They are stored, so that a
+//! restart does not lose them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Bot {
         known.get(&guild).map(Arc::clone).unwrap_or_default()
     }
 
-    /// Takes the ids from Discord's list of our commands in a server.
+    /// Takes the ids from Discord's list of our commands in a server, and stores them.
     pub(in crate::discord) async fn learn_command_ids(&self, guild: GuildId, registered: &Value) {
         let ids = CommandIds::of(registered);
         if *self.command_ids(guild) == ids {
@@ -36,7 +36,7 @@ impl Bot {
         self.known_ids.0.lock().insert(guild, Arc::new(ids));
     }
 
-    /// Reads the ids that were kept, where none are known.
+    /// Reads the stored ids, where none are known.
     pub(in crate::discord) async fn recall_command_ids(&self, guild: GuildId) {
         if self.known_ids.0.lock().contains_key(&guild) {
             return;

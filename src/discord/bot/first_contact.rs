@@ -1,8 +1,8 @@
 //! First contact: what people are told who do not know yet how to talk to an agent, or who may not.
 //!
-//! A server is greeted once, with a button that makes its first agent. A mention where no agent lives, and a direct message,
-//! get an answer that says what to do. Who has no access to an agent is told so in private: once a day for each agent, or
-//! every message would be answered by another one.
+//! A server is greeted once, with a button that makes its first agent. A mention where no agent lives, and a direct
+//! message, get an answer that says what to do. People without access to an agent are told so in private, once a day for
+//! each agent, or every message of theirs would get a reply.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -24,22 +24,22 @@ use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
 use crate::manager::{Access, AgentSummary};
 use crate::store::{NewPart, PartButton, StoreError};
 
-/// What comes back when the button under the greeting is pressed.
+/// The id of the button under the greeting.
 pub(in crate::discord) const FIRST_AGENT: &str = "first:";
 
-/// Between two hints to one person in one channel: whoever goes on writing has read the first one.
+/// Time between two hints to one person in one channel: whoever writes again has read the first one.
 const HINT_EVERY: Duration = Duration::from_secs(60);
 
-/// Between two times that somebody is told of having no access to an agent.
+/// Time between two notices to somebody who has no access to an agent.
 const REFUSED_EVERY: chrono::Duration = chrono::Duration::hours(24);
 
-/// The reaction that stands for the reason where somebody takes no direct messages. It says nothing to others.
+/// The reaction that replaces the notice where somebody takes no direct messages. It says nothing to others.
 const LOCKED: &str = "🔒";
 
 /// Agents that a hint names.
 const MOST_NAMED: usize = 5;
 
-/// Who was given a hint lately, where and when.
+/// Who was given a hint recently, where and when.
 #[derive(Debug, Default)]
 pub(in crate::discord) struct Hints(Mutex<HashMap<(ChannelId, UserId), Instant>>);
 
@@ -70,7 +70,7 @@ impl Bot {
         if !self.manager.agents(guild).is_empty() {
             return self.store.set_meta(&key, &stamp).await;
         }
-        // Without a channel to write in, the next start looks again.
+        // Without a channel to write in, the next start tries again.
         let Some(channel) = self.first_usable(guild) else {
             return Ok(());
         };
@@ -120,8 +120,8 @@ impl Bot {
         }
     }
 
-    /// Tells the author of a message, once a day, that they may not talk to an agent: by direct message, and where they take
-    /// none by a reaction to it.
+    /// Tells the author of a message, once a day, that they may not talk to an agent: by direct message, or by a reaction
+    /// where they take none.
     pub(in crate::discord) async fn tell_no_access(
         &self,
         agent: &AgentSummary,
@@ -145,7 +145,7 @@ impl Bot {
         }
     }
 
-    /// Whether `user` was not told lately; they count as told then, also if that fails: nobody is told twice.
+    /// Whether `user` was not told recently; they count as told then, even if that fails: nobody is told twice.
     async fn refusal_is_due(&self, agent: &AgentSummary, user: UserId) -> bool {
         let key = format!("no_access:{}:{user}", agent.id);
         let now = clock::now();
@@ -167,7 +167,7 @@ impl Bot {
         stored.is_ok()
     }
 
-    /// Whether a message names us: by our name, or by the role that came with our invitation, which Discord offers as well.
+    /// Whether a message mentions us: our user, or the role that came with our invitation, which Discord offers too.
     fn is_named_in(&self, guild: GuildId, message: &Message) -> bool {
         let text = &message.content;
         if [format!("<@{}>", self.own), format!("<@!{}>", self.own)]
@@ -184,7 +184,7 @@ impl Bot {
         })
     }
 
-    /// The channels of agents that the author of a message sees and may talk to, some of them.
+    /// Some of the agents' channels that the author of a message sees and may write in.
     async fn agents_for(&self, guild: GuildId, message: &Message) -> Vec<ChannelId> {
         let author = self.server(guild).and_then(|server| {
             let member = message.member.as_deref()?;
@@ -221,7 +221,7 @@ fn place(message: &Message) -> (ChannelId, UserId) {
     )
 }
 
-/// Whether a person wrote it: no program is answered here, or two of them would go on for ever.
+/// Whether a person wrote it: programs are not answered here, or two of them would never stop.
 fn is_written_by_a_person(message: &Message) -> bool {
     let is_written = matches!(
         message.kind,

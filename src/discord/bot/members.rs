@@ -12,14 +12,14 @@ use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::route;
 use crate::domain::{ChannelId, GuildId, Person, UserId};
 
-/// Discord's code for somebody who is no member.
+/// Discord's code for somebody who is not a member.
 const UNKNOWN_MEMBER: u64 = 10_007;
 /// Discord's code for somebody who does not exist.
 const UNKNOWN_USER: u64 = 10_013;
 
 #[async_trait]
 impl Members for Bot {
-    /// Asks Discord, for the cache learns of changed roles only from what a member says; falls back to the cache.
+    /// Asks Discord, since the cache learns of changed roles only from messages; falls back to the cache.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
         let answer = self.rest.call(route::member(guild, user)).await;
         let answer = match answer {
@@ -67,7 +67,7 @@ impl Bot {
         self.server(guild).is_some()
     }
 
-    /// Whether we know this place of a server: a channel, or a thread that is not archived.
+    /// Whether we know this channel of a server, or this thread, unless it is archived.
     pub(in crate::discord) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
         let Some(server) = self.server(guild) else {
             return false;
@@ -76,7 +76,8 @@ impl Bot {
         server.channels.contains_key(&id) || server.threads.iter().any(|thread| thread.id == id)
     }
 
-    /// Why Discord refused an operation in a channel, and the way out: what our role lacks is named where it is known.
+    /// Why Discord refused an operation in a channel, and what to do: permissions that our role lacks are named where they
+    /// are known.
     pub(in crate::discord) fn refusal(
         &self,
         operation: Operation,
@@ -89,8 +90,8 @@ impl Bot {
         }
     }
 
-    /// What our role lacks for an operation in an agent's channel or a thread under it; none where it lacks nothing that we
-    /// know of.
+    /// What our role lacks for an operation in an agent's channel or a thread under it; `None` where nothing is known to be
+    /// missing.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
         let agents = self.manager.guilds();
         let server = agents
@@ -117,8 +118,8 @@ impl Bot {
         })
     }
 
-    /// Whether anything may be posted in a channel: not where its server is not served. Of threads that no server's
-    /// description names the database knows whose they are.
+    /// Whether anything may be posted in a channel: not where its server is not served. For threads that no server's
+    /// description names, the database knows the server.
     pub(in crate::discord) async fn may_post(&self, channel: ChannelId) -> bool {
         let guild = match self.guild_of(channel) {
             Some(guild) => Some(guild),
@@ -146,8 +147,8 @@ impl Bot {
         thread.parent_id.map(|parent| ChannelId(parent.get()))
     }
 
-    /// Where something is said that concerns a whole server: its system channel, else the first text channel, that we may
-    /// write in. An agent's channel only where there is no other.
+    /// Where to post what concerns a whole server: its system channel, else the first text channel in which we may write.
+    /// An agent's channel only where there is no other.
     pub(in crate::discord) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
         let server = self.server(guild)?;
         let own = server
@@ -171,7 +172,8 @@ impl Bot {
         usable.first().map(|channel| ChannelId(channel.id.get()))
     }
 
-    /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
+    /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, because Discord will
+    /// refuse.
     pub(in crate::discord) fn may_manage_channels(&self, guild: GuildId) -> bool {
         let Some(server) = self.server(guild) else {
             return true;
@@ -180,7 +182,7 @@ impl Bot {
         own.is_none_or(|member| people::may_manage_channels(&server, member))
     }
 
-    /// Whether the member sees the channel; unknown ones they do not.
+    /// Whether the member sees the channel; nobody sees an unknown one.
     pub(in crate::discord) fn sees(
         &self,
         guild: GuildId,

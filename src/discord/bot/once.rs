@@ -1,7 +1,7 @@
-//! What is done once: an interaction, which the gateway may tell twice, and a button that is for one press.
+//! What is done only once: an interaction, which the gateway may repeat, and a button that is for one press.
 //!
-//! Both are remembered while the daemon runs. After a restart no interaction comes again, and a button that was used is off its
-//! message.
+//! Both are remembered while the daemon runs. After a restart no interaction is repeated, and a used button has been
+//! removed from its message.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::text::escape;
 
 use super::Refusal;
 
-/// Interactions and buttons that are remembered: what is repeated, or pressed by two people, is so within seconds.
+/// Interactions and buttons that are remembered: repetitions and second presses come within seconds.
 const REMEMBERED: usize = 512;
 
 /// The latest interactions, and the messages whose button was pressed.
@@ -40,8 +40,8 @@ impl Once {
         true
     }
 
-    /// Begins to serve the press of a button that does something once, on this message. Refuses who comes second; `instead` is
-    /// the sentence that tells them what to do.
+    /// Begins to serve the press of a button that does something once, on this message. Refuses a second press; `instead`
+    /// is the sentence that tells people what to do.
     pub(in crate::discord) fn press(
         &self,
         message: MessageId,
@@ -69,7 +69,7 @@ impl Once {
 }
 
 impl Press<'_> {
-    /// What the button is for was done: it stays used.
+    /// What the button is for was done: it cannot be pressed again.
     pub(in crate::discord) fn was_served(mut self) {
         self.is_served = true;
     }

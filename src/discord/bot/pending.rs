@@ -1,4 +1,4 @@
-//! Agents that are not made yet because a model or a profile must be chosen first. They are kept while the daemon runs.
+//! Agents that are not made yet because a model or a profile must be chosen first. They are kept in memory only.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::manager::NewAgent;
 
-/// Agents that wait at most; the oldest goes first. A menu is chosen from within minutes or never.
+/// Most agents that wait; the oldest is dropped first. People choose from a menu within minutes or never.
 const MOST: usize = 32;
 
 /// Agents that are not made yet, by the interaction that asked for them.

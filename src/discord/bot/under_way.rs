@@ -1,4 +1,4 @@
-//! Channels in which something of ours is being made: people can see it, and write to it, before the ledger knows its id.
+//! Channels in which something of ours is being made: people can see it, and reply to it, before the ledger knows its id.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,21 +10,23 @@ use super::Bot;
 use crate::domain::ChannelId;
 use crate::store::StoreError;
 
-/// How long a reply waits for the id of what it replies to: a post without an answer is tried again after five seconds.
+/// How long a reply waits for the id of the message that it replies to: a post without an answer is tried again after five
+/// seconds.
 const POSTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long Discord may take to open a thread. A sub-agent does not wait for its own, but its words would come late.
+/// How long Discord may take to open a thread. A sub-agent does not wait for its thread, but the words in it would come
+/// late.
 pub(in crate::discord) const OPENED_WITHIN: Duration = Duration::from_secs(20);
 
 /// How much is being made in each channel.
 #[derive(Debug)]
 pub(in crate::discord) struct UnderWay {
     made: watch::Sender<HashMap<ChannelId, usize>>,
-    /// In an outage people's messages go on after this.
+    /// Longest wait: in an outage people's messages continue after it.
     settles_within: Duration,
 }
 
-/// Something that is being made, until this is dropped.
+/// Something that is being made, until this guard is dropped.
 pub(in crate::discord) struct UnderWayGuard<'a> {
     all: &'a UnderWay,
     channel: ChannelId,
@@ -48,7 +50,7 @@ impl UnderWay {
         }
     }
 
-    /// Something is about to be made in `channel`.
+    /// Notes that something is about to be made in `channel`.
     pub(in crate::discord) fn begin(&self, channel: ChannelId) -> UnderWayGuard<'_> {
         self.made
             .send_modify(|made| *made.entry(channel).or_default() += 1);
@@ -63,7 +65,7 @@ impl UnderWay {
     /// Waits until nothing is being made in `channel`.
     pub(in crate::discord) async fn settles(&self, channel: ChannelId) {
         let mut made = self.made.subscribe();
-        // The sender is in `self`, so only the deadline ends this before.
+        // The sender is in `self`, so only the deadline can end this early.
         let _ = timeout(
             self.settles_within,
             made.wait_for(|made| !made.contains_key(&channel)),
@@ -86,8 +88,8 @@ impl Drop for UnderWayGuard<'_> {
 }
 
 impl Bot {
-    /// Waits for the id of a thread of ours that is being opened below `parent`, where `thread` may be it: the id says to which
-    /// sub-agent it belongs.
+    /// Waits for the id of a thread of ours that is being opened below `parent`, if it may be `thread`: the id tells which
+    /// sub-agent the thread belongs to.
     pub(in crate::discord) async fn knows_thread(
         &self,
         thread: ChannelId,

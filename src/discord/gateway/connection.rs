@@ -18,25 +18,25 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::text;
 
-/// How long the way to an open connection may take.
+/// How long opening a connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
 /// How long its HELLO may take.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long one payload of ours may take to leave.
+/// How long sending one payload may take.
 const SEND_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long the goodbye may take.
+/// How long closing may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Bytes that are read at once. The buffer is filled with zeros before each read, and most events have less than 4 KiB.
 const READ_AT_ONCE: usize = 8 * 1024;
 
-/// The largest payload that is unpacked: a server of the largest kind is some tens of MiB.
+/// The largest payload that is decompressed: a server of the largest kind is some tens of MiB.
 const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
 
-/// Why a connection could not be opened, or no longer takes what is sent.
+/// Why a connection could not be opened, or does not accept what is sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectionError {
     #[error("{0} is not an address of a gateway")]
@@ -51,7 +51,7 @@ pub(super) enum ConnectionError {
     NoHello,
     #[error("op {0} came instead of hello")]
     NotHello(u8),
-    /// What came instead of hello.
+    /// What was received instead of HELLO.
     #[error("{0}")]
     Unreadable(String),
     #[error("closed before hello ({0:?})")]
@@ -73,9 +73,9 @@ pub(super) struct Connection {
 
 pub(super) enum Frame {
     Payload(Payload),
-    /// It is no payload, for this reason.
+    /// It is not a payload, for this reason.
     Unreadable(String),
-    /// The end, with the close frame's code if it had one.
+    /// The end, with the code of the close frame if there was one.
     Closed(Option<u16>),
 }
 
@@ -118,7 +118,7 @@ impl Connection {
         let millis = hello["heartbeat_interval"].as_u64();
         let millis = millis.filter(|millis| *millis > 0);
         self.interval = Duration::from_millis(millis.ok_or(ConnectionError::NoInterval)?);
-        // The first heartbeat comes at a random time, so that not all bots knock at once.
+        // The first heartbeat comes at a random time, so that not all bots send theirs at once.
         let share = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
         self.next_beat = Instant::now() + self.interval * share / 256;
         Ok(())
@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// The next frame. Nothing is lost when this is dropped before it is there.
+    /// The next frame. Cancel-safe.
     pub(super) async fn next(&mut self) -> Frame {
         loop {
             let parsed = match self.socket.next().await {
@@ -177,13 +177,13 @@ impl Connection {
         }
     }
 
-    /// Says goodbye: with 1000 Discord ends the session, with another code it keeps it for a resume.
+    /// Closes the connection: with 1000 Discord ends the session, with another code it keeps it for a resume.
     pub(super) async fn close(mut self, code: u16) {
         let frame = CloseFrame {
             code: CloseCode::from(code),
             reason: "".into(),
         };
-        // Whether it is heard changes nothing.
+        // It makes no difference whether this succeeds.
         let _ = timeout(CLOSE_WITHIN, self.socket.close(Some(frame))).await;
     }
 }
@@ -215,7 +215,7 @@ async fn open(
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
 }
 
-/// The address in HTTP's scheme, with the version and encoding we speak.
+/// The address with HTTP's scheme, and with our version and encoding.
 fn as_http(address: &str) -> Result<Url, ConnectionError> {
     let wrong = || ConnectionError::NoAddress(address.to_owned());
     let mut url = Url::parse(address).map_err(|_| wrong())?;

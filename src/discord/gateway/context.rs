@@ -1,7 +1,7 @@
-//! What serenity and poise want beside an event: a [`Context`] and a [`ShardManager`], without a connection of theirs.
+//! What serenity and poise need beside an event: a [`Context`] and a [`ShardManager`], without a connection of theirs.
 //!
-//! A context holds a messenger to a shard, and serenity makes a shard only out of a WebSocket. So at the start one shard
-//! is connected to ourselves over loopback, asked for its messenger, and dropped. Nothing is ever sent by it: poise uses
+//! A context holds a messenger to a shard, and serenity makes a shard only from a WebSocket. So at the start one shard is
+//! connected to ourselves over loopback, asked for its messenger, and dropped. Nothing is ever sent through it: poise uses
 //! it for collectors and its ping, and we use neither.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::discord::rest::http_client;
 /// How long a connection to ourselves may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a handshake with whoever finds the port may take.
+/// How long a handshake with any program that finds the port may take.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why serenity's context could not be made.
@@ -43,7 +43,7 @@ pub(in crate::discord) struct SerenityContext {
 }
 
 impl SerenityContext {
-    /// Requests go to `base`, where it is not Discord.
+    /// Requests go to `base`, if that is set, instead of Discord.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ fn http(token: &str, base: Option<&str>) -> Http {
         http = http.client(client);
     }
     if let Some(base) = base {
-        // serenity's limiter would send its requests to discord.com all the same.
+        // serenity's limiter would send its requests to discord.com regardless.
         http = http.proxy(base).ratelimiter_disabled(true);
     }
     http.build()
@@ -109,7 +109,7 @@ fn cache() -> Cache {
     Cache::new_with_settings(settings)
 }
 
-/// A shard that is connected to nobody but us.
+/// A shard that is connected to this process only.
 async fn shard_of_our_own() -> Result<Shard, ContextError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
     let listener = listener?;
@@ -126,7 +126,7 @@ async fn shard_of_our_own() -> Result<Shard, ContextError> {
     }
 }
 
-/// Answers whoever connects; what follows is read by nobody.
+/// Answers the handshake of whoever connects; nothing is read after it.
 async fn accept(listener: &TcpListener) -> std::io::Error {
     loop {
         match listener.accept().await {

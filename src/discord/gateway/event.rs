@@ -1,8 +1,8 @@
-//! What the gateway's events are to the hub, and how they are read.
+//! The gateway's events as the hub gets them, and how they are read.
 //!
-//! serenity drops an event as a whole when it cannot read a part of it: what a person writes would be lost because it
-//! replies to a message with components that serenity does not know. So messages and interactions are normalised first: what
-//! nobody here looks at is taken out, and what is missing gets the value that means nothing.
+//! serenity drops a whole event when it cannot read a part of it: a message would be lost because it replies to one with
+//! components that serenity does not know. So messages and interactions are normalised first: fields that nobody here uses
+//! are removed, and missing ones get a neutral value.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ use crate::domain::{ChannelId, GuildId, MessageId};
 pub(in crate::discord) enum InboundEvent {
     /// A new session: events before it may have been missed.
     Ready,
-    /// The old session goes on.
+    /// The old session continues.
     Resumed,
     /// A server we are in, with its channels and threads.
     GuildCreate(Box<Guild>),
@@ -43,11 +43,11 @@ pub(in crate::discord) enum InboundEvent {
     Interaction(Box<Interaction>),
 }
 
-/// Reads the event `name`, brings the cache up to date with it, and says what the hub is told. The cache comes first:
-/// whoever handles the event asks it.
+/// Reads the event `name`, updates the cache with it, and returns what the hub is told. The cache comes first, because
+/// whoever handles the event uses it.
 ///
-/// The types are those of single events, not serenity's `Event`, which takes what it cannot read for an unknown event
-/// without a word.
+/// The types are those of single events, not serenity's `Event`, which silently turns what it cannot read into an unknown
+/// event.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ pub(super) fn inbound_event(
     }))
 }
 
-/// Events that change nothing but a server's state.
+/// Events that change only a server's state.
 fn only_cached(cache: &Cache, name: &str, data: Value) -> Result<(), serde_json::Error> {
     match name {
         "CHANNEL_CREATE" => cached::<ChannelCreateEvent>(cache, data).map(drop),
@@ -112,7 +112,7 @@ fn only_cached(cache: &Cache, name: &str, data: Value) -> Result<(), serde_json:
         "GUILD_ROLE_CREATE" => cached::<GuildRoleCreateEvent>(cache, data).map(drop),
         "GUILD_ROLE_UPDATE" => cached::<GuildRoleUpdateEvent>(cache, data).map(drop),
         "GUILD_ROLE_DELETE" => cached::<GuildRoleDeleteEvent>(cache, data).map(drop),
-        // Of our own membership alone, as our intents are.
+        // With our intents, this is about our own membership alone.
         "GUILD_MEMBER_UPDATE" => cached::<GuildMemberUpdateEvent>(cache, data).map(drop),
         "USER_UPDATE" => cached::<UserUpdateEvent>(cache, data).map(drop),
         _ => Ok(()),
@@ -146,7 +146,7 @@ fn deleted(
 
 type Object = Map<String, Value>;
 
-/// What of a message is looked at, or must be there for serenity.
+/// The fields of a message that are used, or that serenity requires.
 const OF_MESSAGE: &[&str] = &[
     "id",
     "channel_id",
@@ -163,7 +163,7 @@ const OF_MESSAGE: &[&str] = &[
     "referenced_message",
 ];
 
-/// What a message may show besides its text and files. Whether it does is all that counts here.
+/// What a message may contain besides its text and files. All that counts here is whether it does.
 const SHOWN: [&str; 4] = ["embeds", "components", "sticker_items", "poll"];
 
 /// Normalises the data of the event `name`.
@@ -181,7 +181,7 @@ fn normalise(name: &str, data: &mut Value) {
     }
 }
 
-/// What of a server's description is kept for as long as we are connected, though nobody looks at it.
+/// Parts of a server's description that would be kept in memory as long as we are connected, though nobody uses them.
 const UNREAD_OF_SERVER: [&str; 8] = [
     "emojis",
     "stickers",
@@ -193,7 +193,7 @@ const UNREAD_OF_SERVER: [&str; 8] = [
     "embedded_activities",
 ];
 
-/// The description of a server, without its pictures, its sounds, who is online and what its channels are about.
+/// Removes from the description of a server its pictures, its sounds, who is online and what its channels are about.
 fn server(described: &mut Object) {
     for list in UNREAD_OF_SERVER {
         if described.contains_key(list) {
@@ -252,7 +252,8 @@ pub(in crate::discord) fn normalise_message(message: &mut Object) {
     }
 }
 
-/// The message that another one replies to, with what its embeds say. One that serenity cannot read is left out.
+/// Normalises the message that another one replies to, with the text of its embeds. One that serenity cannot read is
+/// removed.
 fn replied_to(message: &mut Object) {
     let Some(mut original) = message.remove("referenced_message") else {
         return;
@@ -275,7 +276,7 @@ fn replied_to(message: &mut Object) {
     }
 }
 
-/// What of an embed is words.
+/// The words of an embed.
 const EMBED_SAYS: [&str; 2] = ["title", "description"];
 
 fn holds_objects(list: &Value) -> bool {
@@ -283,7 +284,7 @@ fn holds_objects(list: &Value) -> bool {
         .is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
 }
 
-/// A message that was changed: only what is there was.
+/// Normalises a changed message: only fields that are there have changed.
 fn update(message: &mut Object) {
     keep(
         message,
@@ -334,7 +335,7 @@ fn interaction(event: &mut Object) {
     missing(event, "attachment_size_limit", json!(10 * 1024 * 1024));
 }
 
-/// What messages and the copies in forwards have in common.
+/// Normalises what messages and the copies in forwards have in common.
 fn common(message: &mut Object) {
     list_of(message, "attachments", file);
     for list in ["embeds", "mentions", "mention_roles"] {
@@ -365,7 +366,7 @@ fn file(attachment: &mut Object) {
     attachment.insert("proxy_url".into(), url);
 }
 
-/// Whether there is anything under `key`.
+/// Whether there is a value under `key`.
 fn holds(object: &Object, key: &str) -> bool {
     match object.get(key) {
         None | Some(Value::Null) => false,
@@ -388,7 +389,7 @@ fn object<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Object> {
     object.get_mut(key)?.as_object_mut()
 }
 
-/// The list under `key`, empty where it is none, with `normalise` applied to the objects in it.
+/// The list under `key`, or an empty one, with `normalise` applied to the objects in it.
 fn list_of(object: &mut Object, key: &str, normalise: impl Fn(&mut Object)) {
     let list = object.entry(key).or_insert_with(|| json!([]));
     match list {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::watch;
 
-/// Whether the gateway has accepted us, for health and readiness. Clones are the same one.
+/// Whether the gateway has accepted us, for health and readiness. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayHealth {
     is_ready: watch::Sender<bool>,
@@ -13,7 +13,7 @@ pub struct GatewayHealth {
 }
 
 impl GatewayHealth {
-    /// Whether the gateway has accepted us, and the session may still go on.
+    /// Whether the gateway has accepted us, and the session can still be resumed.
     pub fn is_ready(&self) -> bool {
         *self.is_ready.borrow()
     }
@@ -23,14 +23,14 @@ impl GatewayHealth {
         self.waits_for(true).await;
     }
 
-    /// Waits until the session is gone, or cannot be resumed for now.
+    /// Waits until the session is lost, or cannot be resumed for now.
     pub async fn is_lost(&self) {
         self.waits_for(false).await;
     }
 
     async fn waits_for(&self, wanted: bool) {
         let mut is_ready = self.is_ready.subscribe();
-        // The sender lives as long as we do.
+        // The sender lives as long as `self`.
         let _ = is_ready.wait_for(|is_ready| *is_ready == wanted).await;
     }
 

@@ -13,14 +13,14 @@ use super::{Gateway, INTENTS};
 use crate::discord::error::DiscordError;
 use crate::discord::rest::{RestError, route};
 
-/// A wait for an IDENTIFY that the operator should hear of.
+/// The operator is told about a longer wait for an IDENTIFY.
 const TOLD_AFTER: Duration = Duration::from_secs(30);
 
-/// Members of a server from which on Discord leaves out those who are offline; its largest.
+/// Size of a server above which Discord leaves out offline members; the largest that it accepts.
 const LARGE_THRESHOLD: u8 = 250;
 
 impl Gateway {
-    /// Opens a connection and says who we are, or which session goes on.
+    /// Opens a connection and identifies, or resumes the session.
     pub(super) async fn open(&mut self) -> Result<Connection, Disconnect> {
         if self
             .session
@@ -45,7 +45,7 @@ impl Gateway {
         let lost = |why: ConnectionError| Disconnect::Resume(why.to_string());
         let opened = Connection::open(&self.http, &address).await;
         if let Some(session) = &mut self.session {
-            // The address may be what is wrong; the common one is always right.
+            // The address may be the problem; the common one is always right.
             session.address = session.address.take().filter(|_| opened.is_ok());
         }
         let mut connection = opened.map_err(lost)?;
@@ -86,7 +86,7 @@ impl Gateway {
         }})
     }
 
-    /// Where the gateway is, and how many sessions may still be begun.
+    /// The address of the gateway, and how many sessions may still be begun.
     async fn address(&self) -> Result<(String, Budget), Disconnect> {
         let lost = |why: String| match self.session {
             Some(_) => Disconnect::Resume(why),
@@ -94,7 +94,7 @@ impl Gateway {
         };
         let rest = &self.config.rest;
         let answer = match rest.call(route::gateway_bot()).await {
-            // Whoever stands in for Discord may know only the plain route.
+            // A replacement of Discord may have only the plain route.
             Err(RestError::Refused { .. }) => rest.call(route::gateway()).await,
             other => other,
         };
@@ -109,7 +109,7 @@ impl Gateway {
         Ok((address.to_owned(), budget(&answer["session_start_limit"])))
     }
 
-    /// Where requests are pointed at another address, nothing may lead back to Discord's own.
+    /// Where requests are sent to another address, no connection may go to Discord's own.
     pub(super) fn is_trusted(&self, address: &str) -> bool {
         let Some(base) = &self.config.base else {
             return true;

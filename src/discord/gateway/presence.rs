@@ -1,13 +1,13 @@
-//! What people see beside our name: idle, or how much is going on.
+//! What people see beside our name: idle, or how many turns run.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Between two changes: Discord takes five in twenty seconds.
+/// Time between two changes: Discord accepts five in twenty seconds.
 pub(in crate::discord) const CHANGE_EVERY: Duration = Duration::from_secs(5);
 
-/// The type of an activity that shows nothing but its state.
+/// The type of an activity of which only the state is shown.
 const CUSTOM: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(in crate::discord) fn payload(busy: Busy) -> Value {
         0 => "idle",
         _ => "online",
     };
-    // Discord wants a name and does not show it.
+    // Discord requires a name and does not show it.
     let activity = json!({"name": "~", "type": CUSTOM, "state": line(busy)});
     json!({"since": null, "afk": false, "status": status, "activities": [activity]})
 }

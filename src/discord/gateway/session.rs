@@ -1,4 +1,4 @@
-//! What is decided about the session with the gateway: what a disconnect means, when to resume and when to identify. Pure.
+//! Decisions about the session with the gateway: what a disconnect means, when to resume and when to identify. Pure.
 
 use std::time::Duration;
 
@@ -10,48 +10,48 @@ const RESUMES: u32 = 3;
 /// Discord takes one IDENTIFY in five seconds.
 const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
 
-/// The first pause after a connection that came to nothing; it doubles up to the longest.
+/// The first pause after a connection that failed; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// A connection that was accepted and held this long was a good one.
+/// A connection that was accepted and lasted this long was a good one.
 const GOOD_AFTER: Duration = Duration::from_secs(2);
 
 /// The longest pause between connections that are accepted and lost at once: a resume is cheap, and people wait.
 const SHORT_LIVED: Duration = Duration::from_secs(3);
 
-/// What a new connection may go on with.
+/// What a new connection needs in order to resume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Its id, from READY.
     pub id: String,
-    /// Where Discord wants it resumed.
+    /// The address at which Discord wants it resumed.
     pub address: Option<String>,
     /// The last event's number.
     pub sequence: u64,
-    /// RESUMEs that came to nothing since the last one that did.
+    /// Failed RESUMEs since the last one that succeeded.
     pub failures: u32,
 }
 
 impl Session {
-    /// Whether one more RESUME is worth it.
+    /// Whether one more RESUME is worth a try.
     pub const fn may_be_resumed(&self) -> bool {
         self.failures < RESUMES
     }
 }
 
-/// How a connection ended, and what follows.
+/// How a connection ended, and what to do next.
 #[derive(Debug)]
 pub enum Disconnect {
-    /// The session goes on with the next connection.
+    /// The session continues with the next connection.
     Resume(String),
-    /// The session is gone; the next connection identifies.
+    /// The session is lost; the next connection identifies.
     Identify(String),
-    /// No further connection will be accepted.
+    /// Discord will not accept any further connection.
     Final(DiscordError),
 }
 
-/// What the gateway means by closing with this code; none for a close frame without one, or none at all.
+/// What the gateway means by closing with this code; `None` for a close frame without one, or for none at all.
 pub fn after_close(code: Option<u16>) -> Disconnect {
     let Some(code) = code else {
         return Disconnect::Resume("the connection ended without a word".into());
@@ -74,12 +74,12 @@ pub fn after_close(code: Option<u16>) -> Disconnect {
     }
 }
 
-/// The pauses between connections, which grow while they come to nothing.
+/// The pauses between connections, which grow while these fail.
 #[derive(Debug, Default)]
 pub struct Backoff(Duration);
 
 impl Backoff {
-    /// The pause after a connection that was accepted, or not, and lived so long.
+    /// The pause after a connection that was accepted or not, and lasted for a time.
     pub fn after(&mut self, was_accepted: bool, lived: Duration) -> Duration {
         self.0 = match was_accepted {
             true if lived >= GOOD_AFTER => Duration::ZERO,
@@ -102,7 +102,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The time from one IDENTIFY to the next: half of a day's may be used as fast as Discord takes them, the rest is
+    /// The time from one IDENTIFY to the next: half of a day's may be used as fast as Discord accepts them, the rest is
     /// spread over what is left of the day.
     pub fn spacing(&self) -> Duration {
         if self.remaining.saturating_mul(2) > self.total {
@@ -112,7 +112,7 @@ impl Budget {
         (self.reset_after / left).max(BETWEEN_IDENTIFIES)
     }
 
-    /// How long the next IDENTIFY must wait; `since` is the time since the last one of ours.
+    /// How long the next IDENTIFY must wait; `since` is the time since our last one.
     pub fn wait(&self, since: Option<Duration>) -> Duration {
         if self.remaining == 0 {
             return self.reset_after;
@@ -125,7 +125,7 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// What holds where Discord does not say.
+    /// The values that apply where Discord does not tell any.
     fn default() -> Self {
         Self {
             total: 1_000,

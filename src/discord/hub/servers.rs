@@ -1,4 +1,4 @@
-//! The servers that the bot is in: each is served, asked about or left, as Discord describes it and as was decided.
+//! The servers that the bot is in: each is served, asked about or left, depending on its owner and on what was decided.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,7 @@ impl Hub {
         }
     }
 
-    /// We are not in a server any more. Discord takes our commands out of it.
+    /// We are not in a server any more. Discord removes our commands from it.
     pub(super) async fn guild_gone(&mut self, guild: GuildId) {
         self.served.remove(&guild);
         if self.bot.knows(guild) {
@@ -50,7 +50,7 @@ impl Hub {
         }
     }
 
-    /// Something was decided about servers: those that are served now are, and no others.
+    /// Something was decided about servers: begins to serve those that are accepted now, and stops serving all others.
     pub(super) async fn look_at_servers(&mut self) {
         let cache = self.bot.cache();
         let all: Vec<SeenServer> = cache
@@ -66,7 +66,7 @@ impl Hub {
         }
     }
 
-    /// Whether a server is served; one that is not is asked about or left, and what goes on in it ends.
+    /// Whether a server is served; one that is not is asked about or left, and what runs in it ends.
     async fn is_served(&mut self, seen: SeenServer) -> bool {
         let id = seen.guild;
         let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |server| {
@@ -105,7 +105,7 @@ impl Hub {
         false
     }
 
-    /// Ends what goes on in a server that is not served any more, and takes our commands out of it.
+    /// Ends what runs in a server that is not served any more, and removes our commands from it.
     fn end_service(&mut self, guild: GuildId) {
         let was_served = self.served.remove(&guild);
         let bot = self.bot.clone();
@@ -118,7 +118,7 @@ impl Hub {
         });
     }
 
-    /// Begins to serve a server that was described before. What was said there meanwhile was passed over, so it is read.
+    /// Begins to serve a server that was described before. What was written there meanwhile was skipped, so it is read.
     async fn serve_known(&mut self, guild: GuildId) {
         let server = self.bot.server(guild).map(|server| server.clone());
         let Some(server) = server else {
@@ -134,7 +134,7 @@ impl Hub {
         }
     }
 
-    /// A server with its channels: it gets our commands, and what was missed in the channels of agents is read.
+    /// Serves a server with its channels: registers our commands, and reads what was missed in the channels of agents.
     async fn serve(&mut self, guild: &Guild) {
         let id = GuildId(guild.id.get());
         if self.served.insert(id) {
@@ -180,7 +180,7 @@ impl Hub {
         }
     }
 
-    /// The newest message of each channel that the ledger has, read at once: what comes meanwhile waits for this.
+    /// The newest stored message of each channel, read in one query; new messages wait for this.
     async fn cursors(&self) -> HashMap<ChannelId, MessageId> {
         match self.bot.store.cursors().await {
             Ok(cursors) => cursors.into_iter().collect(),
@@ -206,7 +206,7 @@ impl Hub {
         }
     }
 
-    /// Has finished what a crash, or Discord's rate limit, left to do in a server.
+    /// Finishes what a crash, or Discord's rate limit, left to do in a server.
     pub(super) fn settle(&self, guild: GuildId) {
         let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
         self.serving.spawn(async move {
@@ -216,7 +216,7 @@ impl Hub {
         });
     }
 
-    /// Has people told which agents lost their channel or folder meanwhile. `channels` are those of the server.
+    /// Reports which agents lost their channel or folder meanwhile. `channels` are those of the server.
     fn look_for_lacking(&self, guild: GuildId, channels: HashSet<ChannelId>) {
         let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
         self.serving.spawn(async move {

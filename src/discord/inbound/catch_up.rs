@@ -1,4 +1,4 @@
-//! What was said while we were away: which channels to read, and which messages of them still count. Pure.
+//! What was written while we were away: which channels to read, and which messages of them still count. Pure.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -23,7 +23,8 @@ pub struct Place {
     pub cursor: Option<MessageId>,
 }
 
-/// Where reading must begin, or none when nothing was missed. A channel without a cursor is read from its beginning.
+/// The id after which reading must begin; `None` when nothing was missed. A channel without a cursor is read from its
+/// beginning.
 pub fn read_after(place: &Place) -> Option<MessageId> {
     let seen = place.cursor.unwrap_or(MessageId(place.channel.0));
     match place.last_message {
@@ -32,16 +33,16 @@ pub fn read_after(place: &Place) -> Option<MessageId> {
     }
 }
 
-/// What becomes of the messages that were read.
+/// What to do with the messages that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// These are taken, oldest first.
     pub take: Vec<MessageId>,
-    /// These are passed over: too old, or too many.
+    /// These are skipped: too old, or too many.
     pub skip: Vec<MessageId>,
 }
 
-/// Divides the messages of one channel, in whatever order they came.
+/// Divides the messages of one channel, which may come in any order.
 pub fn plan(mut messages: Vec<MessageId>, bounds: Bounds, now: DateTime<Utc>) -> Plan {
     messages.sort_unstable();
     messages.dedup();
@@ -55,7 +56,7 @@ pub fn plan(mut messages: Vec<MessageId>, bounds: Bounds, now: DateTime<Utc>) ->
     }
 }
 
-/// The line that says what was passed over.
+/// The line that says what was skipped.
 pub fn skipped_line(skipped: usize, bounds: Bounds) -> String {
     let messages = match skipped {
         1 => "1 message was".to_owned(),

@@ -1,4 +1,4 @@
-//! What a message on Discord is to us: one for an agent, or none for a stated reason. Pure.
+//! Reads a message of Discord: one for an agent, or ignored for a stated reason. Pure.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,20 +8,20 @@ use serenity::all::{Message, MessageReferenceKind, MessageType};
 use crate::discord::rest::body::clip;
 use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
 
-/// Messages of bots in a row, with no person between, that an agent answers where bots are allowed at all.
+/// Messages of bots in a row, without a person between, that an agent answers where bots are allowed at all.
 const BOT_ROUNDS: u32 = 8;
 
-/// How long bots may go on among themselves before a person must speak again.
+/// How long bots may talk with each other before a person must write again.
 const MAX_BOT_TIME: Duration = Duration::from_secs(600);
 
-/// Characters of the message that somebody replies to, as far as a model that has not got it in mind is shown it.
+/// Characters that a model is shown of the message that somebody replies to, where the conversation does not have it.
 const QUOTED: usize = 1_000;
 
 /// Why a message is not for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
     Own,
-    /// A bot or webhook wrote it, and they are not allowed.
+    /// A bot or webhook wrote it, which is not allowed.
     Bot,
     /// Discord wrote it: a pin, a new member, a thread's name.
     System,
@@ -29,7 +29,7 @@ pub enum Ignored {
     Direct,
     /// It has neither text nor files.
     Empty,
-    /// It has nothing at all, as messages look when the Message Content intent is missing.
+    /// It has nothing at all: that is how messages look when the Message Content intent is missing.
     NoContent,
 }
 
@@ -40,7 +40,7 @@ pub enum Bots {
     Ignored,
 }
 
-/// Judges a message by itself, before it is known whose channel it is in.
+/// Judges a message alone, before it is known whose channel it is in.
 pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if message.author.id.get() == own {
         return Some(Ignored::Own);
@@ -59,7 +59,7 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if !words(message).trim().is_empty() || has_files {
         return None;
     }
-    // `normalise` leaves an empty embed where there was anything to see.
+    // `normalise` leaves an empty embed where there was something to see.
     let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
     Some(if shows_something {
         Ignored::Empty
@@ -96,7 +96,7 @@ pub fn to_inbound(
     }
 }
 
-/// What it says: its own text, and that of a message it forwards.
+/// Its words: its own text, and that of a message it forwards.
 fn words(message: &Message) -> String {
     let mut words = message.content.clone();
     for forwarded in &message.message_snapshots {
@@ -121,7 +121,7 @@ fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> 
     message.attachments.iter().chain(forwarded)
 }
 
-/// The message it replies to; one that it forwards is none.
+/// The message it replies to; a forwarded message does not count.
 pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
     let reference = message.message_reference.as_ref()?;
     let is_reply = reference.kind == MessageReferenceKind::Default;
@@ -129,7 +129,7 @@ pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
     Some(MessageId(id.get()))
 }
 
-/// What the message it replies to says.
+/// The words of the message it replies to.
 fn quote(message: &Message, own: UserId) -> Option<Quote> {
     let replied = replied_to(message)?;
     let original = message.referenced_message.as_deref();
@@ -169,12 +169,12 @@ pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
     }
 }
 
-/// Keeps bots that answer each other from going on for ever.
+/// Ends loops of bots that answer each other.
 #[derive(Debug, Default)]
 pub struct BotLoops(HashMap<ChannelId, (u32, Instant)>);
 
 impl BotLoops {
-    /// A person spoke: bots may have their say again.
+    /// A person wrote: bots may write again.
     pub fn person_spoke(&mut self, channel: ChannelId) {
         self.0.remove(&channel);
     }

@@ -1,4 +1,4 @@
-//! Reading what was said in a channel while nobody listened.
+//! Reads what was written in a channel while nobody listened.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::discord::rest::route;
 use crate::discord::rest::{RestError, snowflake};
 use crate::domain::{GuildId, MessageId};
 
-/// The pause before a past that could not be read is read again.
+/// The pause before a past that could not be read is tried again.
 const READ_PAUSE: Duration = Duration::from_secs(5);
 
 /// Messages read in one request.
@@ -72,8 +72,8 @@ impl Queue {
         info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
     }
 
-    /// What was missed. Nothing new is taken before it is known, for that would move the cursor past it: while the line
-    /// to Discord is down, this waits. None when Discord does not let us read, or at the end.
+    /// The missed messages. Nothing new is taken before they are known, because that would move the cursor past them: while
+    /// Discord cannot be reached, this waits. `None` when Discord does not let us read, or at the end.
     async fn missed(&self) -> Option<Vec<Message>> {
         loop {
             let error = match self.read_missed().await {
@@ -93,7 +93,7 @@ impl Queue {
                 }
                 return None;
             }
-            // A pause between tries, so that an outage is not pressed harder.
+            // A pause between tries, so that an outage is not made worse.
             self.stop
                 .run_until_cancelled(tokio::time::sleep(READ_PAUSE))
                 .await?;
@@ -157,7 +157,7 @@ impl Queue {
     }
 }
 
-/// A message as serenity knows it; what does not read as one is passed over.
+/// A message as serenity reads it; one that it cannot read is skipped.
 fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {

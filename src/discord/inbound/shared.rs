@@ -13,7 +13,7 @@ use crate::domain::ChannelId;
 pub(in crate::discord) struct Shared {
     /// Counts descriptions of servers, for those who wait for one.
     pub(super) described: watch::Sender<u64>,
-    /// Counts connections; a channel that has not caught up with the latest does so first.
+    /// Counts connections; a channel that has not caught up with the latest does that first.
     pub(super) epoch: AtomicU64,
     caught_up: Mutex<HashMap<ChannelId, u64>>,
     loops: Mutex<BotLoops>,
@@ -39,7 +39,7 @@ impl Shared {
         caught_up.remove(&channel);
     }
 
-    /// Asks what keeps bots from answering each other for ever.
+    /// Works with the guard against bots that answer each other for ever.
     pub(super) fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
         act(&mut self.loops.lock())
     }

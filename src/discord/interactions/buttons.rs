@@ -1,7 +1,7 @@
-//! Presses of buttons, and forms sent: what a component's id asks for is done.
+//! Serves presses of buttons, and submitted forms, by the id of the component.
 //!
-//! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
-//! works, or says why it does not.
+//! Ids hold everything that is needed (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button from before a
+//! restart works, or says why it does not.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind, ModalInteraction};
 use tokio::sync::oneshot;
@@ -26,7 +26,7 @@ use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
 use crate::store::Decision;
 
-/// What is told where a button names an approval that its message does not ask for.
+/// The answer where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
 /// Does what a press asks for.
@@ -93,8 +93,8 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
     }
 }
 
-/// A press on a question, or on the private message about one of its calls. What comes of it at once is the answer to the
-/// press; Discord hears of a longer one first.
+/// A press on a question, or on the private message about one of its calls. If the outcome is known quickly it is the
+/// answer to the press; otherwise the press is acknowledged first.
 async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
     let mut answer = PressAnswer::new(responder);
     let (Some((subject, what)), Some((guild, person))) = (
@@ -112,7 +112,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
             return too_late(bot, responder, press, subject.id()).await;
         }
     };
-    // Who may not deny may not ask for the form, nor for a call alone.
+    // Whoever may not deny may not open the form, nor see one call alone.
     let choice = approval::choice(what).unwrap_or(Choice::Deny);
     let deciding = may_decide(bot, guild, &person, &requesters, (subject, choice));
     if let Err(reason) = answer.soon(deciding).await {
@@ -120,7 +120,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     }
     match what {
         "reason" => {
-            // A form is the first answer or none.
+            // A form must be the first answer.
             if answer.is_given {
                 let slow = "The form could not be opened in time, so nothing was decided. Press the button again.";
                 return answer.tell(&Body::text(slow)).await;
@@ -150,7 +150,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     }
 }
 
-/// The reason of a *Deny with a reason*, as it was written.
+/// A submitted form of *Deny with a reason*.
 async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: &str) {
     let mut answer = PressAnswer::new(responder);
     let (Some((subject, _)), Some((guild, person))) =
@@ -208,8 +208,8 @@ async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentIn
     answer.tell(&body).await;
 }
 
-/// Hands a decision to the turn that asks. How the question ended is shown in the place of its message: as the answer to the
-/// press where that is soon enough. A private message says what was decided.
+/// Hands a decision to the turn that asks. The message is replaced with how the question ended: as the answer to the press
+/// if that is soon enough. A private message says what was decided.
 async fn hand_over(
     bot: &Bot,
     answer: &mut PressAnswer<'_>,
@@ -249,7 +249,7 @@ async fn show_ending(
     ending: oneshot::Receiver<Body>,
 ) {
     let Ok(body) = answer.soon(ending).await else {
-        // The message is edited by itself.
+        // The message is edited by whoever closes the question.
         return answer.acknowledge().await;
     };
     if !answer.is_given && answer.responder.update(&body).await.is_ok() {
@@ -277,7 +277,7 @@ impl<'a> PressAnswer<'a> {
         }
     }
 
-    /// What `work` gives; where that takes long, Discord is told that the press was heard.
+    /// Waits for `work`; where that takes long, the press is acknowledged meanwhile.
     async fn soon<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         match tokio::time::timeout(HEARD_WITHIN, &mut work).await {
@@ -295,7 +295,7 @@ impl<'a> PressAnswer<'a> {
         }
     }
 
-    /// Tells something to the one who pressed.
+    /// Shows a message to the person who pressed.
     async fn tell(&mut self, body: &Body) {
         let told = if self.is_given {
             let told = self.responder.follow_up(body, Visibility::Ephemeral);
@@ -307,7 +307,8 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// Why `person` may not decide a question of these people so. Who may not talk to the agent any more is none of those who asked.
+/// Why `person` may not decide a question of `requesters` in this way. A requester who may not talk to the agent any more
+/// does not count as one.
 async fn may_decide(
     bot: &Bot,
     guild: GuildId,
@@ -402,8 +403,8 @@ async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
     question.decided_by.zip(question.decision)
 }
 
-/// A press on an approval that somebody has decided already, or that has ended: told how. Where this process asked, the message
-/// says so itself, unless Discord refused that: then the buttons go at least.
+/// A press on an approval that somebody has decided already, or that has ended: says how. Where this process asked, the
+/// message is edited anyway, unless Discord refused that: then at least the buttons are removed.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
     let is_ours = bot.approvals.ending(id).await.is_some();
     if is_ours || decided(bot, id).await.is_some() {
@@ -417,7 +418,7 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         .await;
 }
 
-/// A crash, or a refusal, may have left a decided approval with its buttons on; what the message says stays.
+/// A crash, or a refusal, may have left a decided approval with its buttons; the text of the message stays.
 async fn take_buttons_off(responder: &Responder, press: &ComponentInteraction) {
     if let Err(error) = responder.remove_buttons().await {
         let Pressed { channel, .. } = message_of(press);

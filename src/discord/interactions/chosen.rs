@@ -1,8 +1,8 @@
-//! What is done with a message that somebody chose by a right click: its words are asked again, a branch begins at it, it is
+//! The commands on a message that somebody chose by a right click: its words are asked again, a branch begins at it, it is
 //! asked about, or its turn is stopped.
 //!
-//! A message that none of this fits (of no conversation, cleared, of a turn that runs or does not) gets one private answer
-//! that says why.
+//! Where a message does not fit (of no conversation, cleared, of a turn that runs or does not), one private answer says
+//! why.
 
 use serde_json::Value;
 use serenity::all::ModalInteraction;
@@ -22,10 +22,10 @@ use crate::text::escape;
 
 use super::here::Here;
 
-/// Begins the id of the form that asks what a branch is to do; the message's id follows.
+/// The beginning of the id of the form that asks what a branch is to do; the message's id follows.
 pub(super) const BRANCH_FROM: &str = "branch-from:";
 
-/// Begins the id of the form that asks what somebody wants to know about a message; its id follows.
+/// The beginning of the id of the form that asks what somebody wants to know about a message; its id follows.
 pub(super) const ASK_ABOUT: &str = "ask-about:";
 
 /// Characters of the message that a model is shown with a question about it.
@@ -48,7 +48,7 @@ impl Chosen {
         }
     }
 
-    /// The one that a form is about, once it is clear that whoever sent it may still talk to the agent.
+    /// The message that a form is about, if whoever submitted it may still talk to the agent.
     async fn of_form(bot: &Bot, form: &ModalInteraction, message: &str) -> Result<Self, Refusal> {
         let message = message.parse().map_err(|_| {
             Refusal::new("This form is not valid any more. Choose the message again.")
@@ -83,7 +83,7 @@ impl Chosen {
         Ok((turn, conversation.ok_or_else(not_ours)?))
     }
 
-    /// What was said, as the ledger has it: the message itself, or what its answer answers.
+    /// The words of a person, as the ledger has them: the message's own, or those that it answers.
     async fn words(&self, bot: &Bot, turn: &TurnRow) -> Result<Inbound, Refusal> {
         if let Some(own) = bot.store.message(self.message).await? {
             return Ok(own);
@@ -172,8 +172,8 @@ pub(super) async fn ask_for_branch(
     open_soon(responder, &form, found).await;
 }
 
-/// Opens a form, unless `found` refuses. A form must be the first answer, so one that waits for long is opened all the same: it
-/// is looked at again when it is sent.
+/// Opens a form, unless `found` refuses. A form must be the first answer, so if `found` takes long the form is opened
+/// anyway: the check is made again when it is submitted.
 async fn open_soon(
     responder: &Responder,
     form: &Modal,
@@ -246,7 +246,7 @@ pub(super) async fn ask_about(
     }
 }
 
-/// What the message says now, as Discord has it.
+/// The text of the message as Discord has it now.
 async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
     let route = route::message(chosen.here.channel, chosen.message);
     let found = bot.rest.call(route).await;

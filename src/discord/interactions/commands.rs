@@ -1,7 +1,7 @@
 //! Slash commands: each one file, which parses, makes one call to the manager, and renders.
 //!
-//! A command is registered with the permission it needs, and that permission is checked again here, for Discord lets
-//! a server's administrators change who sees a command.
+//! A command is registered with the permission it needs, and that permission is checked again here, because a server's
+//! administrators can change who sees a command.
 
 mod agent;
 mod ask;
@@ -117,7 +117,7 @@ fn is_named(command: &poise::Command<Bot, Refusal>, given: &CommandInteraction) 
     command.name == name || command.context_menu_name.as_deref() == Some(name)
 }
 
-/// Whatever goes wrong before a command's own code runs is told to the one who gave it.
+/// Errors before a command's own code runs are shown to the person who gave it.
 async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
     let Some(poise::Context::Application(ctx)) = failure.ctx() else {
         error!(%failure, "failed to serve an interaction");

@@ -10,7 +10,7 @@ use crate::discord::bot::first_contact::FIRST_AGENT;
 use crate::discord::rest::modal::{self, Modal, TextInput};
 use crate::manager::{NewAgent, Refine};
 
-/// The name in the form, where it is free.
+/// The name that the form suggests, if it is free.
 const NAME: &str = "lab";
 
 /// The press: opens the form.
@@ -40,7 +40,7 @@ fn form(name_is_free: bool) -> Modal {
         .field(prompt)
 }
 
-/// The form as it was sent: makes the agent.
+/// The submitted form: makes the agent.
 pub(super) async fn submitted(bot: &Bot, responder: &Responder, form: &ModalInteraction) {
     let work = async {
         let (guild, by) = who_manages(form.guild_id, form.member.as_ref(), MAKING)?;

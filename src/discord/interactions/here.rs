@@ -1,4 +1,4 @@
-//! Who gives a command, presses a button or sends a form: the person, the channel, and the agent whose channel it is.
+//! Who gives a command, presses a button or submits a form: the person, the channel, and the channel's agent.
 
 use serenity::all::{ComponentInteraction, Member, ModalInteraction};
 
@@ -42,7 +42,7 @@ impl Here {
         Self::of(bot, person, channel, parent).await
     }
 
-    /// `person` in this channel, once it is clear that they may talk to its agent.
+    /// `person` in this channel, if they may talk to its agent.
     pub(super) async fn of(
         bot: &Bot,
         person: Person,
@@ -70,7 +70,7 @@ impl Here {
         self
     }
 
-    /// `words` as a message of this person. It has the id of `shown`, the message that was posted to show them.
+    /// `words` as a message of this person. Its id is that of `shown`, the message that was posted to show them.
     pub(super) fn says(self, shown: MessageId, words: impl Into<String>) -> Inbound {
         Inbound {
             id: shown,

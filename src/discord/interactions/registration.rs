@@ -1,5 +1,5 @@
-//! Commands are registered in the servers that are served and in no other, where they changed and only then: Discord
-//! limits how often.
+//! Registers commands in the servers that are served and in no other, and only where they changed: Discord limits how
+//! often.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use crate::discord::bot::{Bot, Commands};
 use crate::discord::rest::{RestError, route};
 use crate::domain::GuildId;
 
-/// The first pause before commands are offered again; it doubles up to the longest.
+/// The first pause before commands are registered again; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// How long the first registration waits for the list of models.
 const MODELS_KNOWN_WITHIN: Duration = Duration::from_secs(3);
 
-/// Kept in place of a hash where no commands are registered.
+/// Stored in place of a hash where no commands are registered.
 const NONE: &str = "none";
 
-/// All commands as Discord is told of them.
+/// All commands as they are registered with Discord.
 fn as_json(commands: &Commands) -> Value {
     let builders = poise::builtins::create_application_commands(&commands.commands);
     serde_json::to_value(builders).unwrap_or_default()
 }
 
-/// All commands but the shortcuts as Discord is told of them, for whoever wants to look at them as a whole.
+/// All commands except the shortcuts as they are registered with Discord, for tests and tools.
 pub fn registered_commands() -> Value {
     as_json(&super::options(None))
 }
 
-/// Has the shortcuts be those of the models that are there now. True if that changes which commands there are.
+/// Updates the shortcuts to the models that are available now. True if that changes the commands.
 fn renew(bot: &Bot) -> bool {
     let renewed = super::options(Some(&bot.models));
     let is_other = as_json(&renewed) != as_json(&bot.commands.load());
@@ -46,7 +46,7 @@ fn renew(bot: &Bot) -> bool {
     is_other
 }
 
-/// Tells Discord all our commands in a server as they are when it is told, unless it knows them.
+/// Registers the latest commands in a server, unless Discord has them.
 async fn tell_all(bot: &Bot, guild: GuildId) -> Result<(), RestError> {
     let _alone = bot.registering.lock().await;
     bot.recall_command_ids(guild).await;
@@ -54,7 +54,7 @@ async fn tell_all(bot: &Bot, guild: GuildId) -> Result<(), RestError> {
     tell(bot, Some(guild), &commands).await
 }
 
-/// Has servers get other commands when other models are there, until `stop`.
+/// Registers commands again when other models become available, until `stop`.
 pub(in crate::discord) async fn follow_models(bot: Bot, stop: CancellationToken) {
     let mut changes = bot.models.follow();
     let changed = async {
@@ -72,7 +72,7 @@ pub(in crate::discord) async fn follow_models(bot: Bot, stop: CancellationToken)
     stop.run_until_cancelled(changed).await;
 }
 
-/// Waits until it is known which models there are, at a start that remembers none, but not for long.
+/// Waits until the available models are known, at a start that remembers none, but not for long.
 async fn models_are_known(bot: &Bot) {
     let mut changes = bot.models.follow();
     if bot.models.available().is_none() && !bot.models.providers().is_empty() {
@@ -82,8 +82,8 @@ async fn models_are_known(bot: &Bot) {
     }
 }
 
-/// Tells Discord all our commands in a server, unless it knows them; tries until it takes them or the server is not
-/// served any more, with pauses that grow. Where one server is named for development, the others get none.
+/// Registers all our commands in a server, unless Discord has them; tries until Discord accepts them or the server is not
+/// served any more, with growing pauses. Where one server is named for development, the others get none.
 pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: CancellationToken) {
     if bot.dev_guild.is_some_and(|only| only != guild) {
         return;
@@ -104,7 +104,7 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
             format!("The slash commands could not be registered in the server {guild}: {error}. I keep trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
         );
         warn!(%error, guild.id = %guild, "failed to register the slash commands; trying again in {pause:?}");
-        // A pause that grows: what Discord refuses now it may take once somebody has changed something.
+        // A growing pause: Discord may accept later what it refuses now, once somebody has changed something.
         let waited = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         if waited.is_none() {
             return;
@@ -113,17 +113,17 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
     }
 }
 
-/// Takes our commands out of a server that is not served any more.
+/// Removes our commands from a server that is not served any more.
 pub(in crate::discord) async fn unregister(bot: Bot, guild: GuildId, stop: CancellationToken) {
     take_out(bot, Some(guild), stop).await;
 }
 
-/// Takes out the commands that older versions registered in every server there is.
+/// Removes the global commands that older versions registered.
 pub(in crate::discord) async fn clear_global(bot: Bot, stop: CancellationToken) {
     take_out(bot, None, stop).await;
 }
 
-/// Tried once: where it fails, whoever gives such a command is turned away, and the next start tries again.
+/// Tried once: where it fails, people who use such a command get a refusal, and the next start tries again.
 async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
     let taking = async {
         let _alone = bot.registering.lock().await;
@@ -135,7 +135,7 @@ async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
     }
 }
 
-/// Tells Discord which commands there are, unless it was told the same before and has them still.
+/// Registers the commands, unless the same ones were registered before and Discord still has them.
 async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(), RestError> {
     let key = format!("commands:{}:{}", bot.application, scope(guild));
     let hash = if commands.as_array().is_some_and(Vec::is_empty) {
@@ -155,7 +155,7 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
         return Ok(());
     }
     let is_told = known.as_deref() == Some(hash.as_str());
-    // That there are none was true for good when it was kept: nobody but us registers any.
+    // An empty list stays true once it was stored: nobody but this program registers commands.
     if is_told && (hash == NONE || has_them(bot, guild, commands).await) {
         return Ok(());
     }
@@ -186,7 +186,7 @@ async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
     Ok(!names(&listed).is_empty())
 }
 
-/// Whether Discord lists commands of all our names and no others; taken for granted where it does not say.
+/// Whether Discord lists exactly the commands with our names; assumed where it does not answer.
 async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
     let route = route::commands(bot.application, guild);
     match bot.rest.call(route).await {

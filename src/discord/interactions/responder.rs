@@ -1,7 +1,7 @@
-//! Answers to commands, buttons and forms: within a second, and to whom they are for.
+//! Answers commands, buttons and forms: within a second, and visible to whom they are for.
 //!
-//! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking")
-//! and put in place of that. An error is for one person's eyes even where the answer would have been for all.
+//! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking") and
+//! replaces that. An error is visible to one person only, even where the answer would have been for all.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
 use crate::domain::{ChannelId, GuildId, MessageId};
 
-/// How long something is waited for before Discord is told that it was heard: well within a second, be the line as slow as
-/// 200 ms. Discord itself waits for three.
+/// How long to wait for an answer before the interaction is acknowledged: well within a second even where a request takes
+/// 200 ms. Discord itself waits for three seconds.
 pub(super) const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +60,14 @@ impl Responder {
         }
     }
 
-    /// The same, which posts a late answer for all in this channel.
+    /// The same responder, which posts a late answer for all in this channel.
     #[must_use]
     pub(super) fn in_channel(mut self, channel: ChannelId) -> Self {
         self.channel = Some(channel);
         self
     }
 
-    /// Answers with what `work` gives; its error goes to the one who asked.
+    /// Answers with the result of `work`; an error is shown to the person who asked, alone.
     pub(super) async fn answer(
         &self,
         visibility: Visibility,
@@ -84,7 +84,7 @@ impl Responder {
             Err(_) => {}
         }
         let promised = self.defer(visibility).await;
-        // Whatever became of the promise, what was begun is not broken off.
+        // Whether or not the acknowledgement arrived, `work` is finished.
         let done = work.await;
         if let Err(error) = promised {
             return match done {
@@ -105,8 +105,8 @@ impl Responder {
         }
     }
 
-    /// Shows in the channel what `work` gives, which begins something there: gives the id of that message, and the rest of
-    /// what `work` gave. None when that id cannot be had, which people are told.
+    /// Shows the result of `work` in the channel, for something that begins there: returns the id of that message, and the
+    /// rest of the result. `None` when there is no id, which people are told.
     pub(super) async fn show<T>(
         &self,
         work: impl Future<Output = Result<(Body, T), Refusal>>,
@@ -144,7 +144,8 @@ impl Responder {
         }
     }
 
-    /// Puts what `work` gives in place of the message whose button was pressed; its error goes to the one who pressed.
+    /// Replaces the message whose button was pressed with the result of `work`; an error is shown to the person who
+    /// pressed, alone.
     pub(super) async fn replace(
         &self,
         work: impl Future<Output = Result<Body, Refusal>>,
@@ -165,7 +166,7 @@ impl Responder {
         }
     }
 
-    /// Puts `body` in place of "is thinking". Discord takes that for 15 minutes; later it is a message of its own.
+    /// Replaces "is thinking" with `body`. Discord accepts that for 15 minutes; later it is posted as a new message.
     async fn edit_or_post(&self, body: &Body) -> Result<(), RestError> {
         let edited = self.edit_original(body).await;
         match edited {
@@ -174,8 +175,8 @@ impl Responder {
         }
     }
 
-    /// The outcome of a first answer; where the interaction does not take one that is for all, it is posted in the channel. One
-    /// that has its answer already was served by another program with the same token, which tells.
+    /// The outcome of a first answer; where it can no longer be given and is for all, it is posted in the channel. If the
+    /// interaction has an answer already, another program with the same token gave it and has told the person.
     async fn or_post(
         &self,
         answered: Result<(), RestError>,
@@ -204,7 +205,7 @@ impl Responder {
         self.rest.post(channel, &body).await.map(drop)
     }
 
-    /// Takes the buttons off the message whose press was acknowledged. It needs no right in the channel.
+    /// Removes the buttons from the message whose press was acknowledged. This needs no permission in the channel.
     pub(super) async fn remove_buttons(&self) -> Result<(), RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
         let json = json!({"components": []});
@@ -216,7 +217,7 @@ impl Responder {
         self.respond(4, Some((body, visibility))).await
     }
 
-    /// Responds with the reason why nothing was done, which is for the one who asked.
+    /// Responds with the reason why nothing was done, for the person who asked alone.
     pub(super) async fn refuse(&self, refusal: Refusal) -> Result<(), RestError> {
         self.say(&Body::sentence(refusal.0), Visibility::Ephemeral)
             .await
@@ -229,17 +230,17 @@ impl Responder {
             .map(drop)
     }
 
-    /// Responds by putting `body` in place of the message whose button was pressed.
+    /// Responds by replacing the message whose button was pressed with `body`.
     pub(super) async fn update(&self, body: &Body) -> Result<(), RestError> {
         self.respond(7, Some((body, Visibility::Public))).await
     }
 
-    /// Takes note of a press; what comes of it is shown later.
+    /// Acknowledges a press; its outcome is shown later.
     pub(super) async fn acknowledge(&self) -> Result<(), RestError> {
         self.respond(6, None).await
     }
 
-    /// Tells that an answer is coming.
+    /// Acknowledges the interaction: an answer follows.
     pub(super) async fn defer(&self, visibility: Visibility) -> Result<(), RestError> {
         let data = match visibility {
             Visibility::Public => json!({}),
@@ -254,12 +255,12 @@ impl Responder {
             .await
     }
 
-    /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
+    /// Replaces the first response, or the message whose press was acknowledged, with `body`.
     pub(super) async fn edit_original(&self, body: &Body) -> Result<(), RestError> {
         self.put_original(body).await.map(drop)
     }
 
-    /// [`Self::edit_original`], and gives the id of that message.
+    /// [`Self::edit_original`], which also returns the id of that message.
     async fn put_original(&self, body: &Body) -> Result<MessageId, RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
         let json = body.linked(&self.commands).to_json();

@@ -1,7 +1,8 @@
-//! Buttons that do what a text would otherwise say to type: go on with a saved session, take a clearing back, go on with a
-//! turn that ended early, try one again.
+//! Buttons that do what people would otherwise have to type: restore a saved session, undo a clear, continue a turn that
+//! ended early, try one again.
 //!
-//! A button that all can see is for one press: it goes once that is served, and who comes second is told who was first.
+//! A button that all can see is for one press: it is removed once that is served, and a second person is told who was
+//! first.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 use tracing::warn;
@@ -14,19 +15,19 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, MessageId};
 
-/// What the model is asked by *Continue*.
+/// What *Continue* asks the model.
 const GO_ON: &str = "Continue where you stopped.";
 
-/// What the model is asked by *Try again*.
+/// What *Try again* asks the model.
 const AGAIN: &str = "That failed. Try again.";
 
-/// What to do instead of restoring by a button that was used.
+/// What to do instead of pressing a used button to restore.
 const SEE_HISTORY: &str = "`/context history` lists the saved sessions.";
 
-/// What to do instead of going on by a button that was used.
+/// What to do instead of pressing a used button to continue.
 const WRITE: &str = "Write here to go on.";
 
-/// *Resume* and *Undo*, which all can see: the session of this id takes the place of the conversation, and the button goes.
+/// *Resume* and *Undo*, which all can see: the session of this id replaces the conversation, and the button is removed.
 pub(super) async fn restore(
     bot: &Bot,
     responder: &Responder,
@@ -49,7 +50,7 @@ pub(super) async fn restore(
     }
 }
 
-/// The same in a list, which one person sees and where the button stays; from its menu another session is chosen.
+/// The same in a list, which one person sees and where the button stays; its menu offers another session.
 pub(super) async fn restore_listed(
     bot: &Bot,
     responder: &Responder,
@@ -80,7 +81,7 @@ async fn put_back(bot: &Bot, here: &Here, session: &str) -> Result<Body, Refusal
     Ok(render::restored(&context))
 }
 
-/// *Continue* and *Try again*: a turn for whoever pressed, as if they had written it.
+/// *Continue* and *Try again*: a turn for the person who pressed, as if they had written it.
 pub(super) async fn go_on(
     bot: &Bot,
     responder: &Responder,

@@ -1,4 +1,4 @@
-//! An approval, posted in the channel of the turn that asks; `bot::approvals` keeps what becomes of it.
+//! Posts an approval in the channel of the turn that asks; `bot::approvals` keeps its state.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::discord::rest::explain::Operation;
 use crate::domain::{ChannelId, MessageId};
 use crate::text::escape;
 
-/// The pause before an approval is posted again that found no line to Discord.
+/// The pause before an approval is posted again while Discord cannot be reached.
 const POST_PAUSE: Duration = Duration::from_secs(2);
 
 impl OutboundContext {
-    /// Posts an approval and waits for nothing: presses and the end of its time come later.
+    /// Posts an approval without waiting for its outcome.
     pub(super) async fn ask(&self, question: Box<Question>) {
         let id = question.id();
         let channel = question.turn.channel;
@@ -37,8 +37,8 @@ impl OutboundContext {
         }
     }
 
-    /// Posts an approval's message. While the line to Discord is down it is tried again for as long as the approval is
-    /// open; where Discord refuses it, people are told why, and the answer is no.
+    /// Posts an approval's message. While Discord cannot be reached this is tried again for as long as the approval is
+    /// open; where Discord refuses it, people are told why, and its calls are denied.
     async fn post_approval(&self, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
         let nonce = format!("ask-{id}");
         loop {
@@ -53,7 +53,7 @@ impl OutboundContext {
                 self.tell_unasked(channel, &why).await;
                 return None;
             }
-            // A pause between tries, so that an outage is not pressed harder.
+            // A pause between tries, so that an outage is not made worse.
             let pause = tokio::time::sleep(POST_PAUSE);
             self.stop.run_until_cancelled(pause).await?;
             if !self.bot.approvals.is_open(id) {

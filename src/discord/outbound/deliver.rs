@@ -1,7 +1,8 @@
 //! D9: one part of the outbox posted, in order and once.
 //!
-//! Before the POST the ledger says `sending`; after it, `sent` with the message's id. A part whose POST may or may not
-//! have arrived is sent again with the same nonce while Discord remembers nonces, and looked for in the channel later.
+//! Before the POST the ledger says `sending`; after it, `sent` with the message's id. A part whose POST may or may not have
+//! arrived is sent again with the same nonce as long as Discord remembers nonces; later it is looked for in the channel
+//! first.
 
 use std::io;
 use std::time::Duration;
@@ -27,11 +28,11 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(super) enum Delivery {
     /// It was sent, and this one is next, already marked.
     Next(Box<Part>),
-    /// It was sent, and nothing waits behind it.
+    /// It was sent, and none waits after it.
     Last,
-    /// It is settled; the outbox tells what is next.
+    /// It is done; the outbox has the next.
     Settled,
-    /// It cannot be settled now; it stays in the outbox.
+    /// It cannot be done now; it stays in the outbox.
     Stuck,
 }
 
@@ -49,7 +50,7 @@ impl OutboundContext {
         }
     }
 
-    /// Posts words that are in no ledger.
+    /// Posts words that are not in the ledger.
     pub(super) async fn say(&self, channel: ChannelId, reply_to: Option<MessageId>, text: &str) {
         let body = Body::text(text);
         let request = Request::post(channel, &body, Urgency::Durable).reply_to(reply_to);
@@ -69,7 +70,7 @@ impl OutboundContext {
             }
             is_doubtful = true;
             warn!(part.id, "failed to deliver part {}; trying again", part.id);
-            // A pause between tries, so that an outage is not pressed harder.
+            // A pause between tries, so that an outage is not made worse.
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(Delivery::Stuck),
                 () = tokio::time::sleep(PAUSE) => {}
@@ -77,14 +78,14 @@ impl OutboundContext {
         }
     }
 
-    /// Tries once; none when the line to Discord is down. An outage is no doubt of its own: whether an older try
-    /// arrived is asked when the line is there again.
+    /// Tries once; `None` when Discord cannot be reached. Whether an older try arrived is checked when Discord can be
+    /// reached again.
     async fn attempt(
         &self,
         part: &Part,
         is_doubtful: bool,
     ) -> Result<Option<Delivery>, StoreError> {
-        // It may have been given up between two parts, or between two tries.
+        // Serving it may have ended between two parts, or between two tries.
         if !self.bot.may_post(part.channel).await {
             return Ok(Some(Delivery::Stuck));
         }
@@ -120,7 +121,7 @@ impl OutboundContext {
         })
     }
 
-    /// Edits the message it takes the place of, or posts it. A message that is gone loses no text.
+    /// Edits the preview that it replaces, or posts it. If that message is gone, the text is posted.
     async fn post(&self, part: &Part) -> Result<MessageId, RestError> {
         let (files, lost) = read_files(&part.body.files).await;
         let content = if lost.is_empty() {
@@ -164,7 +165,7 @@ impl OutboundContext {
         self.bot.rest.reply(request).await
     }
 
-    /// The words of ours with mentions of commands. What a model says stays as it is.
+    /// Our own words with mentions of commands. What a model says is not changed.
     fn linked(&self, part: &Part, body: Body) -> Body {
         match part.kind {
             PartKind::Notice | PartKind::Failure => match self.bot.guild_of(part.channel) {
@@ -185,7 +186,7 @@ impl OutboundContext {
         warn!(part.id, channel.id = %part.channel, "failed to deliver part {}: {why}", part.id);
         self.bot.store.mark_failed(part.id, &why).await?;
         if operation == Operation::PostFile {
-            // The text may still be welcome where the file is not.
+            // Discord may accept the text without the file.
             let why = escape::sentence(&why);
             let content =
                 text::clip_markdown(&format!("{}\n⚠️ {why}", part.body.content), MAX_CONTENT);
@@ -208,8 +209,8 @@ impl OutboundContext {
         Ok(Delivery::Settled)
     }
 
-    /// Looks for the part among our own messages: same text, same reference unless Discord took none, not older than
-    /// its first try.
+    /// Looks for the part among our own messages: same text, same reference unless Discord refused it, not older than its
+    /// first try.
     async fn find(&self, part: &Part) -> Result<Option<MessageId>, RestError> {
         let first_try = part.first_try.unwrap_or(part.queued_at);
         let since = MessageId::first_at(first_try - chrono::Duration::seconds(10));
@@ -233,13 +234,13 @@ impl OutboundContext {
     }
 }
 
-/// Whether Discord's text is what was posted, with mentions in the place of commands or without.
+/// Whether Discord's text is what was posted, with or without mentions of commands.
 fn is_same(content: &str, posted: &str) -> bool {
     let (content, posted) = (content.trim(), posted.trim());
     content == posted || unlinked(content) == posted
 }
 
-/// The files' bytes, and a line on each that cannot be posted.
+/// The files' bytes, and a line for each that cannot be posted.
 async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
     let mut read = Vec::new();
     let mut lost = String::new();

@@ -1,5 +1,5 @@
-//! Messages that a crash left behind: one of ours may have been posted in the very moment before its id was kept. Those
-//! with buttons are found by the ids of these, which say what they are for; a preview by the mark at its end.
+//! Messages that a crash left behind: it may have come after a post and before the message's id was stored. Those with
+//! buttons are recognised by the buttons' ids; a preview by the mark at its end.
 
 use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
@@ -15,23 +15,23 @@ use crate::discord::rest::{Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::{EndReason, TurnEnd};
 
-/// How far back interrupted turns are gone through: who is away for longer has no live buttons to worry about.
+/// How far back interrupted turns are looked at: longer ago, live buttons do not matter any more.
 const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
 
 /// Messages looked at in each channel, the newest.
 const LOOKED_AT: usize = 50;
 
-/// What a message with dead buttons becomes.
+/// What to do with a message whose buttons have no effect any more.
 enum Cleanup {
-    /// It says how it ended already; only the buttons go.
+    /// It says how it ended already; only the buttons are removed.
     RemoveButtons,
     Replace(Body),
-    /// The answer says it all: the message goes.
+    /// The answer is there: the message is deleted.
     Delete,
 }
 
-/// Puts right what interrupted turns left in their channels. Best done before anything else is said there: a preview beside
-/// the answer looks like a second one.
+/// Cleans up what interrupted turns left in their channels. Best done before anything else is posted there: a preview next
+/// to the answer looks like a second one.
 pub(in crate::discord) async fn tidy(bot: Bot) {
     let started = clock::now();
     let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
@@ -63,16 +63,16 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
     }
 }
 
-/// Cleans up one of our messages, unless it is as it should be.
+/// Cleans up one of our messages, if it needs that.
 async fn tidy_message(bot: &Bot, channel: ChannelId, message: &Value, started: DateTime<Utc>) {
     let Ok(id) = message_id(message) else {
         return;
     };
-    // What the outbox edits is put right by that, and only by that.
+    // A message that a part in the outbox edits is cleaned up by that edit, and only by it.
     if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
         return;
     }
-    // A younger preview belongs to a turn that runs now, and grows.
+    // A younger preview belongs to a running turn, and still grows.
     let content = message["content"].as_str().unwrap_or_default();
     let said = status_text::said_so_far(content).filter(|_| id.sent_at() < started);
     let cleanup = match said {
@@ -98,7 +98,7 @@ async fn tidy_message(bot: &Bot, channel: ChannelId, message: &Value, started: D
     }
 }
 
-/// What becomes of a preview that says this. Beside an answer it goes; without one, it tells what became of it.
+/// Ends a preview with this text. Next to an answer it is deleted; without one, it is changed to say how the turn ended.
 async fn end_preview(
     bot: &Bot,
     channel: ChannelId,
@@ -127,7 +127,7 @@ fn buttons(message: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What becomes of a message with these buttons; none when they are alive, or of another kind.
+/// What to do with a message with these buttons; `None` when they still work, or are of another kind.
 async fn cleanup(bot: &Bot, buttons: &[&str]) -> Option<Cleanup> {
     let first = buttons.first()?;
     if let Some((subject, _)) = approval::Subject::of(first) {

@@ -1,8 +1,8 @@
-//! What one running turn looks like: typing, a live status, a growing preview, a sign on messages taken in.
+//! What people see of one running turn: typing, a live status, a growing preview, a reaction on messages taken in.
 //!
-//! Nothing here claims anything, so nothing of it is worth a wait: what Discord has no room for now is left out, and
-//! the latest state is shown when there is room again. All of it is silent, and goes when the answer stands: that is a
-//! message of its own, which rings and is the last of its turn.
+//! None of it promises anything, so none of it is worth waiting for: an edit for which there is no room in Discord's limits
+//! is skipped, and the latest state is shown later. All of it is silent, and is removed when the answer comes: that is a
+//! message of its own, which notifies people and is the last of its turn.
 
 use std::time::Duration;
 
@@ -22,22 +22,22 @@ const TYPING_AFTER: Duration = Duration::from_millis(200);
 /// Discord shows typing for ten seconds.
 const TYPING_EVERY: Duration = Duration::from_secs(8);
 
-/// A turn shorter than this shows no preview: its answer is there at once.
+/// A turn shorter than this shows no preview: its answer comes soon enough.
 const PREVIEW_AFTER: Duration = Duration::from_millis(1_500);
 
-/// Words that were said faster than this show no preview: they are there at once.
+/// Words that are complete within this time show no preview.
 const SPEAKS_FOR: Duration = Duration::from_secs(1);
 
 /// A turn shorter than this shows no status.
 const STATUS_AFTER: Duration = Duration::from_secs(2);
 
-/// Where nothing but the clock has changed, the status is edited only this often.
+/// Where only the elapsed time has changed, the status is edited no more often than this.
 const CLOCK_EVERY: Duration = Duration::from_secs(5);
 
-/// How long the preview of an earlier step waits for the words that may take its place.
+/// How long the preview of an earlier step waits for the words that may replace it.
 const GIVEN_AWAY_WITHIN: Duration = Duration::from_millis(300);
 
-/// When a turn is looked at again that waits for its answer to be posted, or shows nothing.
+/// When to check again a turn that waits for its answer to be posted, or shows nothing.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// A running turn, as its channel sees it.
@@ -45,7 +45,7 @@ pub(super) struct Live {
     turn: TurnRef,
     feed: Feed,
     previews: Previews,
-    /// Since when it works without a question to people.
+    /// When it began to work without a question to people.
     working_since: Instant,
     /// A question is open: its own message is the status.
     is_asking: bool,
@@ -54,9 +54,9 @@ pub(super) struct Live {
     preview: Shown,
     /// The step whose words the preview shows, or would.
     preview_step: u32,
-    /// Since when these are said; none while nothing is.
+    /// When the words of this step began; `None` while there are none.
     speaks_since: Option<Instant>,
-    /// Since when the preview shows the words of an earlier step.
+    /// When the preview became that of an earlier step.
     outdated_since: Option<Instant>,
     said: String,
     doing: String,
@@ -64,7 +64,7 @@ pub(super) struct Live {
     summary: Option<TurnSummary>,
     /// Its outcome was posted, or will never be.
     has_spoken: bool,
-    /// Something happened that nobody has looked at yet.
+    /// Something happened that was not looked at yet.
     is_news: bool,
     /// Something may have changed that an edit would show.
     is_stale: bool,
@@ -74,9 +74,9 @@ pub(super) struct Live {
 struct Shown {
     message: Option<MessageId>,
     edited: Instant,
-    /// It cannot be shown, or is not ours to edit any more.
+    /// It cannot be shown, or we cannot edit it any more.
     given_up: bool,
-    /// It was posted, and the answer to that never came: it may be there.
+    /// Its post was never answered: the message may exist.
     is_doubtful: bool,
 }
 
@@ -111,12 +111,12 @@ impl Live {
         }
     }
 
-    /// Waits until the turn has something new to show; for ever, once it has ended.
+    /// Waits until there is something new to show; for ever once the turn has ended.
     pub(super) async fn changes(&mut self) {
         if self.summary.is_some() {
             return std::future::pending().await;
         }
-        // A short turn shows nothing, so nobody need be woken by it.
+        // A short turn shows nothing, so nothing need be woken by it.
         let shows_from = self.working_since + TYPING_AFTER;
         if Instant::now() < shows_from {
             tokio::time::sleep_until(shows_from).await;
@@ -124,7 +124,7 @@ impl Live {
         let Feed { progress, speech } = &mut self.feed;
         tokio::select! {
             Ok(()) = progress.changed() => {}
-            // Every word of the model changes it; one of them is enough until the next edit.
+            // Every word of the model changes it; one change is enough until the next edit.
             Ok(()) = speech.changed(), if !self.is_stale => {}
             else => std::future::pending().await,
         }
@@ -135,7 +135,7 @@ impl Live {
         &self.turn
     }
 
-    /// The turn ended: from here on there is only tidying up.
+    /// The turn ended: from here on its messages are only cleaned up.
     pub(super) fn end(&mut self, summary: TurnSummary) {
         self.summary = Some(summary);
     }
@@ -145,25 +145,25 @@ impl Live {
         self.has_spoken = true;
     }
 
-    /// The message that shows the words of this step grow.
+    /// The message that shows the growing words of this step.
     pub(super) fn preview_of(&self, step: u32) -> Option<MessageId> {
         self.preview.message.filter(|_| self.preview_step == step)
     }
 
-    /// The preview became the words themselves: it is not ours any more.
+    /// The preview was replaced with the words themselves: it must not be edited or deleted any more.
     pub(super) fn gives_preview_away(&mut self) {
         self.preview.message = None;
         self.outdated_since = None;
         self.said.clear();
     }
 
-    /// Ended, with nothing left to tidy up.
+    /// Whether it has ended, and nothing is left to clean up.
     pub(super) fn is_over(&self) -> bool {
         let is_gone = |shown: &Shown| shown.message.is_none() && !shown.is_doubtful;
         self.summary.is_some() && is_gone(&self.status) && is_gone(&self.preview)
     }
 
-    /// When it should be looked at again, if nothing changes before.
+    /// When to check again, if nothing changes before.
     pub(super) fn due(&self, now: Instant, next_edit: Instant) -> Instant {
         if self.awaits_its_answer() {
             return now + IDLE;
@@ -206,12 +206,12 @@ impl Live {
                     .or_else(|| may_edit.then(|| self.show(now)).flatten())
             }
         };
-        // With an operation done there may be another one; without, all that happened was looked at.
+        // After an operation there may be another one; without one, everything that happened was looked at.
         self.is_news = act.is_some();
         act.map(|act| self.request(act))
     }
 
-    /// Takes in what became of the turn: whether it asks people, and which step speaks.
+    /// Reads the turn's state: whether it asks people, and which step speaks.
     fn look(&mut self, now: Instant) {
         let is_asking = self.feed.progress.borrow().is_asking;
         if self.is_asking && !is_asking {
@@ -238,7 +238,7 @@ impl Live {
         }
     }
 
-    /// Takes away what must not stand there any more: the status under a question, the preview of an earlier step.
+    /// Removes what must not be shown any more: the status below a question, the preview of an earlier step.
     fn make_way(&mut self, now: Instant, may_edit: bool) -> Option<LiveAction> {
         if self.is_asking
             && let Some(status) = self.status.message
@@ -269,7 +269,7 @@ impl Live {
         act
     }
 
-    /// What is still to be tidied up when the hub ends, one request after the other.
+    /// What is still to be cleaned up when the hub ends, one request after the other.
     pub(super) fn last_request(&mut self) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary)?,
@@ -278,7 +278,7 @@ impl Live {
         Some(self.request(act))
     }
 
-    /// Keeps what came of an operation.
+    /// Records the result of an operation.
     pub(super) async fn note(&mut self, done: Done, store: &Store) {
         let turn = self.turn.turn;
         self.is_news = true;
@@ -309,7 +309,7 @@ impl Live {
             }
             (LiveActionKind::LookForStatus, Ok(None)) => self.status.is_doubtful = false,
             (LiveActionKind::LookForPreview, Ok(None)) => self.preview.is_doubtful = false,
-            // While the turn runs it is looked for again; at its end, the next start does so.
+            // While the turn runs it is looked for again; after its end, the next start does that.
             (LiveActionKind::LookForStatus, Err(_)) => {
                 self.status.is_doubtful = self.summary.is_none()
             }
@@ -399,7 +399,7 @@ impl Live {
         })
     }
 
-    /// The answer may not be in the channel yet: until it is, what shows a part of it stays.
+    /// Whether the answer may not be in the channel yet: until it is, what shows a part of it stays.
     fn awaits_its_answer(&self) -> bool {
         let is_answered = self
             .summary
@@ -408,7 +408,7 @@ impl Live {
         is_answered && !self.has_spoken
     }
 
-    /// Beside the answer nothing is left. Without one, a preview says what became of it.
+    /// Next to the answer nothing is left. Without one, the preview is changed to say why.
     fn tidy(&mut self, summary: &TurnSummary) -> Option<LiveAction> {
         if self.awaits_its_answer() {
             return None;
@@ -431,7 +431,7 @@ impl Live {
         Some(LiveAction::DeleteStatus(self.status.message?))
     }
 
-    /// What the model was saying when the turn ended, where the preview shows that.
+    /// The last words of the model before the turn ended, if the preview shows them.
     fn cut_words(&self) -> Option<String> {
         let speech = self.feed.speech.borrow();
         if speech.step != self.preview_step {
@@ -463,13 +463,13 @@ impl Shown {
         self.message = None;
     }
 
-    /// A post that was not answered may have been made all the same.
+    /// A post that was not answered may have been made nevertheless.
     fn lose_post(&mut self, error: &RestError) {
         self.is_doubtful = matches!(error, RestError::Unreachable(_));
         self.lose(error);
     }
 
-    /// What cannot be shown is not tried again; what there was no room for is.
+    /// A request that Discord refused is not tried again; one that had to wait is.
     fn lose(&mut self, error: &RestError) {
         match error {
             RestError::Busy | RestError::Unreachable(_) => {}

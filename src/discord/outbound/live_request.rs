@@ -1,4 +1,4 @@
-//! One request for a running turn's looks: what it asks for, and its outcome.
+//! One request for a running turn's live messages, and its outcome.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
-/// Messages looked at for one whose post was not answered, the newest: it was posted seconds ago.
+/// The newest messages, in which a post without an answer is looked for: it was made seconds ago.
 const LOOKED_AT: usize = 50;
 
-/// The sign on a message that was taken into the running turn.
+/// The reaction on a message that was taken into the running turn.
 const TAKEN: &str = "👀";
 
-/// One request for a turn's looks.
+/// One request for a turn's live messages.
 pub(super) struct LiveRequest {
     pub(super) turn: TurnId,
     pub(super) channel: ChannelId,
@@ -30,7 +30,7 @@ pub(super) enum LiveAction {
     EditStatus(MessageId, Body),
     PostPreview(Body),
     EditPreview(MessageId, Body),
-    /// Whether a preview is there whose post was not answered.
+    /// Look for a preview whose post was not answered.
     LookForPreview,
     /// The same for a status.
     LookForStatus,
@@ -40,7 +40,7 @@ pub(super) enum LiveAction {
     FinishStatus(MessageId, Body),
 }
 
-/// What an operation was, without what it said.
+/// The kind of an operation, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LiveActionKind {
     Sign,
@@ -62,17 +62,17 @@ pub(super) struct Done {
 }
 
 impl LiveRequest {
-    /// Whether it uses the channel's budget of edits.
+    /// Whether it counts as one of the channel's edits.
     pub(super) const fn is_edit(&self) -> bool {
         !matches!(self.act, LiveAction::Type | LiveAction::React(_))
     }
 
-    /// Whose looks it is about.
+    /// The turn that it shows.
     pub(super) const fn turn(&self) -> TurnId {
         self.turn
     }
 
-    /// Whether it posts, or looks for, the message that shows words grow.
+    /// Whether it posts, or looks for, a preview.
     pub(super) const fn is_new_preview(&self) -> bool {
         matches!(
             self.act,
@@ -179,7 +179,7 @@ impl LiveRequest {
     }
 }
 
-/// Looks for a message of ours among the newest of the channel.
+/// Looks for a message of ours among the newest in the channel.
 async fn look(
     context: &OutboundContext,
     channel: ChannelId,
@@ -206,7 +206,7 @@ fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
     status_text::said_so_far(content).is_some() && is_unreferred
 }
 
-/// Posts a message that may be left out, silently, as a reply to what the turn answers.
+/// Posts a message that may be skipped, silently, as a reply to what the turn answers.
 async fn post(
     context: &OutboundContext,
     channel: ChannelId,

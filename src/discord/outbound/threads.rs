@@ -1,4 +1,5 @@
-//! Threads of child turns: opened when one begins, archived once it is over. What is said in them goes through the outbox.
+//! Threads of child turns: opened when one begins, archived once it has ended. What is said in them goes through the
+//! outbox.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::store::{NewPart, StoreError};
 /// A thread that all who see the channel can see.
 const PUBLIC: u64 = 11;
 
-/// Minutes after which Discord archives one in which nobody writes, should we not come to it.
+/// Minutes without messages after which Discord archives a thread, in case the bot does not.
 const ARCHIVED_AFTER: u64 = 60;
 
 /// Why a child turn has no thread.
@@ -32,7 +33,7 @@ enum NoThread {
     Ledger(#[from] StoreError),
 }
 
-/// Shows a child turn in a thread of its own until it ends. Where there is none, the child goes on all the same.
+/// Shows a child turn in a thread of its own until it ends. Without a thread the child works just the same.
 pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) {
     let thread = context.thread_of(&child).await.inspect_err(|why| {
         warn!(
@@ -58,7 +59,7 @@ pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) 
 }
 
 impl OutboundContext {
-    /// The thread of a child turn: that of its conversation, where it goes on in one.
+    /// The thread of a child turn: a new one, or that of the conversation that it continues.
     async fn thread_of(&self, child: &ChildThread) -> Result<ChannelId, NoThread> {
         let store = &self.bot.store;
         let known = store.conversation(child.conversation).await?;
@@ -99,7 +100,7 @@ impl OutboundContext {
         }
     }
 
-    /// Archives a thread that nothing more is to be said in. Where that fails, Discord does it by itself after a while.
+    /// Archives a thread in which nothing more will be said. Where that fails, Discord does it itself after a while.
     pub(super) async fn archive(&self, thread: ChannelId) {
         let request = Request::new(route::edit_channel(thread), Urgency::Durable)
             .json(json!({"archived": true}))
@@ -109,7 +110,7 @@ impl OutboundContext {
         }
     }
 
-    /// Says what was stored with the end of a child turn; nothing of it is kept without a thread.
+    /// Sends what was stored with the end of a child turn; without a thread it is dropped.
     async fn say_last(&self, thread: Option<ChannelId>, conversation: ConversationId) {
         let said = self.bot.store.say_in_thread(conversation).await;
         let Some(thread) = thread else {
@@ -118,7 +119,7 @@ impl OutboundContext {
         match said {
             Ok(true) => self.bot.deliver(thread),
             Ok(false) => {
-                // What its parent worked in broke off, or the ledger failed.
+                // The parent's turn was interrupted, or the ledger failed.
                 let mut last = NewPart::notice("-# It did not come to an end.");
                 last.body.archives = true;
                 self.post_in(thread, vec![last]).await;

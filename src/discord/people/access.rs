@@ -15,10 +15,10 @@ pub struct Deciders<'a> {
     pub open: Result<(), NotGranted>,
 }
 
-/// Why somebody may not press a button. The text is for their eyes.
+/// Why somebody may not press a button. The text is shown to that person alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MayNotPress {
-    /// Members of these roles decide; none named means the one who asked.
+    /// Members of these roles decide; without any, the person who asked does.
     #[error("{}", who_may(.0))]
     NotTheirs(Vec<RoleId>),
     #[error(

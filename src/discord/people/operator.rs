@@ -12,7 +12,8 @@ use crate::discord::rest::{Rest, snowflake};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::AgentManager;
 
-/// Notices that wait for the one before to be told. A further one is in the log only: whoever is behind so many reads that first.
+/// Most notices that wait for the one before. Further ones are in the log only: with so many unread, one more would not be
+/// read.
 pub(in crate::discord) const MOST_WAITING: usize = 64;
 
 /// Something the operator must know.
@@ -20,11 +21,11 @@ pub(in crate::discord) const MOST_WAITING: usize = 64;
 pub(in crate::discord) struct Notice {
     /// Same cause, told once.
     pub(in crate::discord) cause: String,
-    /// What happened and the way out.
+    /// What happened, and what to do about it.
     pub(in crate::discord) body: Body,
     /// The same for the log.
     pub(in crate::discord) in_log: String,
-    /// The server it asks about: that it was told of is kept.
+    /// The server that it asks about; stored once the operator was told.
     pub(in crate::discord) server: Option<GuildId>,
 }
 
@@ -44,7 +45,7 @@ impl Notice {
 /// Who the operator is and where they are told.
 pub(in crate::discord) struct Operator {
     pub(in crate::discord) rest: Rest,
-    /// Knows who the application's owner is, or its team's members.
+    /// Knows the application's owner, or the members of its team.
     pub(in crate::discord) manager: AgentManager,
     /// `operator_channel`, where it is set.
     pub(in crate::discord) channel: Option<ChannelId>,
@@ -52,7 +53,7 @@ pub(in crate::discord) struct Operator {
 }
 
 impl Operator {
-    /// Tells until nobody has anything to tell any more.
+    /// Sends notices until all senders are dropped.
     pub(in crate::discord) async fn run(mut self) {
         let mut told = HashSet::new();
         while let Some(notice) = self.notices.recv().await {
@@ -70,7 +71,7 @@ impl Operator {
         }
     }
 
-    /// Kept, so that the next start does not ask again.
+    /// Stored, so that the next start does not ask again.
     async fn asked_about(&self, server: GuildId, is_told: bool) {
         if !is_told {
             return warn!(guild.id = %server, "failed to tell anybody of the server {server}; set `operator_channel`, or let the bot write to you");
@@ -80,7 +81,7 @@ impl Operator {
         }
     }
 
-    /// Tells in the operator's channel, or each operator; whether that reached anybody.
+    /// Posts in the operator's channel, or to each operator; returns whether that reached anybody.
     async fn tell(&self, body: &Body) -> bool {
         if let Some(channel) = self.channel {
             match self.rest.post(channel, body).await {

@@ -1,4 +1,4 @@
-//! Agents: made, listed, configured, destroyed.
+//! Messages about agents: made, listed, configured, destroyed.
 
 use chrono::{DateTime, Utc};
 
@@ -18,10 +18,10 @@ const PER_PAGE: usize = 10;
 /// Characters of a system prompt in the welcome message.
 const PROMPT_SHOWN: usize = 2_500;
 
-/// Characters of that prompt as it is shown, which may need more.
+/// Characters of that prompt once it is escaped, which makes it longer.
 const MOST_QUOTED: usize = 3_500;
 
-/// Characters of what permissions mean in a list of ten agents.
+/// Characters of what a profile permits, in a list of ten agents.
 const ALLOWED_SHOWN: usize = 250;
 
 /// The first message in an agent's channel.
@@ -41,7 +41,7 @@ pub fn welcome(made: &Made) -> Body {
     Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
 }
 
-/// What the one who made an agent in a server is told.
+/// The message to the person who made an agent in a server.
 pub fn made(made: &Made, guild: GuildId) -> Body {
     let mut text = if made.kept_files {
         format!(
@@ -137,7 +137,7 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     )])
 }
 
-/// Whether an agent shall really be destroyed.
+/// Asks whether to destroy an agent.
 pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
     let files = if keep_files {
         "Its folder stays where it is."
@@ -149,12 +149,12 @@ pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
     ))
 }
 
-/// Whether an agent whose folder is gone shall get a new one.
+/// Asks whether to make a new folder for an agent that lost its own.
 pub fn ask_new_folder(lost: &str) -> Body {
     Body::text(format!("{lost}\n**Make a new folder?**"))
 }
 
-/// What a destruction came to.
+/// The outcome of a destruction.
 pub fn destroyed(destroyed: &Destroyed) -> Body {
     let files = match destroyed.files {
         Files::Kept => "Its files are kept.",
@@ -172,7 +172,7 @@ pub fn destroyed(destroyed: &Destroyed) -> Body {
     Body::text(text)
 }
 
-/// What an agent asks first, as its name can be copied.
+/// The model that an agent asks first, such that its name can be copied.
 pub(super) fn model(choice: &Choice) -> String {
     match choice {
         Choice::Named(model) => escape::code(model),

@@ -1,4 +1,5 @@
-//! *Always allow* in words: what it will cover, asked once more, and what it covers already, to be taken back. Pure.
+//! *Always allow* in words: a confirmation that says what it will cover, and a list of what it covers already, each entry
+//! with a button to remove it. Pure.
 
 use sha2::{Digest, Sha256};
 
@@ -7,7 +8,7 @@ use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::permission::{Scope, scope};
 use crate::text::{self, escape};
 
-/// Characters of a scope that the question shows; what is longer goes into a file.
+/// Characters of scopes that the question shows; longer ones go into a file.
 const MAX_SHOWN: usize = 2_500;
 
 /// Characters of one value in the list.
@@ -16,10 +17,10 @@ const MAX_LISTED: usize = 200;
 /// Entries that the list shows with a button each.
 const MOST_LISTED: usize = 15;
 
-/// What the one who confirmed is told.
+/// The answer to the person who confirmed.
 pub(crate) const GRANTED: &str = "From now on this runs without a question. `/agent config` with the key `always_allow` shows it and takes it back.";
 
-/// Asks once more whether these actions may run without a question from now on.
+/// Asks for a confirmation that these actions may run without a question from now on.
 pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     let agent = escape::name(agent);
     let mut scopes = String::new();
@@ -60,7 +61,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     body.file("always_allow.txt", all.collect::<String>())
 }
 
-/// What `agent` may do without a question, each entry with a button that takes it back.
+/// What `agent` may do without a question, each entry with a button that removes it.
 pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let title = format!("{agent}: always_allow");
     if entries.is_empty() {

@@ -1,4 +1,5 @@
-//! What people see who must decide tool calls: who wants what and why, who may decide, and how it ended. Pure.
+//! The message of a question to people who must decide tool calls: who wants what and why, who may decide, and how it
+//! ended. Pure.
 
 mod calls;
 mod ending;
@@ -17,7 +18,7 @@ use crate::domain::RoleId;
 use crate::permission::scope;
 use crate::text::{self, escape};
 
-/// People whom a question calls by name; more would be a crowd.
+/// Most people whom a question mentions; more would be a crowd.
 const MOST_CALLED: usize = 5;
 
 /// The field of the form that asks for a reason.
@@ -52,7 +53,7 @@ impl Subject {
         format!("{}:{}:{what}", self.kind(), self.id())
     }
 
-    /// What a component's id is about, and the word behind it.
+    /// What a component's id is about, and the word after it.
     pub fn of(custom_id: &str) -> Option<(Self, &str)> {
         let mut parts = custom_id.splitn(3, ':');
         let (kind, id, what) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
@@ -64,8 +65,8 @@ impl Subject {
     }
 }
 
-/// The question as it stands: with buttons while a call is open. `ended` holds the calls that are not, in the order of the
-/// calls; `approvers` are the roles that may decide.
+/// The question in its present state: with buttons while a call is open. `ended` has an entry for each call, empty while it
+/// is open; `approvers` are the roles that may decide.
 pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId]) -> Body {
     let is_open = ended.iter().any(Option::is_none);
     let mut embed = embed(question);
@@ -119,14 +120,14 @@ pub fn reason_form(subject: Subject) -> Modal {
     Modal::new(id, "Deny with a reason").field(reason)
 }
 
-/// The message of an approval that is not known any more, after a restart or long after its time.
+/// The message of an approval that is unknown, after a restart or long after its time.
 pub fn expired() -> Body {
     Body::embed(
         Embed::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded),
     )
 }
 
-/// `keeps`: whether an answer may hold for all times. Where a role asks besides, only the question at hand is answered.
+/// `keeps`: whether to offer a permanent answer. Where a role asks too, only the question at hand can be answered.
 fn buttons(subject: Subject, keeps: bool) -> Vec<Button> {
     let button =
         |what: &str, label: &str, style| Button::new(subject.component(what), label, style);
@@ -141,7 +142,7 @@ fn buttons(subject: Subject, keeps: bool) -> Vec<Button> {
     all
 }
 
-/// The choice that a button's word stands for.
+/// The choice that a button's word means.
 pub fn choice(what: &str) -> Option<Choice> {
     match what {
         "allow" => Some(Choice::Allow),
@@ -202,7 +203,7 @@ fn embed(question: &Question) -> Embed {
     Embed::new(title, description).footer(format!("run {}", question.turn.run.short()))
 }
 
-/// Whose message a sub-agent works on.
+/// For whose message a sub-agent works.
 fn asked_for_by(question: &Question) -> String {
     question
         .requesters

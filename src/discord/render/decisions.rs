@@ -8,7 +8,7 @@ use crate::workspace::decisions::Decision;
 /// Decisions on one page.
 const PER_PAGE: usize = 10;
 
-/// One page of a server's decisions, counted from 0; none is the last one, with the newest.
+/// One page of a server's decisions, counted from 0; `None` is the last one, with the newest.
 pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
     if decisions.is_empty() {
         return Body::text(

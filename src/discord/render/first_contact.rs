@@ -1,4 +1,4 @@
-//! What people are told who do not know yet how to talk to an agent, or who may not.
+//! Messages to people who do not know yet how to talk to an agent, or who may not.
 
 use crate::discord::rest::body::Body;
 use crate::domain::ChannelId;
@@ -8,7 +8,7 @@ use crate::text::escape;
 /// The first message in a server.
 pub(crate) const GREETING: &str = "👋 Hello! I turn channels of this server into AI agents, each with its own workspace, tools and memory.\nMembers with the permission Manage Channels make an agent with `/agent init` or with the button below. After that, whoever sees its channel can simply write there. `/help` lists all commands.";
 
-/// The label of the button under it.
+/// The label of the greeting's button.
 pub(crate) const MAKE_FIRST: &str = "Make your first agent";
 
 /// The answer to a direct message.
@@ -32,7 +32,7 @@ pub(crate) fn no_agent_here(agents: &[ChannelId]) -> Body {
     ))
 }
 
-/// What a member is told in private who may not talk to an agent.
+/// The private message to a member who may not talk to an agent.
 pub(crate) fn no_access(agent: &AgentSummary, access: &Access, server: Option<&str>) -> Body {
     let name = escape::code(agent.name.as_str());
     let server = server.map_or_else(

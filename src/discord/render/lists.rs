@@ -1,9 +1,9 @@
-//! Lists: counted, cut to what a message holds, and turned page by page.
+//! Lists: counted, cut to what a message holds, and divided into pages.
 
 use crate::discord::rest::body::{Button, Style, clip};
 use crate::text::escape;
 
-/// The buttons that turn pages: `id` is what the pages are of, `page` is counted from 0.
+/// The buttons that turn pages: `id` names the list, `page` is counted from 0.
 pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     if pages <= 1 {
         return Vec::new();
@@ -18,14 +18,14 @@ pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     vec![back.enabled_if(page > 0), on.enabled_if(page + 1 < pages)]
 }
 
-/// `text` as a quote that shows as it is written, cut to `max` characters.
+/// `text` as a quote that shows exactly what was written, cut to `max` characters.
 pub(super) fn quoted(text: &str, max: usize) -> String {
     let lines = escape::lines(text);
     let quoted: String = lines.lines().map(|line| format!("> {line}\n")).collect();
     clip(&quoted, max)
 }
 
-/// Lines that fit into `max` characters; a last one says how many did not.
+/// Lines that fit into `max` characters; the last one says how many did not.
 pub(super) fn lines_within(lines: impl IntoIterator<Item = String>, max: usize) -> String {
     let lines: Vec<String> = lines.into_iter().collect();
     let mut shown = String::new();

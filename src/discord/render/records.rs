@@ -9,7 +9,7 @@ use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, ChildrenUse, UsageLine};
 use crate::text::{self, count, escape, one_line};
 
-/// Name of the picture that goes with `/usage`.
+/// Name of the picture that belongs to `/usage`.
 const CHART: &str = "usage.png";
 
 /// The latest decisions, newest first.
@@ -56,7 +56,7 @@ fn audit_line(row: &AuditRow) -> String {
     line
 }
 
-/// Old and new value of a changed configuration, in short; the export holds them whole.
+/// Old and new value of a changed configuration, shortened; the export has them whole.
 fn change_of(row: &AuditRow) -> Option<String> {
     let detail: serde_json::Value = serde_json::from_str(row.detail.as_deref()?).ok()?;
     let value = |name: &str| {
@@ -130,7 +130,7 @@ impl Sum {
         self.children.unpriced += line.of_children.unpriced;
     }
 
-    /// A line with the part of sub-agents, where there were any.
+    /// A line with the share of sub-agents, where there were any.
     fn of_children(&self) -> String {
         match self.children {
             ChildrenUse { requests: 0, .. } => String::new(),
@@ -169,7 +169,7 @@ impl Sum {
     }
 }
 
-/// Whether the messages of a channel shall really be deleted.
+/// Asks whether to delete the messages of a channel.
 pub fn ask_purge(channel: ChannelId) -> Body {
     Body::text(format!(
         "Delete up to 5,000 messages of <#{channel}>? The agent's conversation is kept. This cannot be undone."

@@ -40,7 +40,7 @@ pub fn role_list(agent: &AgentSummary, roles: &AgentRoles, page: usize) -> Body 
     Body::embed(embed).row(pager(&format!("roles:{}", agent.id), page, pages))
 }
 
-/// The agent's own role; none where it has no charter.
+/// The agent's own role; `None` where it has no charter.
 fn own(role: &OwnRole) -> Option<Shown> {
     let (heading, lines) = match role {
         OwnRole::None => return None,
@@ -126,7 +126,7 @@ fn tools(role: &Role) -> String {
     }
 }
 
-/// The first few of `lines`, as words of somebody else.
+/// The first few of `lines`, escaped as foreign words.
 fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
     let all: Vec<String> = lines.collect();
     let more = all.len().saturating_sub(MOST_LINES);

@@ -1,4 +1,4 @@
-//! What holds in a server: settings, models, profiles, commands.
+//! What applies in a server: settings, models, profiles, commands.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::llm::discovery::{Available, Choice, Listed};
 use crate::permission::Profiles;
 use crate::text::{count, escape};
 
-/// Everything that holds for the agents of a server.
+/// Everything that applies to the agents of a server.
 pub fn settings(
     server: &Server,
     model: &Choice,
@@ -54,7 +54,7 @@ fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
     }
 }
 
-/// A profile by its name, with what it means where that is known.
+/// A profile by its name, with its meaning where that is known.
 pub(super) fn permissions(name: &str, in_words: &str) -> String {
     let name = escape::code(name);
     if in_words.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn permissions(name: &str, in_words: &str) -> String {
     format!("{name} · {}", escape::text(in_words))
 }
 
-/// A profile by its name, with what it means.
+/// A profile by its name, with its meaning.
 fn profile(name: &str, profiles: &Profiles) -> String {
     permissions(
         name,
@@ -120,7 +120,8 @@ fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
     lines_within(lines, MAX_FIELD_VALUE)
 }
 
-/// What can be asked, by provider; `known` is what discovery found, `default` what agents ask that name no model.
+/// The models that can be asked, by provider; `known` is the result of discovery, `default` the model of agents that name
+/// none.
 pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Body {
     if all.is_empty() {
         return Body::sentence(no_models(known));
@@ -148,7 +149,7 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
     Body::embed(embed)
 }
 
-/// Why there is nothing to list, and the way out.
+/// Why there is nothing to list, and what to do about it.
 fn no_models(known: Option<&Available>) -> String {
     let providers = known.into_iter().flat_map(|known| &known.providers);
     let lines: Vec<String> = providers
@@ -176,7 +177,7 @@ fn is_default(default: &Choice, target: &Target) -> bool {
     named.is_some_and(|name| name == target.model || name == target.to_string())
 }
 
-/// Why the models of a provider are those it named before.
+/// Why the models of a provider are those of an earlier list.
 fn old_list(listed: &Listed) -> Option<String> {
     let error = listed.error.as_ref().filter(|_| listed.valid)?;
     Some(format!(
@@ -283,7 +284,7 @@ pub fn help(commands: &[(String, String)]) -> Body {
     );
     let groups = HELP.iter().map(|(title, _)| *title).enumerate();
     let groups = groups.map(|(index, title)| (Some(index), title));
-    // All that is in no group asks a model by its name.
+    // Commands in no group are the shortcuts that ask a model by its name.
     for (index, title) in groups.chain([(None, "Ask one model")]) {
         let lines: Vec<String> = commands
             .iter()
@@ -295,10 +296,10 @@ pub fn help(commands: &[(String, String)]) -> Body {
     Body::embed(embed)
 }
 
-/// Characters that a line grows by when its command becomes one to press: the id, and `:` more.
+/// Characters that a line grows by when its command becomes a mention: the id, and one `:`.
 const MENTION: usize = 21;
 
-/// Lines as one field, or as several where one cannot hold them.
+/// Lines as one field, or as several where they do not fit into one.
 fn fields(mut embed: Embed, title: &str, lines: &[String]) -> Embed {
     let mut rest = lines;
     let mut title = title.to_owned();

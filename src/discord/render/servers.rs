@@ -12,7 +12,7 @@ use crate::text::escape;
 pub struct Listed {
     /// What is known of it.
     pub row: ServerRow,
-    /// Why it is served; none when it is not.
+    /// Why it is served; `None` when it is not.
     pub why: Option<Reason>,
     pub agents: usize,
     /// Whether the bot is in it now.
@@ -121,7 +121,7 @@ fn named(row: &ServerRow) -> String {
     }
 }
 
-/// When the bot leaves a server that waits, with a space before it.
+/// When the bot will leave a server that waits, with a space before it.
 fn leaving(row: &ServerRow) -> String {
     leaves_at(row).map_or_else(String::new, |at| format!(" <t:{}:R>", at.timestamp()))
 }

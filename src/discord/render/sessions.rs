@@ -55,7 +55,7 @@ pub fn cleared(cleared: &Cleared) -> Body {
     Body::text(text).row(undo.collect())
 }
 
-/// Asks whether a conversation is to be thrown away for good.
+/// Asks whether to delete a conversation for good.
 pub fn ask_clear() -> Body {
     Body::text(
         "This discards the conversation for good: no session is saved, and nobody can restore it.",
@@ -91,7 +91,7 @@ pub fn restored(restored: &Restored) -> Body {
     Body::text(clip(&text, MAX_CONTENT))
 }
 
-/// Another agent's session was taken over.
+/// Another agent's session was imported.
 pub fn imported(imported: &Imported) -> Body {
     let meta = &imported.meta;
     Body::text(format!(

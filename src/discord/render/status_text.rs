@@ -1,4 +1,4 @@
-//! What a running turn looks like: the live status and the growing preview. Pure.
+//! What people see of a running turn: the live status and the growing preview. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -26,22 +26,22 @@ const TITLE: usize = 60;
 /// Characters of what a sub-agent does.
 const DOING: usize = 80;
 
-/// Characters of the preview: what is left of a message leaves room for the mark that it is unfinished.
+/// Characters of the preview: the rest of a message is for the mark that it is unfinished.
 const MAX_PREVIEW: usize = 1_900;
 
-/// Ends a preview: the model is still speaking.
+/// The end of a preview while the model is still speaking.
 const UNFINISHED: &str = " ▌";
 
 /// Closes a code block that the model has not closed yet.
 const FENCE_END: &str = "\n```";
 
-/// The words of a preview without its mark; none when these are no preview's.
+/// The words of a preview without its mark; `None` when the message is not a preview.
 pub(crate) fn said_so_far(content: &str) -> Option<&str> {
     let content = content.strip_suffix(FENCE_END).unwrap_or(content);
     content.strip_suffix(UNFINISHED.trim_start())
 }
 
-/// Why a preview is no answer.
+/// Why a preview did not become an answer.
 pub(crate) fn unfinished(exit: EndReason) -> String {
     format!("unfinished: {}", exit.words())
 }
@@ -65,7 +65,7 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
         let waiting = text::count(progress.waiting, "message waits", "messages wait");
         let _ = write!(line, "\n{waiting}");
     }
-    // What runs is told by the sub-agents themselves.
+    // Where there are sub-agents, their own lines say what runs.
     if progress.children.is_empty() {
         for command in &progress.recent {
             let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
@@ -106,18 +106,18 @@ pub(crate) fn endings(turn: TurnId, abort: Style) -> Vec<Button> {
     ]
 }
 
-/// Whether a message, as Discord gives it, is the live status of `turn`: its buttons say so. A question has these, too, but
-/// not first.
+/// Whether a message, as Discord gives it, is the live status of `turn`, judged by its buttons. A question has these too,
+/// but not first.
 pub(crate) fn is_live(message: &Value, turn: TurnId) -> bool {
     message["components"][0]["components"][0]["custom_id"] == format!("stop:{turn}").as_str()
 }
 
-/// What the status message becomes when the daemon stopped in the middle of its turn.
+/// The status message after the daemon stopped in the middle of its turn.
 pub(crate) fn interrupted() -> Body {
     Body::text("-# interrupted: Chorus stopped while this was running")
 }
 
-/// What the model has said so far. The newest text shows when it is longer than a message.
+/// What the model has said so far; where it is too long for a message, its end.
 pub(crate) fn preview(said: &str) -> Body {
     let said = text::for_preview(said.trim_end());
     let mut shown = text::tail_markdown(&said, MAX_PREVIEW);
@@ -125,7 +125,7 @@ pub(crate) fn preview(said: &str) -> Body {
     Body::text(shown)
 }
 
-/// What a preview becomes when its turn ended and it is no part of the answer.
+/// The preview after its turn ended without an answer.
 pub(crate) fn preview_ended(said: &str, why: &str) -> Body {
     let said = text::for_discord(said.trim_end());
     let note = format!("\n-# {why}");

@@ -117,7 +117,7 @@ fn charter(own: &OwnCharter) -> String {
     }
 }
 
-/// Whether it goes before other agents.
+/// Whether its requests go first.
 const fn core(state: Option<CoreState>) -> &'static str {
     match state {
         None => "",
@@ -136,7 +136,7 @@ fn context(fill: ContextFill) -> String {
     )
 }
 
-/// What was spent today, and what the budgets leave.
+/// What was spent today, and what is left of the budgets.
 fn cost(status: &Status) -> String {
     let money = &status.money;
     let mut cost = match money.today {
@@ -158,7 +158,7 @@ fn cost(status: &Status) -> String {
     cost
 }
 
-/// How the conversation stands: at work, waiting for people, put away when it was silent, or empty.
+/// The state of the conversation: at work, waiting for people, saved after a silence, or empty.
 fn session(status: &Status) -> String {
     match (&status.session, &status.last_session) {
         (Some(session), _) if session.busy => "active (working)".to_owned(),
@@ -178,7 +178,7 @@ fn since(idle: Duration) -> String {
     }
 }
 
-/// Running and latest tasks of an agent, with what waits for something to happen to them.
+/// Running and latest tasks of an agent, with their hooks.
 pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
     if tasks.is_empty() {
         return Body::text(format!("{agent} has no tasks, running or ended."));
@@ -229,7 +229,7 @@ pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
     ))
 }
 
-/// Where a task runs, unless that is the workspace itself.
+/// The folder in which a task runs, unless that is the workspace itself.
 fn folder(task: &TaskView) -> String {
     match task.directory.as_str() {
         "" | "." => String::new(),

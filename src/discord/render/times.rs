@@ -1,4 +1,4 @@
-//! Times as Discord shows them to each reader: in their own zone and language.
+//! Times as Discord shows them to each reader: in the reader's time zone and language.
 
 use chrono::{DateTime, Utc};
 

@@ -92,7 +92,7 @@ pub fn branch_opened(number: u32, by: &str, prompt: &str, role: Option<&str>) ->
     )
 }
 
-/// Characters for who asks what, before what is asked.
+/// Characters for who asks, before what is asked.
 const MOST_HEAD: usize = 400;
 
 fn prompt_shown(head: &str, prompt: &str) -> Body {

@@ -1,4 +1,4 @@
-//! What Discord answers: values, limits, refusals.
+//! Discord's answers: values, limits, refusals.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use super::body::clip;
 use super::limits::{Scope, Seen};
 use crate::domain::MessageId;
 
-/// Discord's code for a reply in a channel whose history we may not read.
+/// Discord's code for a reply in a channel whose history the bot may not read.
 const NO_HISTORY: u64 = 160_002;
 
 /// Discord's code for an interaction that has its first answer already.
 const ALREADY_ANSWERED: u64 = 40_060;
 
-/// Characters kept of a refusal's words.
+/// Characters kept of a refusal's message.
 const MAX_MESSAGE: usize = 500;
 
 /// Why a request gave nothing.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RestError {
-    /// Discord refused our token; nothing is asked of it any more.
+    /// Discord refused the bot's token; no further request is made.
     #[error(
         "Discord refused the bot's token, so nothing is sent any more; set a valid DISCORD_TOKEN and restart"
     )]
     Unauthorized,
-    /// A passing request would have had to wait.
+    /// A request that may be skipped would have had to wait.
     #[error("Discord's rate limit leaves no room now")]
     Busy,
     /// Discord refused the request.
@@ -37,7 +37,7 @@ pub enum RestError {
         code: u64,
         /// Discord's words.
         message: String,
-        /// The fields of our JSON that it found fault with.
+        /// The fields of our JSON that it rejected, each with the reason.
         fields: Vec<String>,
     },
     /// It may or may not have arrived.
@@ -46,7 +46,7 @@ pub enum RestError {
 }
 
 impl RestError {
-    /// The thing spoken of is not there (any more).
+    /// Whether the thing does not exist (any more).
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
@@ -61,8 +61,8 @@ impl RestError {
         matches!(self, Self::Refused { status: 403, .. })
     }
 
-    /// It is the reply's reference that Discord does not take: the message is of another kind or place, or we may not
-    /// read the channel's history.
+    /// Whether Discord does not accept the reply's reference: that message is of another kind or channel, or the bot may
+    /// not read the channel's history.
     pub fn is_of_reference(&self) -> bool {
         let Self::Refused { code, fields, .. } = self else {
             return false;
@@ -82,7 +82,7 @@ impl RestError {
     }
 }
 
-/// What an answer's headers say of limits.
+/// What an answer's headers say about limits.
 pub(super) fn seen(response: &Response) -> Seen {
     let header = |name: &str| response.headers().get(name)?.to_str().ok();
     let seconds = |name: &str| header(name).and_then(to_seconds);
@@ -106,8 +106,9 @@ fn to_seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
-/// The body of a 429 says the wait to the millisecond, the header only in whole seconds. One without Discord's body comes
-/// from what stands before it, and concerns all we ask; `unsaid` is the wait where neither says one.
+/// Completes what a 429 says about limits: its body has the wait to the millisecond, the header only in whole seconds. One
+/// without Discord's body comes from a proxy before it, and concerns all requests; `unsaid` is the wait where neither names
+/// one.
 pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration) {
     let exact = body["retry_after"]
         .as_f64()
@@ -118,7 +119,7 @@ pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration
     seen.retry_after = exact.or(seen.retry_after).or(Some(unsaid));
 }
 
-/// A refusal with Discord's own words, and what it says of single fields.
+/// A refusal with Discord's own message, and what it says about single fields.
 pub(super) fn refusal(status: u16, body: &Value) -> RestError {
     let faults = faults(&body["errors"]);
     let mut message = body["message"]
@@ -136,7 +137,7 @@ pub(super) fn refusal(status: u16, body: &Value) -> RestError {
     }
 }
 
-/// Discord's tree of faults as pairs of a field's path and what is wrong with it.
+/// Discord's tree of errors as pairs of a field's path and what is wrong with it.
 fn faults(errors: &Value) -> Vec<(String, String)> {
     let mut faults = Vec::new();
     let mut left = vec![(String::new(), errors)];
@@ -159,7 +160,7 @@ fn faults(errors: &Value) -> Vec<(String, String)> {
 ///
 /// # Errors
 ///
-/// When there is none: whoever answered is not Discord.
+/// When there is none: the server that answered is not Discord.
 pub fn message_id(message: &Value) -> Result<MessageId, RestError> {
     snowflake(&message["id"])
         .map(MessageId)

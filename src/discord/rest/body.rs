@@ -1,7 +1,7 @@
-//! What is posted: one message as Discord's JSON, within Discord's limits. Pure.
+//! A message to be posted, as Discord's JSON within Discord's limits. Pure.
 //!
-//! Whatever is put in, what comes out is accepted: texts that are too long are cut with an ellipsis, fields over the
-//! limit are left out, nobody is called but whom it names, and nothing that hides stays hidden.
+//! Discord accepts the result whatever the input is: texts that are too long are cut with an ellipsis, fields over the
+//! limit are left out, only the named people are mentioned, and invisible characters are shown.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ const MAX_LABEL: usize = 80;
 /// Flag of a message that only one person sees.
 const EPHEMERAL: u64 = 1 << 6;
 
-/// A message about to be posted or put in place of another.
+/// A message to be posted, or to replace another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     pub content: String,
@@ -47,7 +47,7 @@ pub struct Body {
     /// A menu, and the number of rows above it.
     pub menu: Option<(usize, Menu)>,
     pub files: Vec<File>,
-    /// The people whom its mentions call; all others are names only.
+    /// The users that its mentions notify; all others are only names.
     pub mentions: Vec<UserId>,
 }
 
@@ -60,7 +60,7 @@ impl Body {
         }
     }
 
-    /// A message of sentences of ours with foreign words in them, which are plain words or spans of code.
+    /// A message of our own sentences with foreign words in them, which are escaped or spans of code.
     pub fn sentence(text: impl AsRef<str>) -> Self {
         Self::text(escape::sentence(&whole(text.as_ref())))
     }
@@ -73,7 +73,7 @@ impl Body {
         }
     }
 
-    /// The same with one more row of buttons.
+    /// The message with one more row of buttons.
     #[must_use]
     pub fn row(mut self, row: Vec<Button>) -> Self {
         if !row.is_empty() {
@@ -82,7 +82,7 @@ impl Body {
         self
     }
 
-    /// The same with a menu below the rows so far.
+    /// The message with a menu below the rows so far.
     #[must_use]
     pub fn menu(mut self, menu: Option<Menu>) -> Self {
         self.menu = menu
@@ -100,7 +100,7 @@ impl Body {
         self
     }
 
-    /// The same with mentions in the place of commands whose ids are known, which people can press.
+    /// The message with mentions of the commands whose ids are known, which people can press.
     #[must_use]
     pub fn linked(&self, ids: &CommandIds) -> Self {
         // A mention is longer than the code it replaces: where it would be cut, the code stays.
@@ -121,7 +121,7 @@ impl Body {
         linked
     }
 
-    /// The JSON of it. Every key is there, so an edit by it replaces all of the old message.
+    /// Its JSON. Every key is there, so that an edit replaces all of the old message.
     pub fn to_json(&self) -> Map<String, Value> {
         let attachments: Vec<Value> = self
             .files
@@ -142,7 +142,7 @@ impl Body {
         body
     }
 
-    /// The JSON of it as a message for one person's eyes.
+    /// Its JSON as a message that only one person sees.
     pub fn to_ephemeral_json(&self) -> Map<String, Value> {
         let mut body = self.to_json();
         body.insert("flags".into(), EPHEMERAL.into());
@@ -166,7 +166,7 @@ pub struct File {
 }
 
 impl File {
-    /// Its name with a line in the place of each character that does not show: a number would not be taken for a name.
+    /// Its name with a line in the place of each invisible character: a number would not be taken for a name.
     pub fn shown_name(&self) -> String {
         self.name.replace(is_hidden, "_")
     }
@@ -178,9 +178,9 @@ pub struct Embed {
     pub description: String,
     pub fields: Vec<Field>,
     pub footer: String,
-    /// Name of an attached picture to show.
+    /// Name of an attached picture that the embed shows.
     pub image: Option<String>,
-    /// What the colour at its edge says.
+    /// The meaning of its colour.
     pub tone: Tone,
 }
 
@@ -194,7 +194,7 @@ impl Embed {
         }
     }
 
-    /// The same with a named value over the whole width.
+    /// The embed with one more named value over the whole width.
     #[must_use]
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push(Field {
@@ -226,7 +226,7 @@ pub struct Field {
     pub value: String,
 }
 
-/// What an embed's colour says.
+/// The meaning of an embed's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     #[default]
@@ -251,7 +251,7 @@ impl Tone {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What comes back when it is pressed; of a link its address.
+    /// The custom id that a press sends; for a link, its address.
     pub id: String,
     pub label: String,
     pub style: Style,
@@ -264,9 +264,9 @@ pub enum Style {
     Primary,
     Secondary,
     Success,
-    /// Takes something away.
+    /// Deletes or removes something.
     Danger,
-    /// Leads somewhere; we hear nothing of it.
+    /// Opens an address; the bot gets no event.
     Link,
 }
 
@@ -287,7 +287,7 @@ impl Button {
         Self::new(address, label, Style::Link)
     }
 
-    /// The same, not to be pressed unless `enabled`.
+    /// The button, which can be pressed only if `enabled`.
     #[must_use]
     pub fn enabled_if(mut self, enabled: bool) -> Self {
         self.disabled = !enabled;
@@ -317,10 +317,10 @@ impl Button {
     }
 }
 
-/// A message of an error as a whole sentence: errors begin in lower case and end without a full stop, so that they can
+/// The message of an error as a whole sentence: errors begin in lower case and end without a full stop, so that they can
 /// follow other words.
 fn whole(text: &str) -> String {
-    // Other first words may be names.
+    // Any other first word may be a name.
     const BEGINNINGS: [&str; 16] = [
         "a", "an", "it", "its", "no", "none", "nothing", "only", "that", "the", "there", "these",
         "this", "what", "you", "your",
@@ -348,7 +348,7 @@ pub fn clip(text: &str, max: usize) -> String {
 /// A menu to choose one thing from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
-    /// What comes back when something is chosen.
+    /// The custom id that a choice sends.
     pub id: String,
     pub placeholder: String,
     pub options: Vec<MenuOption>,
@@ -356,7 +356,7 @@ pub struct Menu {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MenuOption {
-    /// What comes back when it is chosen.
+    /// The value that its choice sends.
     pub value: String,
     pub label: String,
     pub description: String,
@@ -397,7 +397,7 @@ fn rows_to_json(rows: &[Vec<Button>], menu: Option<&(usize, Menu)>) -> Value {
     shown.into()
 }
 
-/// Embeds share one budget of characters: what the first ones use, the later ones lack.
+/// All embeds share one limit of characters: what the first ones use is missing for the later ones.
 fn embeds_to_json(embeds: &[Embed]) -> Value {
     let mut budget = Budget(MAX_EMBEDS_TOTAL);
     embeds

@@ -1,26 +1,26 @@
-//! How long a request must wait: Discord's rate limits, kept from the headers of its answers. Pure.
+//! How long a request must wait: Discord's rate limits, learned from the headers of its answers. Pure.
 //!
-//! Nothing here knows a limit in advance but Discord's global one, which no header tells; whether another server
-//! has one is found out. A route belongs to the bucket that its last answer named; routes that share a bucket share what
-//! remains of it.
+//! The only limit that is known in advance is Discord's global one, which no header names; whether another server has one
+//! is found out. A route belongs to the bucket that its last answer named; routes that share a bucket share what remains of
+//! it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Requests that we make of all routes together in [`GLOBAL_WINDOW`]: Discord's global limit is 50 in a second, this
-/// leaves some for those that serenity makes on its own: answers to what is being typed.
+/// Requests on all routes together in [`GLOBAL_WINDOW`]: Discord's global limit is 50 in a second, and serenity makes some
+/// requests itself, to answer what is being typed.
 const GLOBAL: usize = 45;
 
-/// Discord's second, and a little for clocks that run unevenly.
+/// Discord's second, and a little for inexact clocks.
 const GLOBAL_WINDOW: Duration = Duration::from_millis(1_050);
 
-/// The pause while as many requests as a second may see are under way: their answers end it.
+/// The pause while as many requests are under way as a second allows: their answers end it.
 const FULL_PAUSE: Duration = Duration::from_millis(50);
 
-/// Requests that a server took in a second which does not limit all routes together as Discord does.
+/// Requests in a second that only a server without Discord's global limit accepts.
 const ENOUGH: usize = 60;
 
-/// The pause while it is tried whether a server takes one more.
+/// The pause while one more request finds out whether a server accepts it.
 const PROBE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Invalid requests (401, 403, 429) in ten minutes after which we pause: Discord bans an address at 10,000.
@@ -29,25 +29,25 @@ const INVALID_GUARD: usize = 9_000;
 /// The window in which Discord counts invalid requests.
 const INVALID_WINDOW: Duration = Duration::from_secs(600);
 
-/// Added to each wait, for clocks and networks are not exact and a 429 costs more than a moment.
+/// Added to each wait, because clocks and networks are not exact and a 429 costs more than a moment.
 const MARGIN: Duration = Duration::from_millis(25);
 
-/// Buckets kept before those that hold nobody back are forgotten: each channel and interaction has its own.
+/// Buckets kept before those without a wait are dropped: each channel and interaction has its own.
 const MOST_BUCKETS: usize = 4_096;
 
 /// A route whose limit is counted apart: method and path pattern, and the channel or server it names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RouteKey {
-    /// Method and path with names in the place of its ids.
+    /// Method and path, with names in the place of ids.
     pub pattern: &'static str,
     /// The channel, server or webhook in the path; each has a limit of its own.
     pub major: u64,
 }
 
 impl RouteKey {
-    /// Whether it answers an interaction. Such a request proves itself by the token in its path and not by the bot's, and the
-    /// limit on all routes together does not hold it back, as Discord documents: a press must be acknowledged within 3 s
-    /// however much else there is to say.
+    /// Whether it answers an interaction. Such a request is authorised by the token in its path and not by the bot's, and
+    /// the global limit does not apply to it, as Discord documents: a press must be acknowledged within 3 s whatever else
+    /// waits to be sent.
     pub(super) fn answers_interaction(&self) -> bool {
         ["/interactions/", "/webhooks/"]
             .iter()
@@ -55,7 +55,7 @@ impl RouteKey {
     }
 }
 
-/// What an answer said of limits.
+/// What an answer said about limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub status: u16,
@@ -67,7 +67,7 @@ pub struct Seen {
     pub reset_after: Option<Duration>,
     /// How long to wait, in a 429.
     pub retry_after: Option<Duration>,
-    /// Whose limit a 429 speaks of.
+    /// Whose limit a 429 is about.
     pub scope: Scope,
 }
 
@@ -79,7 +79,7 @@ pub enum Scope {
     User,
     /// This bot's, for everything.
     Global,
-    /// Everybody's, for the resource; does not count as an invalid request.
+    /// The resource's limit for all its users; does not count as an invalid request.
     Shared,
 }
 
@@ -98,25 +98,26 @@ pub struct Limits {
     global_until: Option<Instant>,
     /// Requests made and not answered yet.
     under_way: usize,
-    /// When the latest ones were answered. Discord saw each at that time or before, however long it took on its way:
-    /// so no second of Discord's sees more than the limit, even where requests that left evenly arrive in a burst.
+    /// When the latest ones were answered. Discord received each of them before that, so no second of Discord's sees more
+    /// than the limit, even where requests that left evenly arrive in a burst.
     answered: VecDeque<Instant>,
     invalid: VecDeque<Instant>,
 }
 
-/// Whether the server limits all routes together, which no header tells.
+/// Whether the server has a global limit, which no header names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AllRoutes {
     #[default]
     Limited,
-    /// It is not known: beyond Discord's limit one request is made at a time, until the server says no or enough is taken.
+    /// It is not known: beyond Discord's limit one request is made at a time, until the server refuses one or has accepted
+    /// enough.
     Unknown,
-    /// It took more in a second than Discord does.
+    /// It accepted more in a second than Discord does.
     Unlimited,
 }
 
 impl Limits {
-    /// The limits of a server that is not Discord's own: whether it limits all routes together is found out.
+    /// The limits of a server that is not Discord's own: whether it has a global limit is found out.
     pub fn of_another_server() -> Self {
         Self {
             all_routes: AllRoutes::Unknown,
@@ -148,7 +149,7 @@ impl Limits {
         }
     }
 
-    /// A request that was counted is over: answered, failed or given up.
+    /// A request that was counted has ended: answered, failed or given up.
     pub fn over(&mut self, route: &RouteKey, now: Instant) {
         if !route.answers_interaction() {
             self.under_way = self.under_way.saturating_sub(1);
@@ -182,7 +183,7 @@ impl Limits {
                 self.global_until = Some(until);
             }
             Scope::User | Scope::Shared => {
-                // What asks for less patience than is known already makes nothing come sooner.
+                // A shorter wait than the known one does not end that.
                 let known = self.bucket_is_empty(route, now);
                 self.keep_bucket(route, 0, known.map_or(until, |known| known.max(until)));
             }

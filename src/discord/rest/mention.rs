@@ -1,4 +1,4 @@
-//! Commands as people can press them: `</agent init:ID>` in the place of a span of code, where the command's id is known. Pure.
+//! Commands that people can press: `</agent init:ID>` in place of a span of code, where the command's id is known. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-/// A command alone in a span of code. What is more than a name, such as a command with options, stays code: a mention takes none.
+/// A command alone in a span of code. Anything more than a name, such as a command with options, stays code: a mention has
+/// no options.
 static SPAN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"`/([a-z0-9_-]+(?: [a-z0-9_-]+)?)`").ok());
 
@@ -54,13 +55,13 @@ impl CommandIds {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
 
-    /// The ids that were kept; none where they do not read back.
+    /// The stored ids; empty where they cannot be read.
     pub fn from_json(json: &str) -> Self {
         Self(serde_json::from_str(json).unwrap_or_default())
     }
 
-    /// `text` with a mention in the place of each command that is known and stands alone in a span of code. Blocks of code stay
-    /// as they are.
+    /// `text` with a mention in place of each known command that is alone in a span of code. Blocks of code stay as they
+    /// are.
     pub fn link<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Some(span) = SPAN.as_ref().filter(|span| span.is_match(text)) else {
             return Cow::Borrowed(text);
@@ -80,7 +81,7 @@ impl CommandIds {
     }
 }
 
-/// `text` with a span of code in the place of each mention of a command: as it was before [`CommandIds::link`].
+/// `text` with a span of code in place of each mention of a command: as it was before [`CommandIds::link`].
 pub fn unlinked(text: &str) -> Cow<'_, str> {
     match MENTION.as_ref() {
         Some(mention) => mention.replace_all(text, "`/$1`"),

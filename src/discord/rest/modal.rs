@@ -1,4 +1,4 @@
-//! Modals, which people see as forms: fields of text as Discord takes them, and what was written into them. Pure.
+//! Modals, which people see as forms: text fields as Discord defines them, and what was written into them. Pure.
 
 use serde_json::{Value, json};
 use serenity::all::{ActionRowComponent, ModalInteraction};
@@ -31,7 +31,7 @@ pub struct TextInput {
 }
 
 impl Modal {
-    /// One without fields. `id` comes back when it is sent.
+    /// A modal without fields. `id` is sent with its submission.
     pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -78,7 +78,7 @@ impl TextInput {
         input
     }
 
-    /// With the fewest and the most characters that it takes.
+    /// The field with the fewest and the most characters that it accepts.
     #[must_use]
     pub const fn length(mut self, shortest: usize, longest: usize) -> Self {
         (self.shortest, self.longest) = (shortest, longest);
@@ -92,7 +92,7 @@ impl TextInput {
         self
     }
 
-    /// With a text that is in it already.
+    /// The field with a text in it already.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
         self.value = value.into();
@@ -113,7 +113,7 @@ impl TextInput {
     }
 }
 
-/// What was written into the field `id` of a modal that was sent.
+/// What was written into the field `id` of a submitted modal.
 pub fn written(modal: &ModalInteraction, id: &str) -> Option<String> {
     let parts = modal.data.components.iter().flat_map(|row| &row.components);
     let mut inputs = parts.filter_map(|part| match part {

@@ -7,13 +7,13 @@ use super::body::{Body, File};
 use super::route::{self, Route};
 use crate::domain::{ChannelId, MessageId};
 
-/// Flag of a message that makes no sound.
+/// Flag of a message that notifies nobody.
 const SILENT: u64 = 1 << 12;
 
 /// Whether a request must arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// It waits for its turn and is tried again.
+    /// It waits for its turn and is retried.
     Durable,
     /// It is made now or not at all: typing, edits of a status.
     Passing,
@@ -40,7 +40,7 @@ impl Request {
         Self::new(route::create_message(channel), urgency).body(body)
     }
 
-    /// A request that puts `body` in place of a message.
+    /// A request that replaces the content of a message with `body`.
     pub fn edit(channel: ChannelId, message: MessageId, body: &Body, urgency: Urgency) -> Self {
         Self::new(route::edit_message(channel, message), urgency).body(body)
     }
@@ -60,12 +60,12 @@ impl Request {
         }
     }
 
-    /// Whether the bot's token proves who makes it.
+    /// Whether the bot's token authorises it.
     pub(super) fn takes_bot_token(&self) -> bool {
         !self.route.key.answers_interaction()
     }
 
-    /// The same, not repeated when its answer is lost: what it makes would be made twice.
+    /// The request, not repeated when its answer is lost: it would have its effect twice.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.tries = 1;
@@ -79,26 +79,26 @@ impl Request {
         self
     }
 
-    /// The same with a message as its body.
+    /// The request with a message as its body.
     #[must_use]
     pub fn body(self, body: &Body) -> Self {
         self.json(body.to_json()).files(&body.files)
     }
 
-    /// The same with files beside its JSON.
+    /// The request with files beside its JSON.
     #[must_use]
     pub fn files(mut self, files: &[File]) -> Self {
         self.files = files.to_vec();
         self
     }
 
-    /// The same message, posted once however often the request is made.
+    /// The message, posted once however often the request is made.
     #[must_use]
     pub fn nonce(self, nonce: &str) -> Self {
         self.with("nonce", nonce).with("enforce_nonce", true)
     }
 
-    /// The same message as a reply to another, without failing when that one is gone.
+    /// The message as a reply to another, without failing when that one is gone.
     #[must_use]
     pub fn reply_to(self, message: Option<MessageId>) -> Self {
         let Some(id) = message else {
@@ -108,13 +108,13 @@ impl Request {
         self.with("message_reference", reference)
     }
 
-    /// The same message, which makes no sound.
+    /// The message, without a notification.
     #[must_use]
     pub fn silent(self) -> Self {
         self.with("flags", SILENT)
     }
 
-    /// The same message as a reply to none.
+    /// The message without the reference of a reply.
     #[must_use]
     pub fn without_reference(mut self) -> Self {
         if let Some(Value::Object(json)) = &mut self.json {
@@ -130,7 +130,7 @@ impl Request {
         self
     }
 
-    /// The same with what the server's audit log shall say.
+    /// The request with a reason for the server's audit log.
     #[must_use]
     pub fn audit_reason(mut self, reason: impl Into<String>) -> Self {
         self.audit_reason = Some(reason.into());
@@ -138,7 +138,7 @@ impl Request {
     }
 }
 
-/// A request's body where files go with its JSON.
+/// A request's body where files are sent with its JSON.
 pub(super) fn form(json: &Value, files: &[File]) -> multipart::Form {
     let mut form = multipart::Form::new().text("payload_json", json.to_string());
     for (index, file) in files.iter().enumerate() {

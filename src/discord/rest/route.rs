@@ -35,7 +35,7 @@ macro_rules! routes {
 
 routes! {
     create_message(channel: ChannelId) = POST "/channels/{channel}/messages", counted by channel.0;
-    /// Puts another text in place of a message of ours.
+    /// Edits one of the bot's messages.
     edit_message(channel: ChannelId, message: MessageId) = PATCH "/channels/{channel}/messages/{message}", counted by channel.0;
     delete_message(channel: ChannelId, message: MessageId) = DELETE "/channels/{channel}/messages/{message}", counted by channel.0;
     /// Deletes 2 to 100 messages younger than two weeks.
@@ -44,15 +44,15 @@ routes! {
     messages(channel: ChannelId, query: &str) = GET "/channels/{channel}/messages?{query}", counted by channel.0;
     /// Reads one message.
     message(channel: ChannelId, message: MessageId) = GET "/channels/{channel}/messages/{message}", counted by channel.0;
-    /// Shows that we are typing, for ten seconds.
+    /// Shows the bot as typing, for ten seconds.
     typing(channel: ChannelId) = POST "/channels/{channel}/typing", counted by channel.0;
-    /// Puts our reaction on a message. `emoji` is one Unicode emoji.
+    /// Adds the bot's reaction to a message. `emoji` is one Unicode emoji.
     react(channel: ChannelId, message: MessageId, emoji: &str) = PUT "/channels/{channel}/messages/{message}/reactions/{emoji}/@me", counted by channel.0;
 
     channel(channel: ChannelId) = GET "/channels/{channel}", counted by channel.0;
     /// Changes a channel's name or topic.
     edit_channel(channel: ChannelId) = PATCH "/channels/{channel}", counted by channel.0;
-    /// Opens a thread below a channel, on no message.
+    /// Opens a thread below a channel that does not start from a message.
     create_thread(channel: ChannelId) = POST "/channels/{channel}/threads", counted by channel.0;
     delete_channel(channel: ChannelId) = DELETE "/channels/{channel}", counted by channel.0;
 
@@ -67,10 +67,10 @@ routes! {
     current_user() = GET "/users/@me", counted by 0;
     /// Opens the direct messages with a user.
     open_dm() = POST "/users/@me/channels", counted by 0;
-    /// The application we are, with its owner.
+    /// The bot's application, with its owner.
     current_application() = GET "/oauth2/applications/@me", counted by 0;
     gateway() = GET "/gateway", counted by 0;
-    /// Where the gateway is, and how many sessions may still be begun today.
+    /// The gateway's address, and how many sessions may still be begun today.
     gateway_bot() = GET "/gateway/bot", counted by 0;
 
     /// Reads the commands that the application has everywhere.
@@ -88,7 +88,7 @@ routes! {
     followup(application: u64, interaction: u64, token: &str) = POST "/webhooks/{application}/{token}", counted by interaction;
     /// Reads an interaction's first answer.
     read_original(application: u64, interaction: u64, token: &str) = GET "/webhooks/{application}/{token}/messages/@original", counted by interaction;
-    /// Puts another text in place of an interaction's first answer.
+    /// Edits an interaction's first answer.
     edit_original(application: u64, interaction: u64, token: &str) = PATCH "/webhooks/{application}/{token}/messages/@original", counted by interaction;
     /// Deletes an interaction's first answer.
     delete_original(application: u64, interaction: u64, token: &str) = DELETE "/webhooks/{application}/{token}/messages/@original", counted by interaction;

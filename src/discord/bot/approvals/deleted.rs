@@ -17,7 +17,7 @@ struct Unshown {
 }
 
 impl Approvals {
-    /// Takes note that a message was deleted. Gives the question that it asked, where that is open.
+    /// Notes that a message was deleted. Returns the question that it asked, if that is open.
     fn lost(&self, channel: ChannelId, message: MessageId) -> Option<Unshown> {
         self.with(|book| {
             let is_it = |asked: &&mut Asked| {
@@ -36,7 +36,7 @@ impl Approvals {
         })
     }
 
-    /// Whether a message that was deleted asks a question that is open. While one is being posted that cannot be told, so the
+    /// Whether a message that was deleted asks an open question. While one is being posted its id is not known, so the
     /// message is remembered.
     pub(in crate::discord) fn asks(&self, message: MessageId) -> bool {
         self.with(|book| {
@@ -52,7 +52,7 @@ impl Approvals {
         })
     }
 
-    /// Whether a message was deleted before its question knew of it.
+    /// Whether a message was deleted before its question knew its id.
     pub(in crate::discord) fn was_deleted(&self, message: MessageId) -> bool {
         self.with(|book| book.deleted.contains(&message))
     }
@@ -74,7 +74,7 @@ impl Approvals {
 }
 
 impl Bot {
-    /// Posts the question again that the deleted message asked. Where Discord refuses that, the answer is no.
+    /// Posts the question of the deleted message again. Where Discord refuses that, its calls are denied.
     pub(in crate::discord) async fn question_deleted(
         &self,
         channel: ChannelId,
@@ -83,7 +83,7 @@ impl Bot {
         let Some(unshown) = self.approvals.lost(channel, message) else {
             return;
         };
-        // One message for each that is deleted, however often the request is made.
+        // The same for each deleted message, so that a repeated request posts only one.
         let nonce = format!("again-{message}");
         let request = Request::post(channel, &unshown.body, Urgency::Durable).nonce(&nonce);
         match self.rest.reply(request).await {

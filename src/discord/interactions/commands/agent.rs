@@ -142,7 +142,7 @@ async fn read_text(file: &Attachment) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::new("The file is not text in UTF-8."))
 }
 
-/// The prompt of a new agent, and what it is made after: a file that is a charter is no prompt.
+/// The prompt of a new agent, and the charter it is made from: a file that is a charter is not a prompt.
 async fn prompt_or_charter(
     ctx: Context<'_>,
     system_prompt: Option<String>,

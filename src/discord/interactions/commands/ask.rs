@@ -1,4 +1,4 @@
-//! `/ask`: a prompt as a turn, for once with another model, mode or role.
+//! `/ask`: a prompt as a turn, this once with another model, mode or role.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::discord::render;
 use crate::domain::Mode;
 use crate::manager::AgentSummary;
 
-/// How long it may take to find out whether a model is there.
+/// How long looking up a model may take.
 const MODEL_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// [`Mode`] as the option names it.
@@ -91,15 +91,15 @@ pub(super) async fn ask_with(
     Ok(())
 }
 
-/// Why a model cannot be asked, which concerns nobody but the one who named it. Where that takes long to find out, the turn
-/// says so: whoever asks is not kept waiting for it.
+/// Why a model cannot be asked, for whoever named it. Where looking it up takes too long, the turn reports that instead:
+/// nobody waits for it.
 async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
     let known = bot.manager.known_model(model?);
     let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
     known.err().map(Refusal::from)
 }
 
-/// Finds out whether people may call the role, before anything is shown.
+/// Checks that people may call the role, before anything is shown.
 pub(super) async fn has_role(
     bot: &Bot,
     agent: &AgentSummary,
@@ -111,7 +111,7 @@ pub(super) async fn has_role(
     Ok(bot.manager.role_for_people(agent, role).await?)
 }
 
-/// The agent here, when there is something to ask it.
+/// The agent here, if the prompt is not empty.
 pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::new("There is nothing to do: the prompt is empty."));

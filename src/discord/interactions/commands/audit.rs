@@ -37,7 +37,7 @@ pub(super) async fn audit(
     .await
 }
 
-/// An agent whose decisions are kept: one that they see, whoever may talk to it, or a destroyed one.
+/// An agent whose decisions the person may see: one whose channel they see, or a destroyed one.
 async fn audited(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
     match agent_named(ctx, name) {
         Ok(agent) => Ok(agent),

@@ -1,4 +1,4 @@
-//! `/branch`: further conversations of the same agent, beside the main one.
+//! `/branch`: further conversations of the same agent, besides the main one.
 
 use super::ask::{checked, has_role};
 use super::call::{
@@ -56,7 +56,7 @@ pub(in crate::discord::interactions) async fn open(
 ) {
     let work = async {
         let (here, prompt, branch) = asked.await?;
-        // A branch is a thread of the agent's channel, wherever it was asked for.
+        // A branch is a thread of the agent's channel, even where it was asked for in another thread.
         let here = here.at_the_agent();
         let by = &here.person.name;
         let body = render::branch_asked(by, &prompt, branch.role.as_deref());

@@ -1,4 +1,4 @@
-//! A command as it was given: by whom, where, for which agent, whether they may, and the way back to them.
+//! A command as it was given: by whom, where, for which agent, whether they may, and how to answer them.
 
 use serenity::all::{ChannelType, ComponentInteraction, Member, Permissions};
 use tracing::Instrument as _;
@@ -19,7 +19,7 @@ pub(super) use crate::discord::interactions::{Responder, Visibility};
 /// What a command is called with.
 pub(super) type Context<'a> = poise::ApplicationContext<'a, Bot, Refusal>;
 
-/// Answers a command with what `work` gives; its refusal goes to the one who asked.
+/// Answers a command with the result of `work`; a refusal is shown to the person who asked, alone.
 pub(super) async fn answer(
     ctx: Context<'_>,
     visibility: Visibility,
@@ -34,7 +34,7 @@ pub(super) async fn answer(
     Ok(())
 }
 
-/// The way back to the one who gave a command.
+/// Answers the person who gave a command.
 pub(super) fn responder(ctx: Context<'_>) -> Responder {
     let interaction = ctx.interaction;
     Responder::new(
@@ -91,17 +91,17 @@ pub(super) fn parent(ctx: Context<'_>) -> Option<ChannelId> {
     above.or_else(|| bot(ctx).parent_of(guild(ctx).ok()?, channel(ctx)))
 }
 
-/// The agent that a command is for, once it is clear that the person may talk to it.
+/// The agent that a command is for, if the person may talk to it.
 pub(super) async fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
     Here::of(bot(ctx), person(ctx), channel(ctx), parent(ctx)).await
 }
 
-/// Refuses who may not talk to an agent.
+/// Refuses people who may not talk to an agent.
 pub(super) async fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(), Refusal> {
     admits(bot(ctx), &person(ctx), agent).await
 }
 
-/// [`may_talk`] for whoever is known otherwise than by a command.
+/// [`may_talk`] for people who did not use a command.
 pub(in crate::discord::interactions) async fn admits(
     bot: &Bot,
     person: &Person,
@@ -163,14 +163,14 @@ pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refu
     Ok(agents)
 }
 
-/// What the one who gave a command sees; none outside a server.
+/// What the person who gave a command can see; an error outside a server.
 pub(super) fn viewer(ctx: Context<'_>) -> Result<Option<Viewer<'_>>, Refusal> {
     let guild = guild(ctx)?;
     let member = ctx.interaction.member.as_deref();
     Ok(member.map(|member| Viewer::new(bot(ctx), guild, member)))
 }
 
-/// What a member sees of a server's agents.
+/// What a member can see of a server's agents.
 pub(in crate::discord) struct Viewer<'a> {
     bot: &'a Bot,
     pub(in crate::discord) guild: GuildId,
@@ -182,13 +182,13 @@ impl<'a> Viewer<'a> {
         Self { bot, guild, member }
     }
 
-    /// Whether they see all there is: those who manage channels do.
+    /// Whether they see everything: those who manage channels do.
     pub(super) fn covers_all(&self) -> bool {
         let rights = self.member.permissions.unwrap_or_default();
         rights.administrator() || rights.manage_channels()
     }
 
-    /// Whether they see the agent that lives, or lived, in this channel.
+    /// Whether they see this channel, of an agent that exists or existed.
     pub(super) fn covers(&self, channel: Option<ChannelId>) -> bool {
         let is_seen = |channel| self.bot.sees(self.guild, channel, self.member);
         self.covers_all() || channel.is_some_and(is_seen)
@@ -229,10 +229,10 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// The category of commands that the operator alone may use, whatever they may do in the server.
+/// The category of commands that only the operator may use, whatever their rights in the server.
 pub(super) const OPERATOR: &str = "operator";
 
-/// What the one who pressed may do; nothing outside a server.
+/// The permissions of the person who pressed; none outside a server.
 pub(super) fn rights_of_press(press: &ComponentInteraction) -> Permissions {
     let member = press.member.as_ref();
     member
@@ -240,7 +240,7 @@ pub(super) fn rights_of_press(press: &ComponentInteraction) -> Permissions {
         .unwrap_or_default()
 }
 
-/// Who pressed a button or sent a form, with the roles that Discord sent along, and in which server.
+/// Who pressed a button or submitted a form, with the roles that Discord sent along, and in which server.
 pub(in crate::discord::interactions) fn who(
     guild: Option<serenity::all::GuildId>,
     member: Option<&Member>,
@@ -250,7 +250,7 @@ pub(in crate::discord::interactions) fn who(
     Some((GuildId(guild.get()), people::person_with(member, rights)))
 }
 
-/// [`who`], where they may manage channels. `what` needs that.
+/// [`who`], for people who may manage channels, which `what` requires.
 pub(in crate::discord::interactions) fn who_manages(
     guild: Option<serenity::all::GuildId>,
     member: Option<&Member>,
@@ -262,7 +262,7 @@ pub(in crate::discord::interactions) fn who_manages(
         .ok_or_else(|| Refusal(format!("{what} needs the permission Manage Channels.")))
 }
 
-/// The permissions a command needs: its own and those of the groups it is in.
+/// The permissions a command needs: its own and those of its groups.
 pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
     tree.iter().fold(Permissions::empty(), |sum, command| {
         sum | command.default_member_permissions
@@ -279,7 +279,7 @@ pub(super) fn is_operators(command: &poise::Command<Bot, Refusal>) -> bool {
     command.category.as_deref() == Some(OPERATOR)
 }
 
-/// Whether the one who gave a command may; checked before its own code runs.
+/// Whether the person may use the command; checked before its own code runs.
 pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
     let poise::Context::Application(ctx) = ctx else {
         return Ok(false);

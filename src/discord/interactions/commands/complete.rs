@@ -17,17 +17,17 @@ use crate::text::{self, prose};
 /// Suggestions Discord takes.
 const MOST: usize = 25;
 
-/// Saved sessions that are looked through, the newest.
+/// The newest saved sessions that are searched.
 const LOOKED_AT: u32 = 200;
 
-/// How long each of the two things that a suggestion reads at most may take: a suggestion cannot be promised, and is due within half a
-/// second like any other answer.
+/// How long each of the at most two reads of a suggestion may take: a suggestion cannot be deferred, and is due within half
+/// a second like any other answer.
 const READ_WITHIN: Duration = Duration::from_millis(250);
 
 /// Characters of a suggestion's label and of its value.
 const MAX_LABEL: usize = 100;
 
-/// Those of `values` that contain what was typed, whatever its case; those that begin with it first.
+/// Those of `values` that contain what was typed, in upper or lower case; those that begin with it first.
 fn among(values: impl IntoIterator<Item = String>, typed: &str) -> CreateAutocompleteResponse {
     labelled(
         values.into_iter().map(|value| (value.clone(), value)),
@@ -269,7 +269,7 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     labelled(pairs, typed)
 }
 
-/// Sub-agents at work here, by what they are about.
+/// Sub-agents at work here, by their titles.
 pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -307,7 +307,7 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What `reading` gives, unless it takes too long.
+/// The result of `reading`, unless it takes too long.
 async fn in_time<T>(reading: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(READ_WITHIN, reading).await.ok()
 }

@@ -1,4 +1,4 @@
-//! Questions that a press of Confirm answers, while they stand.
+//! Questions that a press of Confirm answers, before they expire.
 
 use serenity::all::ComponentInteraction;
 
@@ -9,21 +9,21 @@ use crate::discord::bot::once::Press;
 use crate::discord::rest::body::{Body, Button, Style};
 use crate::domain::MessageId;
 
-/// How long such a question stands, in seconds.
+/// How long such a question can be answered, in seconds.
 const STANDS: i64 = 30;
 
-/// Until when a question that is asked now stands, as the id of its button carries it.
+/// When a question that is asked now expires, as the id of its button says.
 pub(super) fn until() -> i64 {
     clock::now().timestamp() + STANDS
 }
 
-/// Whether a question with this `until` in the id of its button still stands.
+/// Whether a question with this `until` in the id of its button can still be answered.
 pub(super) fn still_stands(until: &str) -> bool {
     let until = until.parse::<i64>();
     until.is_ok_and(|until| clock::now().timestamp() <= until)
 }
 
-/// The question with a button that confirms it, by this id, and one that takes it back.
+/// The question with a button that confirms it, which has this id, and one that cancels it.
 pub(super) fn question(body: Body, id: String) -> Body {
     body.row(vec![
         Button::new(id, "Confirm", Style::Danger),

@@ -1,4 +1,4 @@
-//! `/context`: the conversation, saved, cleared, listed, restored, imported, compacted.
+//! `/context`: saves, clears, lists, restores, imports and compacts the conversation.
 
 use serenity::all::{ComponentInteraction, Permissions};
 use tokio::sync::oneshot;
@@ -117,7 +117,7 @@ pub(in crate::discord) async fn confirm_clear(
     let _ = responder.answer(Visibility::Public, work).await;
 }
 
-/// Refuses who may not throw words of others away for good.
+/// Refuses people who may not delete the words of others for good.
 fn may_discard(rights: Permissions) -> Result<(), Refusal> {
     if rights.administrator() || rights.manage_messages() {
         return Ok(());
@@ -211,7 +211,7 @@ async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Has the agent here do something with the context that is seen here.
+/// Has the agent here do something with the context that belongs to the channel.
 async fn act<T>(
     ctx: Context<'_>,
     by: Stopper,

@@ -1,4 +1,4 @@
-//! `/decisions`: what the people of this server decided, which every agent's new conversation is told.
+//! `/decisions`: what the people of this server decided, which is told to every agent's new conversation.
 
 use super::call::{Context, Refusal, Visibility, answer, bot, guild, person};
 use crate::discord::bot::Bot;
@@ -63,7 +63,7 @@ async fn withdraw(
     .await
 }
 
-/// One page of a server's decisions, counted from 0; none is the last one.
+/// One page of a server's decisions, counted from 0; `None` is the last one.
 pub(in crate::discord) async fn decisions_page(
     bot: &Bot,
     guild: GuildId,

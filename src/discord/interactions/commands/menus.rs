@@ -1,4 +1,4 @@
-//! Menus of models, profiles and the words of a key, where a text would otherwise say to type one.
+//! Menus of models, profiles and the words of a key, offered where people would otherwise have to type one.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 
@@ -24,7 +24,7 @@ pub(super) fn of_profiles(bot: &Bot, id: String) -> Menu {
     menu(id, "Choose a permission profile", names)
 }
 
-/// A menu of what a key can be set to; none where that is not a set of words.
+/// A menu of the values of a key; `None` where these are not a set of words.
 pub(super) fn of_key(bot: &Bot, id: String, key: &Key) -> Option<Menu> {
     match key.kind {
         ValueKind::Model => Some(of_models(bot, id, "")),
@@ -61,7 +61,7 @@ pub(super) fn chosen(press: &ComponentInteraction) -> Option<&str> {
     }
 }
 
-/// What was chosen, behind both parts of the menu's id: `rest` is `part:part`.
+/// What was chosen: both parts of the menu's id, `rest` being `part:part`.
 pub(super) fn choice<'a>(
     press: &'a ComponentInteraction,
     rest: &'a str,

@@ -1,6 +1,6 @@
 //! What a right click on a message offers under Apps: *Retry*, *Branch from here*, *Ask about this*, *Stop*.
 //!
-//! Each is for a message in the channel of an agent that the person may talk to. What it does is in [`chosen`].
+//! Each works on a message in the channel of an agent that the person may talk to. What it does is in [`chosen`].
 
 use serenity::all::Message;
 
@@ -45,7 +45,7 @@ async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The message, once it is clear that the person may talk to the agent of its channel.
+/// The message, if the person may talk to the agent of its channel.
 async fn chosen(ctx: Context<'_>, message: &Message) -> Result<Chosen, Refusal> {
     Ok(Chosen::new(agent_here(ctx).await?, message.id.get()))
 }

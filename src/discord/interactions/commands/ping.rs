@@ -21,7 +21,7 @@ pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
             began.elapsed().as_secs_f64() * 1_000.0,
             render::about(bot(ctx).started)
         );
-        // The first answer stands without it.
+        // The first answer is valid without this edit.
         let _ = responder.edit_original(&Body::text(line)).await;
     }
     Ok(())

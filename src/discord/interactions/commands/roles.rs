@@ -1,4 +1,4 @@
-//! `/roles`: the roles that the agent here can take, and what is wrong with files that are none.
+//! `/roles`: the roles that the agent here can take, and what is wrong with files that cannot be used.
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
 use crate::discord::bot::Bot;

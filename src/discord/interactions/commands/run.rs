@@ -16,7 +16,7 @@ use crate::manager::AgentSummary;
 use crate::store::{ChildKind, FoundRun, Previews, RunFilter, Words};
 use crate::text;
 
-/// Bytes of each text in a page: what is longer is read where it was written.
+/// Bytes of each text in a page: longer ones are read where they were written.
 const PAGE_PREVIEW: usize = 4 << 10;
 
 /// Bytes of each text where a program reads it.
@@ -100,7 +100,7 @@ pub(in crate::discord) async fn list_page(
     let filter = RunFilter {
         agent: Some(agent.id),
         offset: page.saturating_mul(render::RUNS_PER_PAGE),
-        // One more tells whether there is another page.
+        // One more shows whether there is another page.
         limit: render::RUNS_PER_PAGE + 1,
         ..RunFilter::default()
     };
@@ -152,7 +152,7 @@ fn no_run(word: &str) -> Refusal {
     Refusal(format!("There is no run {word} here."))
 }
 
-/// The latest run that was seen in this channel.
+/// The latest run that was visible in this channel.
 async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     let here = agent_here(ctx).await?;
     let filter = RunFilter {
@@ -172,7 +172,7 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
 
 /// What somebody may see of a run.
 struct Sight {
-    /// The agents whose channels they see, as child turns name them.
+    /// The agents whose channels they see, by the names in child turns.
     agents: HashSet<String>,
     words: Words,
 }
@@ -191,8 +191,8 @@ impl Sight {
         })
     }
 
-    /// A run as they see it. Of work in the channel of an agent that they do not see, its name and its cost are told; of words that
-    /// pass a role, none, and that is what a model calls a task, too.
+    /// A run as they may see it. Of work in the channel of an agent that they do not see, only its name and its cost are
+    /// shown. Words that had to pass a role, including a model's title for a task, are not shown.
     fn on(&self, mut run: Run) -> Run {
         self.look(&mut run.node);
         run
@@ -249,7 +249,7 @@ async fn file(
     file.unwrap_or_else(|| Err(no_run(&run.short())))
 }
 
-/// A run as a file, and the ending of its name.
+/// A run as a file, and the extension of its name.
 fn drawn(run: &Run, format: Format) -> Result<(&'static str, Vec<u8>), Refusal> {
     let now = clock::now();
     Ok(match format {

@@ -76,7 +76,7 @@ async fn remove(
     .await
 }
 
-/// Answers a command about the server that `text` names with what `work` gives for it, for the one who asked alone.
+/// Answers a command about the server that `text` names with the result of `work` for it, for the person who asked alone.
 async fn answer_about<F>(
     ctx: Context<'_>,
     text: &str,

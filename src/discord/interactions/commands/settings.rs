@@ -102,7 +102,7 @@ async fn tier(
     set_model(ctx, key, model).await
 }
 
-/// Sets a model that is there, or takes the setting back.
+/// Sets a model that exists, or unsets the setting.
 async fn set_model(ctx: Context<'_>, key: &'static Key, model: String) -> Result<(), Refusal> {
     if is_default(&model) {
         return set(ctx, key, model).await;
@@ -137,7 +137,7 @@ async fn permissions(
     ask(ctx, key, &refusal, "").await
 }
 
-/// Asks by a menu what a setting shall be. `typed` is what was tried.
+/// Asks by a menu what a setting shall be. `typed` is the rejected value.
 async fn ask(
     ctx: Context<'_>,
     key: &'static Key,
@@ -246,7 +246,7 @@ async fn approvers(
     change_roles(ctx, &effective::APPROVER_ROLES, change, role, roles, none).await
 }
 
-/// Changes a list of roles, or shows it where nothing is to be changed.
+/// Changes a list of roles, or shows it where no change was asked for.
 async fn change_roles(
     ctx: Context<'_>,
     key: &'static Key,
@@ -342,7 +342,7 @@ async fn validate_keys(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Changes one setting, or takes it back, and says so.
+/// Changes one setting, or unsets it, and says so.
 async fn set(ctx: Context<'_>, key: &'static Key, text: String) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async move {
         if is_default(&text) {
@@ -359,7 +359,7 @@ async fn set(ctx: Context<'_>, key: &'static Key, text: String) -> Result<(), Re
     .await
 }
 
-/// Stores a setting of this server; none takes it back.
+/// Stores a setting of this server; `None` unsets it.
 async fn store(ctx: Context<'_>, key: &Key, value: Option<Value>) -> Result<(), Refusal> {
     let manager = &bot(ctx).manager;
     Ok(manager

@@ -1,4 +1,4 @@
-//! `/haiku`, `/sonnet`, `/opus` …: a prompt as a turn with that model. Only models that are there have a command.
+//! `/haiku`, `/sonnet`, `/opus` …: a prompt as a turn with that model. Only models that are available have a command.
 
 use serenity::all::CommandInteraction;
 
@@ -47,7 +47,7 @@ pub(super) fn all(
         .collect()
 }
 
-/// Answers a command that somebody's Discord still offers and that is not there any more.
+/// Answers a command that somebody's Discord still offers although it does not exist any more.
 pub(super) async fn is_gone(bot: &Bot, command: &CommandInteraction) {
     let name = &command.data.name;
     let shortcut = Catalog::shortcuts().iter().find(|one| one.name == *name);

@@ -28,7 +28,7 @@ pub(super) async fn abort(
     end_turns(ctx, child, Stop::Abort, render::aborted).await
 }
 
-/// Ends the turns that are seen where the command was given, or one of their sub-agents.
+/// Ends the turns of the channel where the command was given, or one of their sub-agents.
 async fn end_turns(
     ctx: Context<'_>,
     child: Option<String>,

@@ -57,7 +57,7 @@ pub(super) async fn usage(
     .await
 }
 
-/// The picture; none where there is nothing to draw.
+/// The picture; `None` where there is nothing to draw.
 async fn chart(lines: &[UsageLine]) -> Option<Vec<u8>> {
     let rows: Vec<DayUsage> = lines
         .iter()

@@ -1,7 +1,7 @@
-//! What the calls of a question would do, for those who decide: all of it, or all of it in a file. Pure.
+//! What the calls of a question would do, for those who decide: all of it in the message, or all of it in a file. Pure.
 //!
-//! A preview that leaves something out says so, for an Allow button is next to it: what does not fit is
-//! attached whole, and its beginning, end and size are shown as such.
+//! A preview that leaves something out says so, because an Allow button is next to it: what does not fit is attached whole,
+//! and its beginning, end and size are shown as such.
 
 use std::fmt::Write as _;
 
@@ -12,16 +12,16 @@ use crate::discord::rest::body::clip;
 use crate::permission::scope;
 use crate::text::{self, escape};
 
-/// Characters of the calls that the message holds; what is longer goes into a file.
+/// Characters of the calls that the message holds; longer ones go into a file.
 const MAX_SHOWN: usize = 3_000;
 
-/// Characters shown of each end of what went into a file.
+/// Characters shown of the beginning and of the end of what went into a file.
 const END: usize = 300;
 
-/// Characters of such an end as it is shown: what hides takes more room than one.
+/// Characters of such an excerpt once invisible characters are written out, which makes it longer.
 const MAX_END: usize = 800;
 
-/// All calls, under what a reader should be warned of.
+/// All calls, after warnings for the reader.
 pub(super) fn shown(question: &Question) -> String {
     let calls = whole(question).unwrap_or_else(|| ends(question));
     warnings(question) + &calls
@@ -49,7 +49,7 @@ pub(super) fn too_long(question: &Question) -> Option<String> {
     Some(all)
 }
 
-/// What of the actions and the arguments a reader could take for something else.
+/// Warns of characters in the actions and the arguments that a reader could mistake for others.
 fn warnings(question: &Question) -> String {
     let mut warnings = String::new();
     let texts = || {
@@ -117,7 +117,7 @@ fn words_of(arguments: &str) -> Vec<String> {
 
 /// All calls in full, where the message holds them.
 fn whole(question: &Question) -> Option<String> {
-    // What is far too long need not be written out to know that.
+    // Calls that are clearly too long are not written out to find that out.
     let calls = question.calls.iter();
     let bytes: usize = calls
         .map(|call| call.action.len() + call.arguments.len())
@@ -129,7 +129,7 @@ fn whole(question: &Question) -> Option<String> {
     (whole.chars().count() <= MAX_SHOWN).then_some(whole)
 }
 
-/// Head, tail and size of what is attached.
+/// Beginning, end and size of what is attached.
 fn ends(question: &Question) -> String {
     let end = END / question.calls.len().max(1);
     format!(
@@ -148,7 +148,7 @@ fn numbered(question: &Question, show: impl Fn(&AskedCall) -> String) -> String 
         .collect()
 }
 
-/// What a call would do: in words, then everything that it is bound to, each in a block of its own.
+/// What a call would do: in words, then everything that the approval is bound to, each in a code block.
 fn call_whole(call: &AskedCall) -> String {
     let scope = scope(&call.action);
     let mut shown = format!("**{}**\n", scope.what);
@@ -184,7 +184,7 @@ fn call_whole(call: &AskedCall) -> String {
     shown
 }
 
-/// The arguments that what was said of a call does not hold: texts, and all others.
+/// The arguments that the description of a call does not contain: texts, and all others.
 fn further(
     call: &AskedCall,
     bound: &[(&'static str, String)],
@@ -213,7 +213,7 @@ fn further(
     (texts, rest)
 }
 
-/// Both ends of a call that is attached in full.
+/// Beginning and end of a call that is attached in full.
 fn call_ends(call: &AskedCall, end: usize) -> String {
     let (action, arguments) = (&call.action, &call.arguments);
     let size = text::bytes(arguments.len() as u64);

@@ -1,4 +1,4 @@
-//! How the calls of a question ended, as people see it. Pure.
+//! How the calls of a question ended, in words for people. Pure.
 
 use crate::agent::Stopper;
 use crate::agent::event::{Choice, Question, QuestionEnd};
@@ -7,7 +7,7 @@ use crate::domain::UserId;
 use crate::store::Decision;
 use crate::text::{self, escape};
 
-/// What one call of a question has come to.
+/// How one call of a question ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub end: QuestionEnd,
@@ -15,7 +15,7 @@ pub struct Ended {
     pub by: String,
 }
 
-/// The colour of the question as it stands.
+/// The colour of the question's message.
 pub(super) fn tone(ended: &[Option<Ended>]) -> Tone {
     let ends = ended
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn tone(ended: &[Option<Ended>]) -> Tone {
     tone
 }
 
-/// Says how calls ended: once, where all ended alike, else each with its number.
+/// Adds how calls ended: once where all ended alike, otherwise each with its number.
 pub(super) fn with_endings(
     mut embed: Embed,
     question: &Question,
@@ -103,7 +103,7 @@ fn what_ended(by: &Stopper) -> String {
     }
 }
 
-/// What somebody is told whose press came after the question's end.
+/// The answer to a press that came after the question's end.
 pub fn told_late(end: &QuestionEnd) -> String {
     match end {
         QuestionEnd::Decided { choice, by, .. } => told_decided(
@@ -125,7 +125,7 @@ pub fn told_late(end: &QuestionEnd) -> String {
     }
 }
 
-/// What somebody is told whose press came after another person's.
+/// The answer to a press that came after another person's.
 pub fn told_decided(by: UserId, decision: Decision) -> String {
     let how = match decision {
         Decision::Allow => "allowed",

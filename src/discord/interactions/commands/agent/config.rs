@@ -1,4 +1,4 @@
-//! `/agent config`: one value of an agent, shown or changed.
+//! `/agent config`: shows or changes one value of an agent.
 
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
@@ -16,10 +16,10 @@ use crate::discord::rest::body::Body;
 use crate::discord::rest::modal::{MAX_FIELD, Modal, TextInput, written};
 use crate::domain::{GuildId, Person};
 
-/// Begins the ids of the Edit button and its form; the agent's name follows.
+/// The beginning of the ids of the Edit button and its form; the agent's name follows.
 pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
 
-/// What needs the permission to manage channels.
+/// What requires the permission to manage channels, for the refusal.
 const CHANGING: &str = "Changing an agent";
 
 /// The form's field.
@@ -124,7 +124,7 @@ pub(in crate::discord) async fn edit_prompt(
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
         prompt_form(bot, guild, &by, name).await
     };
-    // A form is the first answer or none, and it cannot be opened without what is in it.
+    // A form must be the first answer, and it cannot be opened without its content.
     let form = tokio::time::timeout(HEARD_WITHIN, form).await;
     let form = form.unwrap_or_else(|_| {
         let slow = "The prompt could not be read in time. Press Edit again.";
@@ -153,7 +153,7 @@ async fn prompt_form(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Resu
     Ok(Modal::new(format!("{EDIT_PROMPT}{name}"), title).field(field))
 }
 
-/// Refuses who may not talk to the agent of this name; what is to be done with one that is not there is said elsewhere.
+/// Refuses people who may not talk to the agent of this name; a missing agent is reported elsewhere.
 async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
     let agents = bot.manager.agents(guild);
     let found = agents.iter().find(|agent| agent.name.as_str() == name);
@@ -163,7 +163,7 @@ async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<
     }
 }
 
-/// Takes what was written into the form.
+/// Applies what was written into the form.
 pub(in crate::discord) async fn submit(
     bot: &Bot,
     responder: &Responder,

@@ -1,4 +1,4 @@
-//! `/agent destroy`: asks first, then takes the agent's channel and folder away.
+//! `/agent destroy`: asks first, then deletes the agent's channel and folder.
 
 use serenity::all::ComponentInteraction;
 
@@ -82,7 +82,7 @@ pub(in crate::discord) async fn confirmed(
         Ok(destroyed) => render::destroyed(&destroyed),
         Err(error) => Body::sentence(Refusal::from(error).0),
     };
-    // The answer went with the channel, if it was the agent's own.
+    // The answer was deleted with the channel, if that was the agent's own.
     if own_channel || responder.edit_original(&body).await.is_err() {
         let user = UserId(press.user.id.get());
         if direct_message(&bot.rest, user, &body).await.is_err() {

@@ -1,4 +1,4 @@
-//! An agent is made; a model or a profile that is not there is asked for by a menu, and nothing that was written is lost.
+//! Makes an agent. For a model or a profile that does not exist it asks by a menu, and nothing that was typed is lost.
 
 use serenity::all::ComponentInteraction;
 
@@ -11,7 +11,7 @@ use crate::discord::rest::body::Body;
 use crate::manager::NewAgent;
 use crate::text::escape;
 
-/// What needs the permission to manage channels.
+/// What requires the permission to manage channels, for the refusal.
 pub(in crate::discord::interactions) const MAKING: &str = "Making an agent";
 
 /// Makes an agent, or asks for what is missing. `id` is that of the interaction which asked for it.
@@ -39,7 +39,7 @@ pub(in crate::discord::interactions) async fn make(
     Ok(render::made(&made, guild))
 }
 
-/// Whether `profile` is a name and of no profile.
+/// Whether `profile` is a name, but not the name of a profile.
 fn is_unknown(bot: &Bot, profile: &str) -> bool {
     let profiles = bot.profiles.load();
     let is_json = profile.trim_start().starts_with('{');
