@@ -1,4 +1,4 @@
-//! Plain data that every module speaks: ids, agents, transcripts, sessions, usage.
+//! Plain data that every module uses: ids, agents, transcripts, sessions, usage.
 //!
 //! Nothing here does IO, waits, or knows of Discord's or a provider's wire format.
 

@@ -1,4 +1,5 @@
-//! What the ledger holds, drawn for people and for programs: a run as lines, events, a page and a picture; use as bars.
+//! Drawings of what the ledger holds, for people and for programs: a run as lines, events, a page and a picture; use as
+//! bars.
 //!
 //! Values in, text or bytes out. Discord and the command line show the same.
 

@@ -20,10 +20,10 @@ pub struct AgentConfig {
     pub id: Option<AgentId>,
     /// Unique among agents that are not destroyed; empty only in the template.
     pub name: String,
-    /// The channel it lives in; none while it is being made.
+    /// The channel it lives in; `None` while it is being made.
     #[serde(default, deserialize_with = "optional_id")]
     pub channel_id: Option<ChannelId>,
-    /// Model to ask first; none means the server's default.
+    /// Model to ask first; `None` means the server's default.
     #[serde(default)]
     pub model: Option<String>,
     /// Models to ask when the first cannot answer, in order.
@@ -35,13 +35,13 @@ pub struct AgentConfig {
     /// Action strings that are allowed besides the profile, matched to the letter.
     #[serde(default)]
     pub always_allow: Vec<String>,
-    /// How much its turns bring to bear; none means [`Mode::Standard`].
+    /// The mode of its turns; `None` means [`Mode::Standard`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Whether it hears what the repository in its workspace tells agents; none means that it does.
+    /// Whether its requests hold the instructions of the repository in its workspace; `None` means that they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo_instructions: Option<bool>,
-    /// Roles, and agents as `@name`, that it may call; none means what its charter says, else all.
+    /// Roles, and agents as `@name`, that it may call; `None` means what its charter says, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agents: Option<Vec<String>>,
     /// Whether its requests go before those of others, and it is ready from the start on.
@@ -50,13 +50,13 @@ pub struct AgentConfig {
     /// Whether each of its sub-agents has a thread below its channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_threads: Option<bool>,
-    /// Roles that read a message first and advise on it; none means what its charter says.
+    /// Roles that read a message first and advise on it; `None` means what its charter says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advisors: Option<Vec<String>>,
-    /// Where its turns may hand over to; none means what its charter says.
+    /// Where its turns may hand over to; `None` means what its charter says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router: Option<Router>,
-    /// Roles that its answers pass, in order; none means what its charter says.
+    /// Roles that its answers pass, in order; `None` means what its charter says.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -66,22 +66,22 @@ pub struct AgentConfig {
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,
-    /// Seconds of silence after which its context is saved and cleared; 0 is never, none the server's value.
+    /// Seconds of silence after which its context is saved and cleared; 0 means never, `None` the server's value.
     #[serde(default)]
     pub idle_timeout: Option<u64>,
     /// Seconds of work one turn may take, waiting for people not counted.
     #[serde(default)]
     pub turn_timeout: Option<u64>,
-    /// Seconds of work after which a turn mentions its author when it ends; 0 is never, none two minutes.
+    /// Seconds of work after which a turn mentions its author when it ends; 0 means never, `None` two minutes.
     #[serde(default)]
     pub notify_after: Option<u64>,
-    /// How its commands are confined; none means the server's value.
+    /// How its commands are confined; `None` means the server's value.
     #[serde(default)]
     pub sandbox: Option<SandboxMode>,
-    /// Whether its commands reach the network; none means the server's value.
+    /// Whether its commands reach the network; `None` means the server's value.
     #[serde(default)]
     pub network: Option<bool>,
-    /// Roles whose members may talk to it; none means the server's value, empty everyone who sees the channel.
+    /// Roles whose members may talk to it; `None` means the server's value, empty everyone who sees the channel.
     #[serde(default, deserialize_with = "optional_ids")]
     pub access_roles: Option<Vec<RoleId>>,
     /// Most money one turn may cost, in US dollars.
@@ -188,7 +188,7 @@ impl SandboxMode {
     }
 }
 
-/// Where an agent stands in its life; the words of the `agents.status` column.
+/// The state of an agent's life; the words of the `agents.status` column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentStatus {
@@ -264,7 +264,7 @@ impl<'de> Deserialize<'de> for AgentName {
     }
 }
 
-/// Why a text is no agent name.
+/// Why a text is not an agent's name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Fine but for its case; Discord channels are lower case.

@@ -1,11 +1,11 @@
-//! What an attempt was for, and its outcome: a request to a model, or a run of a tool.
+//! The purpose of an attempt, and its outcome: a request to a model, or a run of a tool.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Failure classes and what follows from each, as `docs/models.md` tables them.
+/// Failure classes and how each is handled, as the table in `docs/models.md` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
@@ -19,7 +19,7 @@ pub enum FailureClass {
     ModelError,
     /// 5xx: another attempt.
     ServerError,
-    /// The line failed: another attempt.
+    /// The connection failed: another attempt.
     NetworkError,
     /// No content for too long: another attempt.
     Timeout,
@@ -27,7 +27,7 @@ pub enum FailureClass {
     InvalidResponse,
     /// The conversation does not fit the window.
     ContextExceeded,
-    /// The wire format cannot express the request; ours to correct.
+    /// The wire format cannot express the request; a mistake of this program.
     InvalidRequest,
 }
 
@@ -70,11 +70,11 @@ pub enum AttemptKind {
     Tool,
     /// An auxiliary request: a summary of a session.
     Summary,
-    /// An auxiliary request: the summary that a conversation goes on with.
+    /// An auxiliary request: the summary with which a conversation continues.
     Compaction,
     /// An auxiliary request: a better summary of what was compacted.
     Refine,
-    /// An auxiliary request: hooks out of plain words.
+    /// An auxiliary request: hooks made from plain words.
     Hooks,
     /// An auxiliary request: a question about a long output.
     Reading,
@@ -131,7 +131,7 @@ impl AttemptOutcome {
     }
 }
 
-/// No attempt is kept under this word.
+/// No attempt is stored under this word.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("unknown word: {0}")]
 pub struct UnknownAttempt(String);

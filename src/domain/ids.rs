@@ -16,7 +16,7 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id, which nobody can guess.
+            /// A new id, which cannot be guessed.
             pub fn random() -> Self {
                 Self(Uuid::$new())
             }
@@ -47,8 +47,8 @@ uuid_id! {
     /// An agent, for its whole life; a re-created agent without kept files gets a new one.
     AgentId = new_v4, ..8;
     SessionId = new_v4, ..8;
-    /// One turn: from a message to its one outcome. Later ones have greater ids: rows and indices that hold them change at
-    /// their ends, and not in a page of their own each. People see its last characters, for all ids of a minute begin alike.
+    /// One turn: from a message to its one outcome. Later ones have greater ids, so that rows and indices with them grow at
+    /// their ends instead of in random pages. People see its last characters, because all ids of a minute begin alike.
     TurnId = now_v7, 24..;
 }
 

@@ -8,7 +8,7 @@ use super::ids::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
 /// One message that reached the daemon and is meant for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
-    /// Discord's id of it: the primary key, so a replay is one message.
+    /// Discord's id of it: the primary key, so that a repeated message is stored once.
     pub id: MessageId,
     /// The channel or thread it was written in.
     pub channel_id: ChannelId,
@@ -34,17 +34,17 @@ pub struct Inbound {
 /// A message that somebody replied to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quote {
-    /// Name of who wrote it; none where that is the agent itself.
+    /// Name of its author; `None` where that is the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     pub at: DateTime<Utc>,
-    /// Its beginning; none where it was deleted or Discord does not say.
+    /// Its beginning; `None` where it was deleted or Discord does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
 impl Quote {
-    /// The quote as a model reads it, each of its lines behind a `>`: nothing in it can pass for the words of whoever
+    /// The quote as a model reads it, each of its lines after a `>`: nothing in it can pass for the words of the person who
     /// replies, or for a note.
     pub fn for_model(&self) -> String {
         let at = self.at.format("%Y-%m-%d %H:%M UTC");
@@ -65,12 +65,12 @@ impl Quote {
     }
 }
 
-/// Whatever ends a line, by Unicode.
+/// Everything that ends a line, by Unicode.
 const LINE_ENDS: [char; 7] = [
     '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
 ];
 
-/// A name that stays within its quotation marks and brackets.
+/// A name that cannot leave its quotation marks and brackets.
 fn in_brackets(name: &str) -> String {
     let harmless = |letter: char| match letter {
         '[' | ']' | '"' => '\'',
@@ -110,7 +110,7 @@ pub struct Person {
 pub enum Participant {
     /// A member, with the roles held now.
     Member(Person),
-    /// No member any more, or Discord could not say: they hold no right at all.
+    /// Not a member any more, or Discord could not say: they have no rights at all.
     Unknown(UserId),
 }
 

@@ -1,4 +1,4 @@
-//! Discord ids as people write them in JSON: as texts, for other programs cut long numbers, or as numbers.
+//! Discord ids as people write them in JSON: as texts, because other programs cut long numbers, or as numbers.
 //!
 //! They are parsed while the text is read, not after, so that a mistake is reported at its own line.
 
@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 ///
 /// # Errors
 ///
-/// When it is no list, or something in it is no id.
+/// When it is not a list, or something in it is not an id.
 pub fn ids<'de, D: Deserializer<'de>, T: From<u64>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     deserializer.deserialize_seq(List(PhantomData))
 }
@@ -38,7 +38,7 @@ pub fn optional_id<'de, D: Deserializer<'de>, T: From<u64>>(
     deserializer.deserialize_option(OptionalId(PhantomData))
 }
 
-/// One id. Null is none: in a list of those who may do something, it would leave the list empty.
+/// One id. Null is not one: in a list of those who may do something, it would leave the list empty.
 struct Id;
 
 impl<'de> DeserializeSeed<'de> for Id {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{AgentId, SessionId};
 use super::usage::Cost;
 
-/// Everything about a saved session but its messages.
+/// Everything about a saved session except its messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionMeta {
     /// Primary key, known all over.
@@ -31,12 +31,12 @@ pub struct SessionMeta {
     pub file_path: String,
     /// SHA-256 of the file's bytes, lower-case hex.
     pub file_sha256: String,
-    /// What its turns took, where that is known: not of a file that came from elsewhere.
+    /// What its turns used, where that is known: not for a file that came from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<SessionUsage>,
 }
 
-/// What the turns of a conversation took, with their child turns.
+/// What the turns of a conversation used, with their child turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
     /// Tokens of all requests, those from the cache too.

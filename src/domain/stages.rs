@@ -1,4 +1,4 @@
-//! What a turn that answers people passes through besides its own work: where it may hand over to, and who passes its answer.
+//! The stages of a turn that answers people, as configured: where it may hand over to, and which roles its answer passes.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Handoff {
     pub on_failure: OnFailure,
 }
 
-/// What becomes of an answer that its handoff did not pass.
+/// What happens to an answer that did not pass its handoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
@@ -72,7 +72,7 @@ enum Chain {
     One(Written),
 }
 
-/// Reads `handoff` in all its spellings; null is not set.
+/// Reads `handoff` in all its spellings; null means not set.
 pub(super) fn handoffs<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<Handoff>>, D::Error> {
@@ -83,7 +83,7 @@ pub(super) fn handoffs<'de, D: Deserializer<'de>>(
     }))
 }
 
-/// The handoffs that a JSON text says, in any of their spellings.
+/// The handoffs in a JSON text, in any of their spellings.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A conversation as a list of items, in the shape that all providers can be given.
+//! A conversation as a list of items, in a form that can be sent to all providers.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// About the bytes that it takes, pictures too.
+    /// Approximate bytes that it takes, pictures included.
     pub fn size(&self) -> usize {
         match self {
             Self::User(user) => user.text.len() + size_of_images(&user.images),
@@ -56,7 +56,7 @@ impl Item {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserText {
     pub text: String,
-    /// Who wrote it; none for a note.
+    /// Who wrote it; `None` for a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
     /// The Discord message it came in.
@@ -73,8 +73,8 @@ pub struct UserText {
     /// Written by Chorus, not by a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub note: bool,
-    /// What was true when it was written (time, model, workspace, other work); sent with the text,
-    /// stored here so that the prefix before it stays the same.
+    /// What was true when it was written (time, model, workspace, other work); sent with the text, stored here so that the
+    /// prefix before it stays the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<String>,
     /// When it was taken into the conversation.
@@ -92,9 +92,9 @@ impl UserText {
         }
     }
 
-    /// The text as a model is sent it: what it replies to, who wrote it, what came with it, what was true then.
+    /// The text as sent to a model: what it replies to, who wrote it, what came with it, and the facts at that time.
     ///
-    /// The same item always gives the same bytes, so a provider can cache what stands before it.
+    /// The same item always gives the same bytes, so that a provider can cache the prefix up to it.
     pub fn for_model(&self) -> String {
         let facts = self.facts.as_ref().map_or(0, String::len);
         let mut text = String::with_capacity(self.text.len() + facts + ROOM_FOR_NAMES);
@@ -131,12 +131,12 @@ impl UserText {
     }
 }
 
-/// A whole answer of a model. A partial stream is never one.
+/// A whole answer of a model, never a partial stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assistant {
     /// The text of it; may be empty beside tool calls.
     pub text: String,
-    /// Tools it wants run, in its order.
+    /// Tools that it wants to run, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// Blocks that only the provider that made them understands and may need back (thinking, server-side search).
@@ -161,7 +161,7 @@ pub struct OpaqueBlock {
     pub block: Value,
 }
 
-/// A tool that a model asks to have run.
+/// A tool that a model wants to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Links call and result.
@@ -172,21 +172,21 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
-/// The tool that runs another one, which the model knows by name alone.
+/// The tool that calls another one, of which the model knows only the name.
 pub const CALL_TOOL: &str = "call_tool";
 
-/// Longest name of a tool, in bytes, that [`CALL_TOOL`] is given: providers take 64 for any.
+/// Longest name of a tool, in bytes, that [`CALL_TOOL`] accepts: providers accept 64 for any.
 const NAME_MAX: usize = 128;
 
 impl ToolCall {
-    /// About the bytes of its arguments.
+    /// Approximate bytes of its arguments.
     pub fn size(&self) -> usize {
         size_of_fields(&self.arguments)
     }
 
     /// The call as it is meant: a call of [`CALL_TOOL`] that names another tool is a call of that tool.
     ///
-    /// One that names none, itself, or gives arguments that are no object is a call of [`CALL_TOOL`], and wrong.
+    /// One that names none or itself, or whose arguments are not an object, stays a call of [`CALL_TOOL`], which is wrong.
     pub fn meant(&self) -> Self {
         self.through().unwrap_or_else(|| self.clone())
     }
@@ -202,7 +202,7 @@ impl ToolCall {
         let arguments = match self.arguments.get("arguments") {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(given)) => given.clone(),
-            // Some models write the inner object as they write the outer one: as text.
+            // Some models write the inner object in the same way as the outer one: as text.
             Some(Value::String(text)) => serde_json::from_str(text).ok()?,
             Some(_) => return None,
         };
@@ -244,7 +244,7 @@ fn size_of_images(images: &[Image]) -> usize {
     images.iter().map(|image| image.data.len()).sum()
 }
 
-/// About the bytes of `fields` as JSON.
+/// Approximate bytes of `fields` as JSON.
 pub fn size_of_fields(fields: &Map<String, Value>) -> usize {
     let size = |(name, value): (&String, &Value)| name.len() + size_of_json(value);
     fields.iter().map(size).sum()

@@ -38,7 +38,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Money, in US dollars; unknown is never counted as nothing.
+/// Money, in US dollars; an unknown price never counts as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cost {
@@ -56,7 +56,7 @@ impl Cost {
         }
     }
 
-    /// Both together; not known where one of them is not.
+    /// The sum; unknown where one of them is.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         match (self, other) {

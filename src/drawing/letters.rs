@@ -1,4 +1,4 @@
-//! What all pictures share: the font, the colours of paper and ink, and the file that comes of it.
+//! What all pictures share: the font, the colours of background and text, and writing the file.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ pub struct NoPicture(pub String);
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// A PNG of this many pixels, which `draw` draws on.
+/// A PNG of this size in pixels, on which `draw` draws.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub(super) fn plain(text: &str, max: usize) -> String {
     }
 }
 
-/// As much of a text as these many pixels hold in letters of this height.
+/// As much of a text as fits into these many pixels in letters of this height.
 pub(super) fn within(text: &str, height: u32, pixels: u32) -> String {
     let font = letters(height).font;
     let fits = |text: &str| font.box_size(text).is_ok_and(|(width, _)| width <= pixels);

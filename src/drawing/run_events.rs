@@ -1,7 +1,7 @@
-//! A run for programs: as a tree in JSON with its schema, and as the events that it consists of.
+//! A run for programs: as a tree in JSON with its schema, and as a list of events.
 //!
-//! The events have the names that other programs for agents know. What the ledger has is the event log: they are made of the tree,
-//! and there is no second one.
+//! The events have the names that other agent programs use. They are derived from the tree: the ledger is the only event
+//! log.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -11,11 +11,11 @@ use crate::text;
 
 /// A run as JSON, version 1.
 pub fn run_json(run: &Run) -> Value {
-    // It has neither maps nor numbers that JSON does not know.
+    // It has neither maps nor numbers that JSON cannot express.
     serde_json::to_value(run).unwrap_or_default()
 }
 
-/// The same as text; what people and models wrote hides nothing in it.
+/// The same as text, in which invisible characters of people and models are escaped.
 pub fn run_json_text(run: &Run) -> String {
     text::visible_json(&format!("{:#}", run_json(run))).into_owned()
 }
@@ -26,13 +26,13 @@ pub fn run_schema() -> Value {
 }
 
 /// The events of a run, in the order in which they happened. Each turn that ended has exactly one `agent_finished` or
-/// `agent_failed`. Of a turn that whoever looks may not see there is one `agent_update` with its name and cost.
+/// `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and cost.
 pub fn run_events(run: &Run) -> Vec<Value> {
     let mut events = Vec::new();
     for (_, node) in run.nodes() {
         of_node(node, run.node.began_at, &mut events);
     }
-    // Of one moment, they stay in the order of the tree.
+    // Events of the same moment stay in the order of the tree.
     events.sort_by_key(|(at, _)| *at);
     events.into_iter().map(|(_, event)| event).collect()
 }

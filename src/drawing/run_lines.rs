@@ -23,7 +23,7 @@ pub enum Detail {
     Ops,
 }
 
-/// Makes foreign words harmless where they are shown: on one line, and without what hides or formats.
+/// Makes foreign words harmless for one output: on one line, without invisible characters or formatting.
 type Safe = fn(&str) -> String;
 
 /// A run as lines, as it is at `now`.
@@ -129,7 +129,7 @@ fn seconds(took: TimeDelta) -> String {
     text::seconds(took.to_std().unwrap_or_default())
 }
 
-/// Money, with all below it; nothing where it cost none.
+/// Money, with all below it; `None` where it cost nothing.
 fn cost(node: &Node) -> Option<String> {
     match node.cost_usd {
         Some(usd) if usd > 0.0 => Some(text::dollars(usd)),

@@ -15,7 +15,7 @@ use crate::text::html::escaped;
 /// Longest page in bytes: Discord takes it as a file, and a browser on a phone opens it.
 pub const MOST_BYTES: usize = 8 << 20;
 
-/// What is kept free for the end of the page.
+/// Bytes that are kept free for the end of the page.
 const END: usize = 64 << 10;
 
 const STYLE: &str = "\
@@ -34,8 +34,8 @@ svg{width:100%;height:auto;margin:1rem 0}\
 svg text{font:14px system-ui,sans-serif;fill:currentColor}\
 .bar{fill:#8886}.model{fill:#56b4e9}.tool{fill:#e69f00}.question{fill:#d98ac0}.queue{fill:#9a7df0}.compaction{fill:#2fc99b}";
 
-/// A run as a page of at most [`MOST_BYTES`]: each turn and each of its steps is folded. What has no room is left out, and the
-/// page says so.
+/// A run as a page of at most [`MOST_BYTES`]: each turn and each of its steps is folded. What does not fit is left out, and
+/// the page says so.
 pub fn run_page(run: &Run, now: DateTime<Utc>) -> String {
     let title = escaped(&run_line(run, now, str::to_owned));
     let policy = format!(
@@ -72,7 +72,7 @@ pub fn run_page(run: &Run, now: DateTime<Utc>) -> String {
     page.html
 }
 
-/// A page as far as it is written.
+/// A page as far as it has been written.
 struct Page {
     html: String,
     /// Something had no room.
@@ -80,7 +80,7 @@ struct Page {
 }
 
 impl Page {
-    /// Whether so many bytes more find room.
+    /// Whether so many more bytes fit.
     fn has_room(&mut self, bytes: usize) -> bool {
         let has_room = self.html.len() + bytes + END < MOST_BYTES;
         self.is_cut |= !has_room;

@@ -28,13 +28,13 @@ const FOOT: i32 = 30;
 const TITLE: u32 = 32;
 const LETTERS: u32 = 26;
 
-/// Letters of the title: as many as find room where they are as wide as the widest that are common.
+/// Characters of the title: as many as fit where all are as wide as the widest common letter.
 const TITLE_CHARS: usize = 92;
 
-/// Most letters of a label: narrow ones.
+/// Most characters of a label, for narrow ones.
 const LABEL_CHARS: usize = 60;
 
-/// Between a label and its bars, in pixels.
+/// Space between a label and its bars, in pixels.
 const GAP: u32 = 12;
 
 /// Narrowest bar that can be seen, in pixels.
@@ -43,7 +43,7 @@ const NARROWEST: i32 = 3;
 /// Lines with a time above them.
 const TIMES: i32 = 5;
 
-/// What the colours say, told apart by people who do not tell red from green, too.
+/// The meaning of the colours, which people with red-green blindness can tell apart too.
 const COLOURS: [(OpKind, &str, RGBColor); 5] = [
     (OpKind::Model, "asking a model", RGBColor(0x56, 0xb4, 0xe9)),
     (OpKind::Tool, "tools", RGBColor(0xe6, 0x9f, 0x00)),
@@ -60,13 +60,13 @@ const COLOURS: [(OpKind, &str, RGBColor); 5] = [
     (OpKind::Compaction, "summing up", RGBColor(0x2f, 0xc9, 0x9b)),
 ];
 
-/// A turn at work, whatever it does.
+/// A turn at work, without its operations.
 const AT_WORK: RGBColor = RGBColor(0x5a, 0x5d, 0x66);
 
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// Draws a run as a PNG, as it is at `now`. It takes as long as the run is large, which is too long for an async thread.
+/// Draws a run as a PNG, as it is at `now`. A large run takes too long for an async thread.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub fn run_picture(run: &Run, now: DateTime<Utc>) -> Result<Vec<u8>, NoPicture> 
     })
 }
 
-/// The names of the colours that are there.
+/// A legend of the colours that occur.
 fn legend<'a>(timeline: &Timeline, area: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let mut x = 24;
     for (kind, name, colour) in COLOURS {

@@ -1,14 +1,14 @@
-//! When the turns of a run worked, and at what: rows of bars, as a picture and a page draw them.
+//! When the turns of a run worked, and at what: rows of bars, for a picture and a page.
 
 use chrono::{DateTime, Utc};
 
 use crate::domain::{Node, OpKind, Run};
 use crate::text;
 
-/// Most rows: more cannot be told apart.
+/// Most rows: with more, rows cannot be told apart.
 const MOST_ROWS: usize = 60;
 
-/// Most bars of one row: it has fewer pixels.
+/// Most bars of one row, which has fewer pixels than these.
 const MOST_PARTS: usize = 2_000;
 
 /// A row for each turn of a run.
@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub(super) depth: usize,
     /// Whose work it is, and what it took.
     pub(super) label: String,
-    /// When it worked; none where that may not be seen.
+    /// When it worked; `None` where the viewer may not see that.
     pub(super) span: Option<Bar>,
     pub(super) parts: Vec<(OpKind, Bar)>,
 }
@@ -46,7 +46,7 @@ impl Timeline {
         let place = |at: DateTime<Utc>| {
             ((at - began).num_milliseconds() as f64 / millis as f64).clamp(0.0, 1.0)
         };
-        // The root is there in any case; where rows run out, one line is for the others.
+        // The root is always included; where rows run out, one line stands for all others.
         let rows = nodes.iter().take(MOST_ROWS).map(|(depth, node)| Row {
             depth: *depth,
             label: label(node),
@@ -86,7 +86,7 @@ fn parts(node: &Node, place: impl Fn(DateTime<Utc>) -> f64) -> Vec<(OpKind, Bar)
             (op.kind, bar)
         })
         .collect();
-    // A wait is a part of the call that waits, so it is drawn over it.
+    // A wait is part of the call that waits, so it is drawn on top.
     parts.sort_by_key(|(kind, _)| *kind == OpKind::Question);
     parts
 }

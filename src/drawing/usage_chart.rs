@@ -1,6 +1,6 @@
 //! The picture of `/usage`: a bar for each day, a colour for each model, light on dark, readable on a phone.
 //!
-//! It shows dollars where every price is known, else tokens: a sum of some prices would be a wrong sum.
+//! It shows dollars where every price is known, else tokens: a sum of only some prices would be wrong.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const LETTER: i32 = 18;
 /// From one line of the legend to the next, in pixels.
 const LINE: i32 = 52;
 
-/// Most names of days under the bars.
+/// Most dates below the bars.
 const NAMES: u64 = 5;
 
 /// Models with a colour of their own; the others share the last one.
@@ -38,13 +38,13 @@ const MAX_DAYS: u64 = 92;
 /// Most that one row counts.
 const MOST: f64 = 1e15;
 
-/// Least that is worth a picture.
+/// The smallest value for which a picture is drawn.
 const LEAST: f64 = 1e-6;
 
 /// Longest name of a model in the legend, in characters.
 const MAX_NAME: usize = 22;
 
-/// Told apart by people who do not tell red from green, too (after Okabe and Ito, lightened); the last is for the others.
+/// People with red-green blindness can tell these apart too (after Okabe and Ito, lightened); the last is for the others.
 const COLOURS: [RGBColor; MAX_MODELS + 1] = [
     RGBColor(0x56, 0xb4, 0xe9),
     RGBColor(0xe6, 0x9f, 0x00),
@@ -64,7 +64,7 @@ pub struct DayUsage {
     pub model: String,
     /// Tokens in and out.
     pub tokens: u64,
-    /// US dollars; none when the price is not known.
+    /// US dollars; `None` when the price is not known.
     pub usd: Option<f64>,
 }
 
@@ -137,7 +137,7 @@ impl Bars {
                 Unit::Dollars => row.usd.unwrap_or_default(),
                 Unit::Tokens => row.tokens as f64,
             };
-            // Beyond this the axis cannot be divided; nobody pays it.
+            // Above this the axis cannot be divided; real costs are far smaller.
             let value = if value.is_finite() {
                 value.clamp(0.0, MOST)
             } else {
