@@ -1,4 +1,4 @@
-//! Landlock: which files, connections and processes a command reaches, refused by the kernel.
+//! Landlock: which files, connections and processes a command can reach; the kernel refuses all others.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, RestrictionStatus,
@@ -21,12 +21,12 @@ pub(super) enum Reach {
     None,
 }
 
-/// The newest Landlock we know to ask for; older kernels give what they have.
+/// The newest version of Landlock that we ask for; older kernels give what they have.
 const NEWEST: ABI = ABI::V9;
 
 /// The version of Landlock that the kernel offers; 0 for none.
 ///
-/// Only a restricted thread is told, so one is made for the purpose; it ends at once.
+/// Only a restricted thread learns it, so one is made for the purpose, which ends at once.
 pub(super) fn version() -> u32 {
     let asked = std::thread::spawn(|| {
         Ruleset::default()
@@ -65,7 +65,7 @@ fn enforce(rules: &AccessRules) -> Result<RestrictionStatus, RulesetError> {
     if rules.network == Network::Off {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
-    // Paths that do not exist are passed over: there is nothing to reach.
+    // Paths that do not exist are skipped: there is nothing to protect.
     ruleset
         .create()?
         .add_rules(path_beneath_rules(&rules.list, AccessFs::ReadDir))?

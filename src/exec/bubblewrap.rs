@@ -1,4 +1,4 @@
-//! The command line of bubblewrap: own namespaces, and a file tree put together from nothing.
+//! The command line of bubblewrap: separate namespaces, and a file tree built from nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(super) struct Tree<'a> {
 ///
 /// # Errors
 ///
-/// When a path is not UTF-8, which the line to the helper cannot carry.
+/// When a path is not UTF-8, which JSON for the helper cannot carry.
 pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, NotUtf8> {
     let mut line = Line(vec![text(bubblewrap)?]);
     line.words(&["--unshare-all", "--unshare-user", "--disable-userns"]);
@@ -43,7 +43,7 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
         line.words(&["--perms", "1777", "--size", &TMP_SIZE.to_string()]);
         line.words(&["--tmpfs", folder]);
     }
-    // A tmpfs too, and bubblewrap gives it no size. Its devices are mounts of their own and stay as they are.
+    // `/dev` is a tmpfs too, to which bubblewrap gives no limit. Its devices are mounts of their own and stay as they are.
     line.words(&["--remount-ro", "/dev"]);
     for folder in &tree.view.system {
         line.over_itself("--ro-bind", folder)?;
@@ -73,12 +73,12 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
     for path in &tree.guard.frozen {
         line.over_itself("--ro-bind", path)?;
     }
-    // Last, so that the root itself can be written by nobody.
+    // Last, so that nobody can write to the root itself.
     line.words(&["--remount-ro", "/"]);
     Ok(line.0)
 }
 
-/// A path that the line to the helper cannot carry.
+/// A path that JSON for the helper cannot carry.
 #[derive(Debug, thiserror::Error)]
 #[error("the path {} is not UTF-8", .0.display())]
 pub(super) struct NotUtf8(PathBuf);
@@ -90,7 +90,7 @@ impl Line {
         self.0.extend(words.iter().map(|word| (*word).to_owned()));
     }
 
-    /// Mounts `path` at its own place.
+    /// Mounts `path` at the same path.
     fn over_itself(&mut self, how: &str, path: &Path) -> Result<(), NotUtf8> {
         let path = text(path)?;
         self.words(&[how, &path, &path]);

@@ -1,4 +1,4 @@
-//! Keeps what a command prints: head and tail in memory, all of it in a file once that is not enough.
+//! Keeps what a command prints: head and tail in memory, and all of it in a file where these are not enough.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ const HEAD: usize = 16 * 1024;
 /// Bytes of the end that are kept: errors come last.
 const TAIL: usize = 30 * 1024;
 
-/// Bytes that go to the file; what is beyond is counted and dropped.
+/// Bytes that go to the file; further ones are counted and dropped.
 const SPOOL: u64 = 256 << 20;
 
-/// Takes output in and keeps a bounded part of it in memory.
+/// Takes output and keeps a bounded part of it in memory.
 pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -88,7 +88,7 @@ impl Capture {
         }
     }
 
-    /// Sends `bytes` to the file, opening it first when memory is about to lose something.
+    /// Sends `bytes` to the file, which is opened when memory is about to lose something.
     async fn spool_before(&mut self, bytes: &[u8]) {
         let held = self.head.len() + self.tail.len();
         if let Spool::Unopened(path) = &self.spool {
@@ -102,7 +102,7 @@ impl Capture {
                     written: held as u64,
                     lost: 0,
                 },
-                // No disk to keep it on: head and tail are what there is.
+                // There is no disk to keep it on: only head and tail remain.
                 Err(_) => Spool::None,
             };
         }

@@ -1,7 +1,7 @@
-//! Control groups: limits on all processes of a command together, where this daemon may make them.
+//! Control groups: limits on all processes of a command together, where the daemon may make groups.
 //!
-//! Version 2 needs a delegated group of our own (systemd: `Delegate=memory pids`), version 1 a writable tree. Where
-//! neither is had, the limits of each single process have to do.
+//! Version 2 needs a delegated group of our own (systemd: `Delegate=memory pids`), version 1 a writable tree. Where neither
+//! is available, the limits of single processes have to do.
 
 use std::fs;
 use std::io;
@@ -14,21 +14,21 @@ use uuid::Uuid;
 use super::command::Limits;
 use super::process::Process;
 
-/// The file that processes are put into a group by.
+/// The file through which processes are put into a group.
 const MEMBERS: &str = "cgroup.procs";
 
-/// The leaf that the daemon itself moves to: a group with members may not hand on its limits.
+/// The leaf to which the daemon itself moves: a group with members cannot delegate its limits.
 const OWN_LEAF: &str = "chorus-daemon";
 
 /// Where groups can be made.
 #[derive(Debug)]
 pub(super) struct Groups {
     parents: Vec<Parent>,
-    /// Groups whose last process had not gone yet.
+    /// Groups whose last process has not ended yet.
     emptying: Mutex<Vec<PathBuf>>,
 }
 
-/// One folder of the group tree, and what a group in it limits.
+/// One folder of the group tree, and the limits of groups in it.
 #[derive(Debug)]
 struct Parent {
     folder: PathBuf,
@@ -40,7 +40,7 @@ struct Parent {
 struct Control {
     file: &'static str,
     value: fn(&Limits) -> u64,
-    /// Whether the group is of no use without it.
+    /// Whether the group is useless without it.
     needed: bool,
 }
 
@@ -67,7 +67,7 @@ const MEMORY_V2: Control = Control::needed("memory.max", |limits| limits.memory)
 const MEMORY_V1: Control = Control::needed("memory.limit_in_bytes", |limits| limits.memory);
 const SWAP_V2: Control = Control::welcome("memory.swap.max", |_| 0);
 const SWAP_V1: Control = Control::welcome("memory.memsw.limit_in_bytes", |limits| limits.memory);
-/// Half of what a group of the same kind has by default: a thousand processes of a command have no more than that together.
+/// Half of the default share of a group of the same kind: a thousand processes of a command get no more than that together.
 const PROCESSOR_V2: Control = Control::welcome("cpu.weight", |_| 50);
 const PROCESSOR_V1: Control = Control::welcome("cpu.shares", |_| 512);
 
@@ -104,14 +104,14 @@ impl Groups {
         Ok(group)
     }
 
-    /// Removes `folders`, and those of earlier calls whose last process had not gone yet.
+    /// Removes `folders`, and those of earlier calls whose last process had not ended yet.
     fn remove(&self, folders: Vec<PathBuf>) {
         let mut emptying = self.emptying.lock();
         emptying.extend(folders);
         emptying.retain(|folder| fs::remove_dir(folder).is_err() && folder.exists());
     }
 
-    /// Removes what daemons that are gone left behind. A group with processes in it stays by itself.
+    /// Removes what ended daemons left behind. A group that still has processes cannot be removed, and stays.
     fn sweep(&self) {
         for parent in &self.parents {
             let Ok(entries) = fs::read_dir(&parent.folder) else {
@@ -126,7 +126,7 @@ impl Groups {
     }
 }
 
-/// A group for one command, removed when it is dropped and its last process has gone.
+/// A group for one command, removed when it is dropped and its last process has ended.
 #[derive(Debug)]
 pub(super) struct Group {
     folders: Vec<PathBuf>,
@@ -142,7 +142,7 @@ impl Group {
             .collect()
     }
 
-    /// Sets what all in it may take together.
+    /// Sets what all processes in it may use together.
     pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
         for (parent, folder) in self.groups.parents.iter().zip(&self.folders) {
             for control in parent.controls {
@@ -156,7 +156,7 @@ impl Group {
         Ok(())
     }
 
-    /// Leaves the group where it is, for a command that goes on by itself.
+    /// Leaves the group in place, for a command that outlives the daemon.
     pub(super) fn leave(mut self) {
         self.folders.clear();
     }
@@ -176,12 +176,12 @@ fn is_left_over(name: &str) -> bool {
     pid.is_some_and(|pid| Process::of(pid).is_none())
 }
 
-/// The unified tree, when our group in it may hand on both limits.
+/// The unified tree, if our group in it can delegate both limits.
 fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     let path = membership
         .lines()
         .find_map(|line| line.strip_prefix("0::"))?;
-    // Asked a second time, we are in the leaf that we stepped down to before.
+    // At a second call the daemon is in the leaf already.
     let path = path.strip_suffix(OWN_LEAF).unwrap_or(path);
     let own = folder(mounts, path, |kind, _| kind == "cgroup2")?;
     let can = fs::read_to_string(own.join("cgroup.controllers")).ok()?;
@@ -193,13 +193,13 @@ fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     }
     let members = fs::read_to_string(own.join(MEMBERS)).ok()?;
     if members.trim() == std::process::id().to_string() {
-        // Ours alone: step down into a leaf, so that limits can be handed on.
+        // The group is ours alone: move into a leaf, so that limits can be delegated.
         let leaf = own.join(OWN_LEAF);
         let _ = fs::create_dir(&leaf);
         fs::write(leaf.join(MEMBERS), std::process::id().to_string()).ok()?;
     }
     fs::write(own.join("cgroup.subtree_control"), "+memory +pids").ok()?;
-    // Not there, or not ours to give: then priority alone has to do.
+    // The controller is missing, or not ours to delegate: then the priority alone has to do.
     let _ = fs::write(own.join("cgroup.subtree_control"), "+cpu");
     Some(vec![Parent {
         folder: own,
@@ -237,7 +237,7 @@ impl Parent {
     }
 }
 
-/// Where a group with `path` is seen, in the mount that `is_meant` picks by kind and options.
+/// The folder where a group with `path` is visible, in the mount that `is_meant` picks by kind and options.
 fn folder(mounts: &str, path: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     // `36 35 98:0 /root /mountpoint options … - kind source options`
     mounts.lines().find_map(|line| {

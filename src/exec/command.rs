@@ -1,4 +1,4 @@
-//! What is to be run, under which rules, and how it ended.
+//! A command to run, the rules it runs under, and how it ended.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,14 +30,14 @@ pub struct Command {
 /// How an agent's commands are confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether a sandbox is needed, wished for or forgone.
+    /// Whether a sandbox is required, used where possible, or off.
     pub mode: SandboxMode,
     /// Whether they reach the network.
     pub network: Network,
 }
 
 impl Policy {
-    /// What holds where neither a server nor an agent says otherwise.
+    /// The policy that applies where neither a server nor an agent sets one.
     pub fn of(config: &Config) -> Self {
         Self {
             mode: config.sandbox,
@@ -45,7 +45,7 @@ impl Policy {
         }
     }
 
-    /// What holds for one agent now.
+    /// What applies to one agent now.
     pub fn of_agent(effective: &Effective) -> Self {
         Self {
             mode: effective.sandbox,
@@ -54,7 +54,7 @@ impl Policy {
     }
 }
 
-/// Whether a command reaches the network.
+/// Whether a command can reach the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
@@ -92,11 +92,11 @@ impl Default for Limits {
     }
 }
 
-/// What ends a command besides itself, and where its output goes.
+/// Besides the command's own end: what ends it, and where its output goes.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub timeout: Duration,
-    /// Leaves it next to no time, also where it is being ended already.
+    /// Ends it almost at once, even while it is being ended already.
     pub abort: CancellationToken,
     /// File for all of its output, made only when that does not fit into the result.
     pub spool: Option<PathBuf>,
@@ -114,7 +114,7 @@ pub enum Ended {
 /// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Exit code as a shell tells it: 128 + n after signal n. None when it was ended from outside.
+    /// Exit code as a shell reports it: 128 + n after signal n. `None` when it was ended from outside.
     pub exit: Option<i32>,
     pub ended: Ended,
     /// Standard output and error in the order written; beyond the cap its head and tail.
@@ -139,13 +139,13 @@ pub struct Output {
 /// Why a command was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The command itself is at fault; the text says how.
+    /// The command itself is invalid; the text says how.
     #[error("{0}")]
     Invalid(String),
-    /// This machine runs no command, whatever the settings.
+    /// This machine can run no command, whatever the settings.
     #[error("no command runs here: {0}")]
     NoShell(NoShell),
-    /// The settings ask for a sandbox and there is none.
+    /// The settings require a sandbox and there is none.
     #[error(
         "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine ({0}). \
          An operator can install bubblewrap, or set `sandbox` to `auto` to run commands behind weaker layers"
@@ -154,7 +154,7 @@ pub enum ExecError {
     /// The sandbox could not be put in place.
     #[error("the sandbox could not be set up: {0}")]
     Setup(String),
-    /// A process or file could not be had.
+    /// A process could not be started or a file not be opened.
     #[error("the command could not be started: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -14,7 +14,7 @@ use super::error::{HelperError, failed};
 use super::job::{CONFINED, Confinement, InodePin, Namespaces};
 use super::{access, limits, syscalls};
 
-/// Reads the orders from standard input, obeys them, and becomes the command.
+/// Reads its instructions from standard input, follows them, and becomes the command.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(super) fn main() -> Result<(), HelperError> {
     };
     writeln!(&supervisor, "{CONFINED}").map_err(failed("answering"))?;
     drop(supervisor);
-    // Only comes back when it failed.
+    // Returns only when it failed.
     let error = shell.exec();
     Err(failed(orders.shell.display().to_string())(error))
 }
@@ -71,7 +71,7 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
     Ok(shell)
 }
 
-/// Refuses to go on when a path no longer leads to the file that was meant.
+/// Fails when a path no longer leads to the file that was meant.
 fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
     let path = &inode_pin.path;
     let found = fs::symlink_metadata(path).map_err(|cause| HelperError::Vanished {
@@ -84,7 +84,7 @@ fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
     Err(HelperError::Replaced(path.clone()))
 }
 
-/// Standard input as the socket that it is for both halves of the helper.
+/// Standard input, which is a socket for both halves of the helper.
 pub(super) fn standard_input() -> Result<UnixStream, HelperError> {
     std::io::stdin()
         .as_fd()

@@ -1,4 +1,4 @@
-//! What goes wrong around a command: in the helper that confines it, and while this machine's layers are tried.
+//! What goes wrong around a command: in the helper that confines it, and while the machine's sandbox layers are tried.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::command::ExecError;
 use super::job::HELPER_COMMAND;
 
-/// Why the helper could not do its part. Its text goes over the line to the daemon, and to people from there.
+/// Why the helper failed. Its text is sent to the daemon, and shown to people.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HelperError {
     #[error("{doing}: {cause}")]
@@ -30,7 +30,7 @@ pub(super) enum HelperError {
     NotEnforced,
     #[error("it ended before the command could start")]
     EndedEarly,
-    /// The inner half's own words, as they came over the line.
+    /// The error of the inner half, as it was received.
     #[error("{0}")]
     NotConfined(String),
     #[error("`{HELPER_COMMAND}` is for Chorus itself: it runs the commands of agents")]
@@ -58,7 +58,7 @@ pub enum NeverRan {
     SupervisorKilled,
 }
 
-/// Why a layer does not stand around commands on this machine.
+/// Why a sandbox layer cannot be used on this machine.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum MissingLayer {
     #[error("bubblewrap is switched off")]
@@ -75,7 +75,7 @@ pub(super) enum MissingLayer {
     NotTried,
 }
 
-/// Why a command that does nothing failed behind a layer.
+/// Why a command that does nothing failed in a sandbox layer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum FailedTrial {
     #[error("{0}")]
@@ -86,7 +86,7 @@ pub(super) enum FailedTrial {
     Printed(String),
 }
 
-/// Why this machine runs no command, whatever the settings. Cloned, because all who wait for the trial share its end.
+/// Why this machine can run no command, whatever the settings. Cloned, because all who wait for the trial get its result.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NoShell {
     #[error("this program's file is not known: {0}")]

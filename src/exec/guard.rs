@@ -1,12 +1,12 @@
-//! Keeps a shell from rewriting how git behaves in its workspace.
+//! Keeps a shell from changing what git runs in its workspace.
 //!
 //! Some names in `.git` decide what git runs, and where it finds its configuration and its objects, for whoever uses the
-//! repository next. A shell may commit, so `.git` stays writable, but those are mounted read-only over themselves. Absent ones
-//! are made first with the content that changes nothing, since what does not exist cannot be mounted over. The folders they lie
-//! in are made mount points themselves, so that they cannot be moved aside.
+//! repository next. A shell may commit, so `.git` stays writable, but these names are mounted read-only over themselves.
+//! Missing ones are first made with content that changes nothing, because a mount needs something to cover. The folders
+//! they lie in become mount points, so that they cannot be moved away.
 //!
-//! Another command of the same agent may swap any of them for a link in between. Each is therefore looked at by
-//! descriptor here and again, by number, inside the finished sandbox ([`InodePin`]).
+//! Another command of the same agent may replace any of them with a link meanwhile. So each is checked by descriptor here
+//! and again, by inode, inside the finished sandbox ([`InodePin`]).
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -24,21 +24,22 @@ pub(super) struct Guard {
     pub(super) pinned: Vec<PathBuf>,
     /// Mounted over themselves, read-only.
     pub(super) frozen: Vec<PathBuf>,
-    /// What each of them must turn out to be.
+    /// The file that each of them must be.
     pub(super) inode_pins: Vec<InodePin>,
 }
 
 /// A name in a repository that a shell must not change.
 enum Part {
-    /// A file, with the content of one that changes nothing.
+    /// A file, with content that changes nothing.
     File(&'static str, &'static str),
     Folder(&'static str),
-    /// A folder that may be written but for these names in it.
+    /// A folder that may be written except for these names in it.
     Nested(&'static str, &'static [Part]),
 }
 
-/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and what lies there is used only
-/// from folders below the workspace, whose `.git` a shell may write anyway. Neither is `gitdir`, which means nothing here.
+/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and what lies there is
+/// used only from folders below the workspace, whose `.git` a shell may write anyway. Neither is `gitdir`, which has no
+/// effect here.
 const PARTS: &[Part] = &[
     Part::File("config", ""),
     Part::File("config.worktree", ""),
@@ -53,7 +54,7 @@ const PARTS: &[Part] = &[
 
 /// Guards the repository of `workspace`; without one there is nothing to guard.
 pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
-    // What a command left whose supervisor was killed.
+    // Repairs what a command left behind whose supervisor was killed.
     repair::repository(workspace);
     let mut guard = Guard::default();
     let folder = rustix::fs::open(workspace, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
@@ -67,7 +68,7 @@ pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
     guard.inode_pin(path.clone(), rustix::fs::fstat(&git)?);
     guard.pinned.push(path.clone());
     if !guard.hold(&git, &path, PARTS)? {
-        // A link among them leads who knows where: nothing in this repository can be written.
+        // A link among them leads to an unknown place: then nothing in this repository is writable.
         guard.inode_pins.truncate(1);
         guard.pinned.clear();
         guard.frozen = vec![path];
@@ -76,7 +77,7 @@ pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
 }
 
 impl Guard {
-    /// Holds `parts` of the folder `path`; false when one of them is not what it should be.
+    /// Protects `parts` of the folder `path`; false when one of them is of the wrong type.
     fn hold(&mut self, folder: &OwnedFd, path: &Path, parts: &[Part]) -> rustix::io::Result<bool> {
         for part in parts {
             let path = path.join(part.name());
@@ -126,7 +127,7 @@ impl Part {
         }
     }
 
-    /// Looks at it in `folder`, having made it when there was none.
+    /// Checks it in `folder`, and makes it if it is missing.
     fn present(&self, folder: &OwnedFd) -> rustix::io::Result<Stat> {
         let name = self.name();
         match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {

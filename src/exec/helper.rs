@@ -1,6 +1,6 @@
 //! The `chorus` binary re-executed as its own sandbox helper.
 //!
-//! A sandbox has to be put on between fork and exec. Doing that in the daemon would need unsafe code; a helper that
+//! A sandbox has to be applied between fork and exec. Doing that in the daemon would need unsafe code; a helper that
 //! confines itself and then becomes the command needs none. It has two parts, each one process:
 //!
 //! ```text
@@ -17,12 +17,12 @@ use super::error::HelperError;
 use super::job::{CONFINE, HELPER_COMMAND, SUPERVISE};
 use super::{confine, supervise};
 
-/// Exit code of a helper that could not do its part; the reason went to whoever started it.
+/// Exit code of a helper that failed; the reason was sent to the process that started it.
 const FAILED: u8 = 125;
 
-/// Runs as the helper when the arguments say so; none means this is an ordinary start.
+/// Runs as the helper when the arguments say so; `None` means that this is an ordinary start.
 ///
-/// To be called first of all in `main`: nothing that is set up for the daemon may reach a command.
+/// To be called first in `main`: nothing that is set up for the daemon may reach a command.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.nth(1)? != HELPER_COMMAND {
         return None;

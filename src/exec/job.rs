@@ -16,16 +16,16 @@ pub(super) const SUPERVISE: &str = "supervise";
 /// Second argument: confine oneself and become the command.
 pub(super) const CONFINE: &str = "confine";
 
-/// What a supervisor is told, after its job, to end the command in order; to be let go of means the same.
+/// Sent to a supervisor, after its job, to end the command in order; closing the socket means the same.
 pub(super) const IN_ORDER: u8 = b'.';
 
-/// What it is told to end the command at once, even where it ends it already.
+/// Sent to end the command at once, even while it is being ended already.
 pub(super) const AT_ONCE: u8 = b'!';
 
-/// What the inner half answers once it is confined.
+/// The answer of the inner half once it is confined.
 pub(super) const CONFINED: &str = "ok";
 
-/// Where the helper's binary is seen inside bubblewrap.
+/// The path of the helper's binary inside bubblewrap.
 pub(super) const HELPER_INSIDE: &str = "/.chorus-sandbox";
 
 /// One command for a supervisor, after the line with the files of control groups to write its pid to.
@@ -35,9 +35,9 @@ pub(super) struct Job {
     pub(super) wrapper: Vec<String>,
     /// What ends it besides itself.
     pub(super) life: Lifetime,
-    /// The workspace whose repository is put right after the end; none with the sandbox off.
+    /// The workspace whose repository is repaired after the end; `None` with the sandbox off.
     pub(super) repository: Option<PathBuf>,
-    /// What the command's own process does to itself.
+    /// How the command's own process confines itself.
     pub(super) confinement: Confinement,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct Job {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Lifetime {
-    /// It ends with whoever holds the other end of the supervisor's standard input.
+    /// It ends when the other end of the supervisor's standard input is closed.
     Attached,
-    /// It goes on without the daemon; its exit code is written to a file.
+    /// It continues without the daemon; its exit code is written to a file.
     Detached { exit_file: PathBuf },
 }
 
@@ -60,9 +60,9 @@ pub(super) struct Confinement {
     pub(super) directory: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
     pub(super) limits: Limits,
-    /// Files that must still be the ones that were meant, looked at before anything runs.
+    /// Files that must still be the ones that were meant, checked before anything runs.
     pub(super) inode_pins: Vec<InodePin>,
-    /// The walls; none with the sandbox off.
+    /// The access rules of Landlock and seccomp; `None` with the sandbox off.
     pub(super) access: Option<AccessRules>,
 }
 
@@ -77,11 +77,11 @@ pub(super) struct AccessRules {
     pub(super) write: Vec<PathBuf>,
     /// Whether the network is reached.
     pub(super) network: Network,
-    /// Whether bubblewrap stands around it.
+    /// Whether bubblewrap surrounds it.
     pub(super) namespaces: Namespaces,
 }
 
-/// What stands around the walls.
+/// The namespaces around the sandbox layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Namespaces {
@@ -99,7 +99,7 @@ pub(super) struct InodePin {
     pub(super) inode: u64,
 }
 
-/// What a supervisor tells the daemon at the end, as one line of JSON.
+/// What a supervisor sends to the daemon at the end, as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {

@@ -11,13 +11,13 @@ use rustix::thread::{
 use super::command::Limits;
 use super::error::{HelperError, failed};
 
-/// How much sooner the kernel should end a command than the daemon when memory runs out (0 to 1000).
+/// How much rather the kernel should end a command than the daemon when memory runs out (0 to 1000).
 const OUT_OF_MEMORY_FIRST: &str = "900";
 
 /// Priority below the daemon's, so that busy commands do not slow its answers.
 ///
-/// A thousand processes of one command still leave the daemon several times what each of them has, and one command on a busy
-/// machine still gets a tenth of a processor.
+/// With it, a thousand processes of one command still leave the daemon several times the share of each, and one command on
+/// a busy machine still gets a tenth of a processor.
 const NICENESS: i32 = 10;
 
 /// Limits this process and all it will start.
@@ -46,11 +46,11 @@ pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
     Ok(())
 }
 
-/// Gives up every capability, also those that a program of root would get back.
+/// Gives up every capability, including those that a program owned by root would get back.
 pub(super) fn drop_capabilities() -> Result<(), HelperError> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter() {
-        // Fails for an ordinary user, who has none to lose, and for those this kernel does not know.
+        // This fails for an ordinary user, who has none to lose, and for capabilities that the kernel does not know.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySets {

@@ -1,4 +1,4 @@
-//! Which walls this machine offers, found out by trying.
+//! Finds out which walls, that is which sandbox layers, this machine offers, by trying them.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use super::error::{FailedTrial, MissingLayer};
 use super::sandbox::{Sandbox, SandboxInner};
 use super::view::{self, MachineView};
 
-/// How long one try at start may take.
+/// How long one trial may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the sandbox is made from.
+/// The parts of the sandbox.
 #[derive(Clone, Debug)]
 pub struct SandboxSettings {
     /// The `chorus` binary, which is its own helper.
@@ -50,7 +50,7 @@ impl Sandbox {
         let settings = settings.clone();
         let found = spawn_blocking(move || untried(settings)).await;
         let mut parts = found.map_err(io::Error::from)??;
-        // Most machines have both layers, and one run shows it.
+        // Most machines have both layers, which one run shows.
         let trial = Self::of(&parts);
         let all_work = parts.bubblewrap.is_ok()
             && parts.walls.is_ok()
@@ -61,12 +61,12 @@ impl Sandbox {
         Ok(Self::of(&parts).with_warm_supervisor())
     }
 
-    /// Tries the layers one after the other, for what fails does not say which of them failed.
+    /// Tries the layers one after the other, because a failed run does not say which of them failed.
     async fn each_alone(mut parts: SandboxInner) -> SandboxInner {
         let bubblewrap = parts.bubblewrap;
         parts.bubblewrap = Err(MissingLayer::NotTried);
         if parts.walls.is_ok() {
-            // Alone they do not satisfy `Required`; with bubblewrap not tried yet, `Auto` takes them.
+            // Alone they do not satisfy `Required`; while bubblewrap has not been tried, `Auto` uses them.
             let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
             let tried = tried.map_err(MissingLayer::LandlockFails);
             parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
@@ -115,7 +115,7 @@ impl Sandbox {
     }
 }
 
-/// What this machine seems to have before anything was run.
+/// What this machine seems to have before anything was tried.
 fn untried(settings: SandboxSettings) -> Result<SandboxInner, ExecError> {
     let view = MachineView::of_this_machine(&settings.read)
         .map_err(|why| ExecError::Setup(why.to_string()))?;

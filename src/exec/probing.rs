@@ -1,6 +1,6 @@
-//! The walls of this machine, looked for beside everything else: trying them takes longer than all the rest of a start.
+//! The sandbox of this machine, tried in the background: trying takes longer than all the rest of a start.
 //!
-//! No command runs before they are known: whoever wants to run one waits here, and so finds them out if nobody did.
+//! No command runs before it is known: whoever wants to run one waits here, and begins the trial if nobody did.
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -14,12 +14,12 @@ use super::error::NoShell;
 use super::probe::SandboxSettings;
 use super::sandbox::Sandbox;
 
-/// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones find out the same, once.
+/// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones share one trial.
 #[derive(Clone)]
 pub struct Probing(Shared<BoxFuture<'static, Result<Sandbox, NoShell>>>);
 
 impl Probing {
-    /// Of the machine, when first asked.
+    /// Tries the sandbox when first asked.
     pub fn with(settings: std::io::Result<SandboxSettings>) -> Self {
         Self::of(async move {
             let settings = settings.map_err(|error| NoShell::OwnFile(Arc::new(error)))?;
@@ -46,14 +46,14 @@ impl Probing {
         self.0.clone().await.map_err(ExecError::NoShell)
     }
 
-    /// [`Sandbox::close`], where it is known.
+    /// [`Sandbox::close`], if the sandbox is known.
     pub async fn close(&self) {
         if let Some(Ok(sandbox)) = self.0.peek() {
             sandbox.close().await;
         }
     }
 
-    /// The layers around a command under `policy`, truthfully, for the log and `/status`, once they are known.
+    /// The layers around a command under `policy` as they really are, for the log and `/status`, once they are known.
     pub async fn describe(&self, policy: Policy) -> String {
         match self.0.clone().await {
             Ok(sandbox) => sandbox.describe(policy),

@@ -10,21 +10,21 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// Shortest time between two looks for what is left of a tree: each reads all of `/proc`.
+/// Shortest time between two checks for what is left of a tree: each reads all of `/proc`.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// How long a killed process is waited for before the tree is looked at again.
+/// How long to wait for a killed process before the tree is checked again.
 const VANISHES_IN: Duration = Duration::from_millis(50);
 
-/// How long killed processes may take to vanish before they are given up: only one stuck in the kernel takes longer.
+/// How long killed processes may take to end before they are given up: only one stuck in the kernel takes longer.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a command is ended from outside: with SIGTERM, and with SIGKILL what is left after a while.
+/// How a command is ended from outside: with SIGTERM, and what is left after a while with SIGKILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// It has time to flush a file and remove a lock; short enough that a timeout is back within 5 s.
+    /// Time to flush a file and remove a lock; short enough that a timeout returns within 5 s.
     InOrder,
-    /// A person aborted the turn: all of it is gone within a second.
+    /// A person aborted the turn: everything ends within a second.
     AtOnce,
 }
 
@@ -48,7 +48,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that has `pid` now; none when there is no such process.
+    /// The process that has `pid` now; `None` when there is no such process.
     pub fn of(pid: u32) -> Option<Self> {
         Stat::read(pid).map(|stat| stat.process)
     }
@@ -58,7 +58,7 @@ impl Process {
         Stat::read(self.pid).is_some_and(|stat| stat.process == self && stat.runs())
     }
 
-    /// Sends `signal` to this very process, never to one that took its pid over.
+    /// Sends `signal` to exactly this process, never to one that got the same pid later.
     fn signal(self, signal: Signal) {
         if let Some(handle) = self.handle() {
             let _ = pidfd_send_signal(handle, signal);
@@ -74,15 +74,15 @@ impl Process {
         let _ = retry_on_intr(|| poll(&mut end, Some(&timeout)));
     }
 
-    /// A handle of this very process; none when it is gone.
+    /// A handle of exactly this process; `None` when it has ended.
     fn handle(self) -> Option<OwnedFd> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw)?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-        // The handle holds whichever process has the pid now: look again before using it.
+        // The handle is of whichever process has the pid now: check again before using it.
         (Self::of(self.pid) == Some(self)).then_some(handle)
     }
 
-    /// Everything it started that still runs, children of children too.
+    /// All running descendants.
     fn below(self) -> Vec<Stat> {
         let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
         for stat in Stat::all() {
@@ -104,9 +104,9 @@ impl Process {
         found
     }
 
-    /// Ends everything below it: SIGTERM, some time to leave, SIGKILL. Blocks until nothing is left.
+    /// Ends all its descendants: SIGTERM, some time, SIGKILL. Blocks until nothing is left.
     ///
-    /// Bubblewrap's own processes are not asked with SIGTERM: the outer one would take the rest down at once.
+    /// Bubblewrap's own processes get no SIGTERM: the outer one would end the rest at once.
     pub fn end_below(self, ending: Ending) {
         for stat in self.below() {
             if stat.name != "bwrap" {
@@ -119,7 +119,7 @@ impl Process {
         self.kill_below();
     }
 
-    /// Kills everything below it, again and again until nothing is left.
+    /// Kills all its descendants, again and again until nothing is left.
     pub fn kill_below(self) {
         let start = Instant::now();
         loop {
@@ -134,13 +134,13 @@ impl Process {
         }
     }
 
-    /// Kills it and everything below it. For a supervisor that no longer answers.
+    /// Kills it and all its descendants. For a supervisor that no longer answers.
     pub fn kill_tree(self) {
         self.kill_below();
         self.signal(Signal::KILL);
     }
 
-    /// Waits until nothing is below it; false when `timeout` ran out first.
+    /// Waits until it has no descendants; false when `timeout` ran out first.
     fn wait_below(self, timeout: Duration) -> bool {
         let start = Instant::now();
         loop {
@@ -154,7 +154,7 @@ impl Process {
     }
 }
 
-/// Waits until one of these has ended, at most for `timeout`, and never so short that looking is all that happens.
+/// Waits until one of these has ended, at most for `timeout`, and long enough that checking does not take all the time.
 fn wait_for_one(left: &[Stat], timeout: Duration) {
     if let Some(stat) = left.first() {
         stat.process.wait_end(timeout);
@@ -162,7 +162,7 @@ fn wait_for_one(left: &[Stat], timeout: Duration) {
     std::thread::sleep(LOOK_EVERY);
 }
 
-/// What `/proc/<pid>/stat` says, as far as it is needed.
+/// The parts of `/proc/<pid>/stat` that are needed.
 struct Stat {
     process: Process,
     name: String,

@@ -1,9 +1,9 @@
-//! Keeps a workspace's `.git` a repository, which no mount can: git replaces `HEAD` with every checkout, and whoever owns a
-//! folder may close it.
+//! Keeps a workspace's `.git` a valid repository, which no mount can: git replaces `HEAD` with every checkout, and the
+//! owner of a folder may make it inaccessible.
 //!
-//! Where git does not take `.git` for a repository, it asks whether the workspace itself is one, whose configuration is whatever
-//! a command wrote there. So `HEAD`, `objects` and `refs` are put right before a command and after its end. All of it is
-//! best effort, by descriptor, and follows no link.
+//! Where git does not accept `.git` as a repository, it checks whether the workspace itself is one, and its configuration
+//! would be whatever a command wrote there. So `HEAD`, `objects` and `refs` are repaired before a command and after its
+//! end. All of it is best effort, by descriptor, and follows no link.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,16 +17,16 @@ use rustix::io::Errno;
 /// The file that says where a repository's configuration and objects are, when they are elsewhere.
 pub(super) const COMMON: &str = "commondir";
 
-/// What it says of a repository that holds its own. libgit2 takes a path for relative only when a slash follows the dot.
+/// Its content for a repository that holds its own. libgit2 takes a path as relative only when a slash follows the dot.
 pub(super) const ITSELF: &str = "./\n";
 
-/// What git makes of a new repository.
+/// The `HEAD` of a new repository.
 const FIRST_HEAD: &str = "ref: refs/heads/main\n";
 
-/// Bytes of `HEAD` or [`COMMON`] that are read: more than git looks at.
+/// Bytes of `HEAD` or [`COMMON`] that are read: more than git reads.
 const LONGEST: u64 = 4096;
 
-/// Puts right the repository of `workspace`, if it has one.
+/// Repairs the repository of `workspace`, if it has one.
 pub(super) fn repository(workspace: &Path) {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     if let Ok(folder) = rustix::fs::open(workspace, flags, Mode::empty())
@@ -47,7 +47,7 @@ pub(super) fn write_new(folder: &OwnedFd, name: &str, content: &str) -> rustix::
     rustix::io::write(&file, content.as_bytes()).map(drop)
 }
 
-/// The folder `name`, which its owner can enter from now on; none where that is not a folder.
+/// The folder `name`, which its owner can enter from now on; `None` where it is not a folder.
 fn opened(at: &OwnedFd, name: &str) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let folder = openat(at, name, flags, Mode::empty()).ok()?;
@@ -55,7 +55,7 @@ fn opened(at: &OwnedFd, name: &str) -> Option<OwnedFd> {
     Some(folder)
 }
 
-/// Gives the owner of what `file` stands for the rights `wanted`.
+/// Gives the owner of `file` the permissions `wanted`.
 fn allow(file: &OwnedFd, wanted: u32) -> Option<()> {
     let mode = rustix::fs::fstat(file).ok()?.st_mode;
     if mode & wanted == wanted {
@@ -73,7 +73,7 @@ fn keep_folder(git: &OwnedFd, name: &str) {
     let _ = mkdirat(git, name, Mode::from_raw_mode(0o755));
 }
 
-/// Whether `name` is a link to a folder: somebody's set-up, and a repository to git.
+/// Whether `name` is a link to a folder: somebody set it up so, and git accepts it as a repository.
 fn is_folder_elsewhere(git: &OwnedFd, name: &str) -> bool {
     statat(git, name, AtFlags::empty())
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
@@ -87,7 +87,7 @@ fn keep_head(git: &OwnedFd) {
     }
 }
 
-/// Whether git takes `text` for a `HEAD`: a branch by name or a commit by number.
+/// Whether git accepts `text` as a `HEAD`: a branch by name or a commit by number.
 fn is_head(text: &[u8]) -> bool {
     match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
@@ -104,7 +104,7 @@ fn keep_common(git: &OwnedFd) {
     }
 }
 
-/// What is in the regular file `name`; none when it cannot be read or is something else.
+/// The content of the regular file `name`; `None` when it cannot be read or is something else.
 fn content(git: &OwnedFd, name: &str) -> Option<Vec<u8>> {
     let seen = openat(git, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&seen).ok()?.st_mode);
@@ -122,14 +122,14 @@ fn content(git: &OwnedFd, name: &str) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Puts a file with `content` in the place of whatever has the name.
+/// Replaces whatever has the name with a file that holds `content`.
 fn replace(git: &OwnedFd, name: &str, content: &str) {
     let draft = format!("{name}.{}", uuid::Uuid::new_v4().simple());
     if write_new(git, &draft, content).is_err() {
         return;
     }
     if renameat(git, &draft, git, name) == Err(Errno::ISDIR) {
-        // A folder is no file's to replace: it keeps what is in it under another name.
+        // A folder cannot be replaced with a file: it is renamed, with what is in it.
         let _ = renameat(git, name, git, format!("{draft}.aside"));
         let _ = renameat(git, &draft, git, name);
     }

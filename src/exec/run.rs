@@ -21,11 +21,11 @@ use super::warm::IdleSupervisor;
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
 
-/// How long a command runs before the next one's supervisor is started. While that joins its control group, the kernel lets
-/// no process start or end anywhere, so it keeps clear of the many commands that are shorter.
+/// How long a command runs before the supervisor for the next one is started. While that joins its control group, the
+/// kernel lets no process start or end anywhere, so many short commands would be slowed down.
 const WARM_AFTER: Duration = Duration::from_millis(100);
 
-/// How long the supervisor may take beyond the grace it gives, before it is taken for stuck.
+/// How long the supervisor may take beyond the grace it gives, before it counts as stuck.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Sandbox {
@@ -46,7 +46,7 @@ impl Sandbox {
         finished
     }
 
-    /// What the supervisor of a command is to do, and the command's own temporary folder.
+    /// The job of a command's supervisor, and the command's own temporary folder.
     async fn attached(&self, command: &Command) -> Result<(Job, Scratch), ExecError> {
         let (sandbox, command) = (self.clone(), command.clone());
         let prepared = spawn_blocking(move || {
@@ -59,7 +59,7 @@ impl Sandbox {
         prepared.await.map_err(io::Error::from)?
     }
 
-    /// Has a supervisor do `job`, to the end of the command.
+    /// Has a supervisor do `job`, until the command ends.
     async fn supervise(
         &self,
         job: &Job,
@@ -119,7 +119,7 @@ impl Sandbox {
                 .reset(tokio::time::Instant::now() + ending.grace() + SUPERVISOR_TIMEOUT);
         }
         next.start();
-        // What is left in the pipe. Its end is not waited for: somebody may hold it open.
+        // What is left in the pipe. Its end is not waited for: another process may hold it open.
         while let Ok(count @ 1..) = output.try_read(&mut chunk) {
             capture.push(&chunk[..count]).await;
         }
@@ -144,7 +144,7 @@ impl Sandbox {
         })
     }
 
-    /// The supervisor that waits, or a new one.
+    /// The warm supervisor, or a new one.
     fn supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
         let Some(mut waiting) = self.warm().and_then(|warm| warm.take_alive()) else {
             return self.start_supervisor(limits);
@@ -158,8 +158,8 @@ impl Sandbox {
     }
 }
 
-/// A command's own temporary folder. A command may leave any number of files in it, so it is removed beside the async
-/// threads, also when the command is given up.
+/// A command's own temporary folder. A command may leave any number of files in it, so it is removed off the async threads,
+/// also when the command is given up.
 struct Scratch(Option<TempDir>);
 
 impl Scratch {
@@ -177,7 +177,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The next command's supervisor, to be started once: when this command has ended, or runs for a while.
+/// The supervisor for the next command, started once: when this command has ended, or has run for a while.
 struct Next<'a> {
     sandbox: &'a Sandbox,
     /// None when it was started.

@@ -1,7 +1,7 @@
-//! A supervisor at work, and the line to it.
+//! A running supervisor, and the socket to it.
 //!
-//! The daemon holds one end of a socket, the supervisor the other. Letting go of it (a timeout, a stop, a dropped
-//! future, the daemon's own death) makes the supervisor end everything the command started.
+//! The daemon holds one end of a socket, the supervisor the other. Closing it (a timeout, a stop, a dropped future, the
+//! daemon's own death) makes the supervisor end everything the command started.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -16,13 +16,13 @@ use super::command::Limits;
 use super::job::{AT_ONCE, HELPER_COMMAND, IN_ORDER, Job, Report, SUPERVISE};
 use super::process::{Ending, Process};
 
-/// A supervisor and the line to it.
+/// A supervisor and the socket to it.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) child: tokio::process::Child,
     pub(super) process: Process,
     line: BufReader<UnixStream>,
-    /// After the child and the line: a group is removed when its processes have gone.
+    /// Dropped after the child and the socket: a group can be removed only when its processes have ended.
     pub(super) group: Option<Group>,
 }
 
@@ -70,31 +70,31 @@ impl Running {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sets what the command may take, where a group limits it.
+    /// Sets what the command may use, where a group limits it.
     pub(super) fn limit(&self, limits: &Limits) -> std::io::Result<()> {
         self.group
             .as_ref()
             .map_or(Ok(()), |group| group.limit(limits))
     }
 
-    /// Has the supervisor end everything and report. A second time it may be told to be quicker.
+    /// Tells the supervisor to end everything and report. A second call may ask for more speed.
     pub(super) async fn end(&mut self, ending: Ending) {
         let word = match ending {
             Ending::InOrder => IN_ORDER,
             Ending::AtOnce => AT_ONCE,
         };
-        // A supervisor that hears nothing any more has ended.
+        // A supervisor that cannot be written to has ended.
         let _ = self.line.write_all(&[word]).await;
     }
 
-    /// Kills supervisor and command, for when the supervisor does not get it done.
+    /// Kills supervisor and command, for when the supervisor does not manage to.
     pub(super) async fn kill(&mut self) {
         let process = self.process;
         let _ = tokio::task::spawn_blocking(move || process.kill_tree()).await;
         let _ = self.child.wait().await;
     }
 
-    /// What the supervisor said at its end; none when it was killed.
+    /// The supervisor's report; `None` when it was killed.
     pub(super) async fn report(&mut self) -> Option<Report> {
         let mut line = String::new();
         self.line.read_line(&mut line).await.ok()?;

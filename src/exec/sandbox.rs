@@ -1,4 +1,4 @@
-//! The walls of this machine, and what it takes to put one command behind them.
+//! The sandbox layers of this machine (its walls), and what is needed to put one command into them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,15 +35,16 @@ const PROC_OF_ROOT: &[&str] = &[
     "/proc/sys",
 ];
 
-/// What Landlock and seccomp alone leave open, for the log, `/status` and `chorus doctor`: why they do not satisfy `required`.
+/// What Landlock and seccomp alone do not prevent, for the log, `/status` and `chorus doctor`: why they do not satisfy
+/// `required`.
 const LEFT_OPEN: &str = "Without bubblewrap a command can change the mode, times and attributes of every file that the daemon's \
     user owns, and what git runs in its workspace";
 
-/// The walls of this machine. Cheap to clone.
+/// The sandbox layers of this machine. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     parts: Arc<SandboxInner>,
-    /// None while the walls are tried out: no further command follows.
+    /// `None` while the layers are tried: no further command follows.
     warm: Option<Arc<WarmSupervisor>>,
 }
 
@@ -54,14 +55,14 @@ pub(super) struct SandboxInner {
     pub(super) view: MachineView,
     /// Bubblewrap, or why there is none.
     pub(super) bubblewrap: Result<PathBuf, MissingLayer>,
-    /// Landlock's version with seccomp beside it, or why they do not work.
+    /// Landlock's version, with seccomp, or why they do not work.
     pub(super) walls: Result<u32, MissingLayer>,
-    /// Limits on all of a command together, where they can be had.
+    /// Limits on all processes of a command together, where they are available.
     pub(super) groups: Option<Arc<Groups>>,
 }
 
 impl Sandbox {
-    /// The layers around a command under `policy`, truthfully, for the log and `/status`.
+    /// The layers around a command under `policy` as they really are, for the log and `/status`.
     pub fn describe(&self, policy: Policy) -> String {
         if policy.mode == SandboxMode::Off {
             return "off (resource limits only)".to_owned();
@@ -115,13 +116,13 @@ impl Sandbox {
         }
     }
 
-    /// Whether any layer stands around a command under `policy`.
+    /// Whether any layer confines a command under `policy`.
     pub fn confines(&self, policy: Policy) -> bool {
         policy.mode != SandboxMode::Off
             && (self.parts.bubblewrap.is_ok() || self.parts.walls.is_ok())
     }
 
-    /// Whether nothing is missing of the sandbox that `policy` asks for.
+    /// Whether the sandbox that `policy` asks for is complete.
     pub fn is_whole(&self, policy: Policy) -> bool {
         policy.mode == SandboxMode::Off || self.parts.bubblewrap.is_ok()
     }
@@ -131,7 +132,7 @@ impl Sandbox {
         policy.mode == SandboxMode::Required && self.parts.bubblewrap.is_err()
     }
 
-    /// Why there is no sandbox that `required` takes.
+    /// Why there is no sandbox that satisfies `required`.
     fn missing(&self) -> String {
         let bubblewrap = self.parts.bubblewrap.as_ref().err();
         let bubblewrap = bubblewrap.map(MissingLayer::to_string).unwrap_or_default();
@@ -146,12 +147,12 @@ impl Sandbox {
         &self.parts.helper
     }
 
-    /// The place for the next command's supervisor.
+    /// The supervisor for the next command.
     pub(super) fn warm(&self) -> Option<&Arc<WarmSupervisor>> {
         self.warm.as_ref()
     }
 
-    /// Ends the supervisor that waits for a next command; none is started any more.
+    /// Ends the warm supervisor; no further one is started.
     pub async fn close(&self) {
         if let Some(warm) = &self.warm {
             warm.close().await;
@@ -164,11 +165,11 @@ impl Sandbox {
         groups.map(|groups| groups.make(limits)).transpose()
     }
 
-    /// What a supervisor is to do for one command.
+    /// The job of the supervisor for one command.
     ///
     /// # Errors
     ///
-    /// When the command cannot be run as it is, or not as confined as the settings ask.
+    /// When the command cannot be run as it is, or not as confined as the settings require.
     pub(super) fn job(
         &self,
         command: &Command,
@@ -224,7 +225,7 @@ impl Sandbox {
         job.wrapper =
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
         job.confinement.inode_pins = guard.inode_pins;
-        // The tree holds nothing that may not be read; what may be written is said to Landlock too.
+        // The tree holds only what may be read; Landlock is also told what may be written.
         job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
@@ -260,7 +261,7 @@ impl Sandbox {
         });
     }
 
-    /// With these walls, and no place for a further command's supervisor.
+    /// A sandbox with these layers, which keeps no warm supervisor.
     pub(super) fn of(parts: &SandboxInner) -> Self {
         Self {
             parts: Arc::new(parts.clone()),
@@ -268,7 +269,7 @@ impl Sandbox {
         }
     }
 
-    /// With a place for the next command's supervisor.
+    /// The same, which keeps a warm supervisor for the next command.
     pub(super) fn with_warm_supervisor(self) -> Self {
         Self {
             warm: Some(Arc::default()),

@@ -18,16 +18,16 @@ use super::process::{Ending, Process};
 use super::running::Running;
 use super::sandbox::Sandbox;
 
-/// How often the end of an ended tree's supervisor is looked for.
+/// How often to check for the end of the supervisor of an ended tree.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Bytes of the file with a task's end that are read: a number, or a reason. Without a sandbox the command can write there.
+/// Bytes that are read of the file with a task's end: a number, or a reason. Without a sandbox the command can write there.
 const LONGEST_END: u64 = 4096;
 
-/// How long a supervisor may take to see that its command is gone.
+/// How long a supervisor may take to notice that its command has ended.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a task leaves its traces.
+/// Where a task's files are.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     pub stdout: PathBuf,
@@ -49,7 +49,7 @@ impl TaskFiles {
         }
     }
 
-    /// The exit code that the supervisor left, or its reason why the command never ran; none while there is neither.
+    /// The exit code that the supervisor left, or its reason why the command never ran; `None` while there is neither.
     pub async fn read_end(&self) -> Option<Result<i32, NeverRan>> {
         let mut text = String::new();
         let file = File::open(&self.exit_code).await.ok()?;
@@ -60,14 +60,14 @@ impl TaskFiles {
     }
 }
 
-/// A command that runs on by itself.
+/// A command that outlives its turn.
 #[derive(Debug)]
 pub struct Spawned {
     running: Running,
 }
 
 impl Drop for Spawned {
-    /// The command goes on, and so do its limits.
+    /// The command continues, and so do its limits.
     fn drop(&mut self) {
         if let Some(group) = self.running.group.take() {
             group.leave();
@@ -76,7 +76,7 @@ impl Drop for Spawned {
 }
 
 impl Spawned {
-    /// The process that watches over it: what people see as the task's pid.
+    /// Its supervisor: what people see as the task's pid.
     pub fn process(&self) -> Process {
         self.running.process
     }
@@ -102,7 +102,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When it cannot be started; what goes wrong later is told by [`Spawned::wait`].
+    /// When it cannot be started; later failures are reported by [`Spawned::wait`].
     pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
         let group = self.group(&command.limits)?;
         let (sandbox, command, files) = (self.clone(), command.clone(), files.clone());
@@ -113,7 +113,7 @@ impl Sandbox {
         Ok(Spawned { running })
     }
 
-    /// What the supervisor of a task is to do, and the logs that the task prints into.
+    /// The job of a task's supervisor, and the logs that the task prints into.
     fn detached(
         &self,
         command: &Command,
@@ -128,7 +128,7 @@ impl Sandbox {
     }
 }
 
-/// Ends a task: everything below `supervisor`, then the supervisor itself if it does not leave.
+/// Ends a task: all descendants of `supervisor`, then the supervisor itself if it does not exit.
 pub async fn end_tree(supervisor: Process, ending: Ending) {
     let ended = tokio::task::spawn_blocking(move || {
         supervisor.end_below(ending);

@@ -1,8 +1,8 @@
 //! The outer half of the helper: starts one command, adopts its orphans, ends all of it.
 //!
-//! It is the "subreaper" of everything the command starts, so a child that calls `setsid` or forks twice stays below
-//! it. It talks to the daemon over its standard input, a socket: in come its control groups and, maybe much later, the job;
-//! out goes the report, and when the daemon lets go of its end, a tied command is ended.
+//! It is the "subreaper" of everything the command starts, so a process that calls `setsid` or forks twice stays below it.
+//! It talks to the daemon over its standard input, a socket: it receives its control groups and, maybe much later, the job;
+//! it sends the report. When the daemon closes its end, an attached command is ended.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,10 +28,10 @@ use super::repair;
 /// The helper's own binary, also after it was replaced on disk.
 const OWN_BINARY: &str = "/proc/self/exe";
 
-/// Descriptors from here on are not for a command: it has its three standard streams.
+/// Descriptors from here on are not for a command, which has only its three standard streams.
 const FIRST_INHERITED: i32 = 3;
 
-/// How often, and how long each time, the last of a command is given to vanish by itself before it is looked for.
+/// How often, and how long each time, the last processes of a command may end by themselves before they are looked for.
 const LAST_MOMENTS: u32 = 20;
 const LAST_MOMENT: Duration = Duration::from_micros(300);
 
@@ -39,9 +39,9 @@ const LAST_MOMENT: Duration = Duration::from_micros(300);
 ///
 /// # Errors
 ///
-/// When the job cannot be read or the report not be delivered.
+/// When the job cannot be read or the report cannot be delivered.
 pub(super) fn main() -> Result<(), HelperError> {
-    // What the daemon itself inherited, say from a terminal or a build tool, is not for commands either.
+    // What the daemon itself inherited, for example from a terminal or a build tool, is not for commands either.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hiding itself"))?;
     set_child_subreaper(Some(getpid())).map_err(failed("adopting orphans"))?;
@@ -50,7 +50,7 @@ pub(super) fn main() -> Result<(), HelperError> {
     let joined = join(&next_line(&mut inbox)?);
     let job = next_line(&mut inbox)?;
     if job.is_empty() {
-        // Started ahead, and not needed after all.
+        // It was started ahead, and not needed.
         return Ok(());
     }
     let job: Job = serde_json::from_str(&job).map_err(failed("reading the job"))?;
@@ -71,12 +71,12 @@ pub(super) fn main() -> Result<(), HelperError> {
         write_exit_code(exit_file, &report).map_err(failed("writing the exit code"))?;
     }
     let line = serde_json::to_string(&report).map_err(failed("reporting"))?;
-    // The daemon may be gone; then there is nobody to tell.
+    // The daemon may have ended; then there is nobody to tell.
     let _ = writeln!(&daemon, "{line}");
     Ok(())
 }
 
-/// Ends the command when the daemon says so or lets go, and quicker when it says so again.
+/// Ends the command when the daemon says so or closes the socket, and faster when it says so again.
 fn end_when_told(inbox: &mut impl Read, own: Process) {
     let mut is_hurried = || {
         let mut word = [0];
@@ -91,7 +91,7 @@ fn end_when_told(inbox: &mut impl Read, own: Process) {
     own.end_below(Ending::AtOnce);
 }
 
-/// What the daemon says next; nothing when it let go.
+/// The next line of the daemon; `None` when it has closed the socket.
 fn next_line(inbox: &mut impl BufRead) -> Result<String, HelperError> {
     let mut line = String::new();
     inbox
@@ -128,7 +128,7 @@ fn run(job: &Job, own: Process) -> Result<i32, HelperError> {
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
         .spawn()
         .map_err(failed(command.get_program().display().to_string()))?;
-    // Drops our copy of the far end, so that a dead child is seen as such.
+    // Drops our copy of the other end, so that the death of the child is noticed.
     drop(command);
 
     let confined = confine_over(&ours, &job.confinement);
@@ -145,7 +145,7 @@ fn run(job: &Job, own: Process) -> Result<i32, HelperError> {
 
 /// Ends what the command left running in the background.
 fn clear(own: Process) {
-    // The first process of a namespace takes the rest with it and is a moment behind: looking for it costs more.
+    // The first process of a namespace ends the others with it, a moment later: looking for it costs more than waiting.
     for _ in 0..LAST_MOMENTS {
         if reap_all() {
             return;
@@ -157,7 +157,7 @@ fn clear(own: Process) {
     }
 }
 
-/// Sends the inner half its orders and waits for its word that it is confined.
+/// Sends the inner half its instructions and waits for its answer that it is confined.
 fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), HelperError> {
     let mut order = serde_json::to_vec(confinement).map_err(failed("writing the orders"))?;
     order.push(b'\n');
@@ -175,7 +175,7 @@ fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), Help
     }
 }
 
-/// Waits for `child`, taking in whatever orphans end meanwhile.
+/// Waits for `child`, and reaps orphans that end meanwhile.
 fn wait_for(child: u32) -> Result<i32, HelperError> {
     loop {
         match wait(WaitOptions::empty()) {
@@ -188,7 +188,7 @@ fn wait_for(child: u32) -> Result<i32, HelperError> {
     }
 }
 
-/// Takes in all children that have ended; true when none is left.
+/// Reaps all children that have ended; true when none is left.
 fn reap_all() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -199,7 +199,7 @@ fn reap_all() -> bool {
     }
 }
 
-/// The code as a shell tells it: 128 + n after signal n.
+/// The code as a shell reports it: 128 + n after signal n.
 fn exit_code(status: WaitStatus) -> i32 {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => code,

@@ -1,4 +1,4 @@
-//! seccomp: system calls that no command needs and that have led out of sandboxes are refused.
+//! seccomp: refuses system calls that no command needs and that have led out of sandboxes.
 //!
 //! A list of what is denied, not of what is allowed: agents run compilers and interpreters of all kinds. Refused calls
 //! fail with "Operation not permitted", which programs know how to report.
@@ -17,7 +17,7 @@ use super::job::{AccessRules, Namespaces};
 
 /// Denied whatever their arguments.
 const DENIED: &[i64] = &[
-    // Looking into, or taking over, other processes.
+    // Reading, or taking over, other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -26,7 +26,7 @@ const DENIED: &[i64] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
-    // Calls that go around a filter of calls.
+    // Calls that bypass a filter of calls.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -100,8 +100,8 @@ const SHARED: &[i64] = &[
 /// Denied without a process namespace unless their first argument is 0, the caller itself: they change or move another
 /// process of the same user, which the daemon is.
 ///
-/// A thread that is named by its number is another one to a filter, so setting the processors of one's own threads by number
-/// is refused as well.
+/// A filter cannot tell a thread that is named by its number from another process, so setting the processors of one's own
+/// threads by number is refused as well.
 const OF_ANOTHER: &[i64] = &[
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_setattr,
@@ -129,7 +129,8 @@ const NEW_NAMESPACE: &[i32] = &[
     0x80, // CLONE_NEWTIME, which only `unshare` takes; in `clone` the bit is part of the exit signal and never set.
 ];
 
-/// Requests of `ioctl` that type into a terminal or paste from its screen. `libc` gives them another type with each C library.
+/// Requests of `ioctl` that type into a terminal or paste from its screen. `libc` gives them different types with different
+/// C libraries.
 const TERMINAL_INPUT: &[u64] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
@@ -178,7 +179,8 @@ fn programs(
         denied.extend(SHARED.iter().map(|call| (*call, Vec::new())));
         denied.extend(of_others()?);
     }
-    // Its flags lie in memory, where no filter can read them: said to be missing, C libraries use `clone` instead.
+    // Its flags are in memory, where no filter can read them: reported as missing, it makes C libraries use `clone`
+    // instead.
     let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([
         compile(denied, libc::EPERM)?,
@@ -186,13 +188,13 @@ fn programs(
     ])
 }
 
-/// Which calls are denied because they reach another process of the same user.
+/// The calls that are denied because they reach another process of the same user.
 fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut denied = BTreeMap::new();
     for call in OF_ANOTHER {
         denied.insert(*call, vec![rule(0, Width::Dword, Is::Ne, 0)?]);
     }
-    // Looking at another's limits is harmless, and `prlimit` without a new limit does only that.
+    // Reading another process's limits is harmless, and `prlimit` without a new limit does only that.
     let limits = vec![
         SeccompCondition::new(0, Width::Dword, Is::Ne, 0)?,
         SeccompCondition::new(2, Width::Qword, Is::Ne, 0)?,
@@ -211,7 +213,7 @@ fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendEr
     Ok(denied)
 }
 
-/// Which `socket` calls are denied; an empty list means every one.
+/// The `socket` calls that are denied; an empty list means all of them.
 fn sockets(
     rules: &AccessRules,
     reach: Reach,

@@ -1,4 +1,4 @@
-//! What a command sees of this machine: system, toolchains, and what is kept out of them.
+//! What a command can see of this machine: system and toolchains, without what must stay hidden.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,7 +20,7 @@ const SYSTEM: &[&str] = &[
     "/nix/store",
 ];
 
-/// Configuration that can be read, but for what the system itself keeps from ordinary users.
+/// Configuration that can be read, except what the system itself hides from ordinary users.
 pub(super) const CONFIGURATION: &str = "/etc";
 
 /// Variables that reach a command when the daemon has them.
@@ -39,13 +39,13 @@ const TOOLCHAINS: &[&str] = &[
 pub(super) struct MachineView {
     /// Folders of the system.
     pub(super) system: Vec<PathBuf>,
-    /// Those that are links on this machine, with where they lead.
+    /// Those that are links on this machine, with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// What is kept from ordinary users inside [`CONFIGURATION`].
+    /// What is hidden from ordinary users inside [`CONFIGURATION`].
     pub(super) kept: Vec<HiddenPath>,
-    /// Entries of [`CONFIGURATION`], at any depth, that together leave out what is kept.
+    /// Entries of [`CONFIGURATION`], at any depth, that together leave out what is hidden.
     pub(super) open: Vec<PathBuf>,
-    /// Where name resolution is configured, when that lies outside [`CONFIGURATION`].
+    /// The configuration of name resolution, if it lies outside [`CONFIGURATION`].
     pub(super) resolver: Option<PathBuf>,
     /// Toolchains and what the operator added.
     pub(super) tools: Vec<PathBuf>,
@@ -59,7 +59,7 @@ pub(super) struct MachineView {
 #[error("there is no `bash` in the daemon's PATH")]
 pub(super) struct NoBash;
 
-/// Something kept from ordinary users.
+/// Something that is hidden from ordinary users.
 #[derive(Clone, Debug)]
 pub(super) enum HiddenPath {
     File(PathBuf),
@@ -76,7 +76,7 @@ impl HiddenPath {
 }
 
 impl MachineView {
-    /// Looks around. `read` replaces the toolchains found in `PATH` unless it is empty.
+    /// Looks at this machine. `read` replaces the toolchains found in `PATH` unless it is empty.
     ///
     /// # Errors
     ///
@@ -96,14 +96,14 @@ impl MachineView {
         } else {
             read.to_vec()
         };
-        // rustup's proxies look for toolchains in the home, which is the workspace for a command.
+        // rustup's proxies look for toolchains in the home, which for a command is the workspace.
         if let Some(home) = rustup_home().filter(|home| tools.contains(home)) {
             environment.insert("RUSTUP_HOME".to_owned(), home.display().to_string());
         }
         let (links, system) = system();
         let (mut kept, mut open) = (Vec::new(), Vec::new());
         sort_out(Path::new(CONFIGURATION), &mut kept, &mut open);
-        // What the daemon itself cannot read needs no cover, and each cover costs every command a little.
+        // What the daemon itself cannot read needs no cover, and each cover makes every command a little slower.
         kept.retain(HiddenPath::is_readable);
         Ok(Self {
             system,
@@ -142,7 +142,7 @@ fn system() -> (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>) {
     (links, folders)
 }
 
-/// Splits `folder` into what everybody may read and what not; true when all of it may be read.
+/// Splits `folder` into what everybody may read and the rest; true when all of it may be read.
 ///
 /// The system's own permissions say what is secret: `shadow`, `sudoers`, host keys and the like. That matters for a
 /// daemon that runs as root, which could read them.
@@ -180,7 +180,7 @@ fn sort_out(folder: &Path, kept: &mut Vec<HiddenPath>, open: &mut Vec<PathBuf>) 
     all_open
 }
 
-/// Where `resolv.conf` really lies, when it is a link that leaves the configuration.
+/// The real place of `resolv.conf`, when it is a link that leaves the configuration.
 fn resolver() -> Option<PathBuf> {
     fs::canonicalize("/etc/resolv.conf")
         .ok()

@@ -1,7 +1,8 @@
-//! The next command's supervisor, started before there is a command for it.
+//! The supervisor for the next command, started before there is one.
 //!
-//! Starting a process and moving it into a control group takes as long as many a command: for the move the kernel waits until
-//! every processor has been elsewhere. So after one command, a supervisor for the next does both, and then waits for its job.
+//! Starting a process and moving it into a control group takes as long as many a command: for the move the kernel waits
+//! until every processor has been elsewhere. So after one command, a supervisor for the next does both, and then waits for
+//! its job.
 
 use std::fmt;
 use std::io;
@@ -18,17 +19,17 @@ use super::cgroup::Group;
 use super::command::Limits;
 use super::running::Running;
 
-/// How long a supervisor that is not needed is given to vanish: its group can only go after it.
+/// How long a supervisor that is not needed may take to end: its group can only be removed after it.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
 
-/// A supervisor without a job, and what its command will print.
+/// A supervisor without a job, and the output of its command.
 pub(super) struct IdleSupervisor {
     pub(super) running: Running,
     pub(super) output: pipe::Receiver,
     limits: Limits,
 }
 
-/// The place for one [`IdleSupervisor`].
+/// Holds at most one [`IdleSupervisor`].
 #[derive(Default)]
 pub(super) struct WarmSupervisor {
     waiting: Mutex<Option<IdleSupervisor>>,
@@ -37,7 +38,7 @@ pub(super) struct WarmSupervisor {
 }
 
 impl IdleSupervisor {
-    /// Starts one, in `group`, with the limits of the command it is meant for.
+    /// Starts one in `group`, with the limits of the command for which it is meant.
     pub(super) fn start(helper: &Path, group: Option<Group>, limits: &Limits) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -50,7 +51,7 @@ impl IdleSupervisor {
         })
     }
 
-    /// Puts it under the limits of the command that it gets.
+    /// Sets the limits of the command that it gets.
     pub(super) fn limit(&mut self, limits: &Limits) -> io::Result<()> {
         if self.limits == *limits {
             return Ok(());
@@ -59,7 +60,7 @@ impl IdleSupervisor {
         self.running.limit(limits)
     }
 
-    /// Ends it, for nothing will be asked of it any more.
+    /// Ends it, because it is not needed any more.
     fn leave(mut self) {
         let _ = self.running.child.start_kill();
         self.running.process.wait_end(LAST_MOMENT);
@@ -68,9 +69,9 @@ impl IdleSupervisor {
 }
 
 impl WarmSupervisor {
-    /// Starts one by `start` on a thread of its own, for the kernel takes its time; unless one waits already.
+    /// Starts one by `start` on a thread of its own, because the kernel takes its time; unless one is waiting already.
     ///
-    /// That it cannot be had is told to whoever needs it.
+    /// If it fails, the command that needs one reports that.
     pub(super) fn start_ahead(
         self: &Arc<Self>,
         start: impl FnOnce() -> io::Result<IdleSupervisor> + Send + 'static,
@@ -88,7 +89,7 @@ impl WarmSupervisor {
         });
     }
 
-    /// Ends the one that waits or is being started; none follows.
+    /// Ends the waiting or starting one; none follows.
     pub(super) async fn close(self: &Arc<Self>) {
         self.starting.close();
         self.starting.wait().await;
@@ -108,13 +109,13 @@ impl WarmSupervisor {
         self.waiting.lock().take()
     }
 
-    /// The supervisor that waits, if it lives.
+    /// The waiting supervisor, if it is alive.
     pub(super) fn take_alive(&self) -> Option<IdleSupervisor> {
         let mut waiting = self.take()?;
         waiting.running.is_alive().then_some(waiting)
     }
 
-    /// Of two that were started at once, one stays.
+    /// Of two that were started at the same time, one is kept.
     fn put(&self, waiting: IdleSupervisor) {
         let second = self.waiting.lock().replace(waiting);
         if let Some(second) = second {

@@ -1,6 +1,6 @@
-//! The `chorus` binary re-executed to do one piece of work on text that nobody vouches for.
+//! The `chorus` binary re-executed to do one piece of work on untrusted text.
 //!
-//! It limits itself, reads an [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
+//! It limits itself, reads a [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
 //! output. It is single-threaded, holds no secret and no descriptor but those two, and may be killed at any moment.
 
 use std::ffi::OsString;
@@ -20,10 +20,10 @@ pub(super) const WORK_COMMAND: &str = "__work";
 /// Bytes of an answer; a longer one is cut. A model reads 50,000 characters of it and the rest in pages.
 pub(super) const MOST_ANSWER: usize = 8 << 20;
 
-/// Stands in the place of what was cut.
+/// Replaces what was cut.
 const CUT: &str = "\n[the rest is left out: the result has more than 8 MiB]";
 
-/// Exit code of a worker whose work is at fault; its output says why.
+/// Exit code of a worker whose input is at fault; its output says why.
 pub(super) const REFUSED: u8 = 3;
 
 /// Exit code of a worker that could not do its work; its output says why.
@@ -38,7 +38,7 @@ const OPEN_FILES: u64 = 512;
 /// Threads and processes of the daemon's user, which a worker adds none to.
 const PROCESSES: u64 = 4096;
 
-/// What one piece of work may take.
+/// What one piece of work may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkLimits {
     /// Bytes of writable memory.
@@ -47,11 +47,11 @@ pub struct WorkLimits {
     pub seconds: u64,
 }
 
-/// What a worker is told, as one line of JSON before the bytes to work on.
+/// Instructions to a worker, as one line of JSON before the bytes to work on.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WorkOrder {
     pub(super) name: String,
-    /// What it is done with, as JSON.
+    /// The arguments of the work, as JSON.
     pub(super) job: String,
     pub(super) limits: WorkLimits,
 }
@@ -64,9 +64,9 @@ pub enum WorkFailure {
     Failed(String),
 }
 
-/// Does one piece of work with `work` when the arguments say so; none means this is an ordinary start.
+/// Does one piece of work with `work` when the arguments say so; `None` means that this is an ordinary start.
 ///
-/// `work` is given its name, what it is done with as JSON, and the bytes to work on.
+/// `work` is given its name, its arguments as JSON, and the bytes to work on.
 pub fn serve(
     mut arguments: impl Iterator<Item = OsString>,
     work: impl FnOnce(&str, &str, &[u8]) -> Result<String, WorkFailure>,
@@ -79,7 +79,7 @@ pub fn serve(
         Err(WorkFailure::Refused(why)) => (REFUSED, cut(why)),
         Err(WorkFailure::Failed(why)) => (FAILED, cut(why)),
     };
-    // Nobody reads any more when the call was ended; the exit code does not matter then.
+    // Nobody reads this when the call was ended; the exit code does not matter then.
     let _ = std::io::stdout().write_all(answer.as_bytes());
     Some(ExitCode::from(code))
 }
@@ -116,7 +116,7 @@ fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
         file_size: FILE_SIZE,
         open_files: OPEN_FILES,
     })?;
-    // The signal at the lower bound says why it ended; the upper one is for a process that would not heed it.
+    // The signal at the lower bound says why it ended; the upper one is for a process that ignores it.
     let time = Rlimit {
         current: Some(wanted.seconds),
         maximum: Some(wanted.seconds + 1),
@@ -125,7 +125,7 @@ fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
     rustix::thread::set_no_new_privs(true).map_err(error::failed("giving up new privileges"))
 }
 
-/// `answer`, cut to [`MOST_ANSWER`] with a note where it is longer.
+/// `answer`, cut to [`MOST_ANSWER`] with a note if it is longer.
 fn cut(mut answer: String) -> String {
     if answer.len() <= MOST_ANSWER {
         return answer;

@@ -1,8 +1,8 @@
-//! Work on text that nobody vouches for, each piece in a process of its own that the kernel limits.
+//! Work on untrusted text, each piece in a process of its own that the kernel limits.
 //!
-//! Laying out a page or searching for a pattern is done by libraries that cannot be stopped: on a thread of the daemon they would
-//! go on after their deadline, with all the memory they like. So the program starts itself once more as a
-//! [`worker`](super::worker). Dropping the future kills it; a bound of memory or time ends it from inside.
+//! Laying out a page or searching for a pattern is done by libraries that cannot be stopped: on a thread of the daemon they
+//! would continue after their deadline, with unlimited memory. So the program starts itself once more as a
+//! [`worker`](super::worker). Dropping the future kills it; a limit of memory or time ends it from inside.
 
 use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::worker::{FAILED, MOST_ANSWER, REFUSED, WORK_COMMAND, WorkLimits, WorkOrder};
 use crate::domain::AgentId;
 
-/// Workers at once. Each agent has one, so that ten hostile calls of a step take what one takes.
+/// Workers at once. Each agent has one at a time, so that ten hostile calls of a step use no more than one.
 const MOST_WORKERS: usize = 8;
 
 /// Starts workers. Cheap to clone.
@@ -36,10 +36,10 @@ pub enum WorkError {
     /// The work itself is at fault.
     #[error("{0}")]
     Refused(String),
-    /// It would not end within its limits.
+    /// It would not have finished within its limits.
     #[error("it takes {0}, so it was ended")]
     TooMuch(String),
-    /// The worker could not be started, or did not do its part.
+    /// The worker could not be started, or failed.
     #[error("the worker process failed: {0}")]
     Failed(String),
 }
@@ -54,7 +54,7 @@ impl Workers {
         }
     }
 
-    /// Has the work `name` done with `job` and `bytes`, once `agent` has no other under way. Dropping the future ends it.
+    /// Has the work `name` done with `job` and `bytes`, after any other work of `agent`. Dropping the future ends it.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ fn judged(ended: ExitStatus, limits: WorkLimits, answer: Vec<u8>) -> Result<Stri
             "more than {} s of processor time",
             limits.seconds
         ))),
-        // Rust aborts when an allocation fails, a stack that is too deep is a fault, and the kernel kills whoever takes the
+        // Rust aborts when an allocation fails, a stack overflow is a fault, and the kernel kills a process that takes the
         // last memory of the machine.
         None if is_signal(Signal::ABORT) || is_signal(Signal::SEGV) || is_signal(Signal::KILL) => {
             Err(WorkError::TooMuch(format!(
