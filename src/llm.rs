@@ -1,4 +1,4 @@
-//! Asking models: one trait, one file per wire format, and what they share.
+//! Requests to models: one trait, one file per wire format, and what they share.
 //!
 //! A request is built once ([`Provider::encode`]) and may be sent several times ([`Provider::stream`]);
 //! `route` decides what to try next after a failure.

@@ -22,7 +22,7 @@ use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 /// The version of the wire format that the code was written for.
 const VERSION: &str = "2023-06-01";
 
-/// Most pages of the list of models that are asked for.
+/// Most pages that are read of the list of models.
 const MAX_PAGES: usize = 20;
 
 /// A server that speaks Anthropic Messages; its base URL is without `/v1`.
@@ -208,8 +208,8 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     encoded(provider, FORMAT, &request.model, &body)
 }
 
-/// Whether the request goes on with calls that were made without thinking, by another model or before it was set:
-/// the provider refuses to begin to think in the middle of a step.
+/// Whether the request continues with calls that were made without thinking, by another model or before it was set: the
+/// provider refuses to begin to think in the middle of a step.
 fn goes_on_unthought(messages: &[Message<'_>]) -> bool {
     let answers_calls = messages.last().is_some_and(|last| {
         let result = |block: &Block<'_>| matches!(block, Block::ToolResult { .. });
@@ -294,7 +294,7 @@ fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>>
     let block = |part: Part<'a>| match part {
         Part::Opaque(block) => Block::Opaque(block),
         Part::Text(words) => text(words),
-        // A call may be sent back only beside the tools; without them it is told as text.
+        // A call may be sent back only together with the tools; without them it is written as text.
         Part::Call(call) if request.tools.is_empty() => {
             let arguments = Value::Object(call.arguments.clone());
             Block::Text {
@@ -312,8 +312,8 @@ fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>>
     parts.into_iter().filter(is_whole).map(block).collect()
 }
 
-/// Whether a block lacks what the provider gave it, as after somebody edited a session's file: one such block would have
-/// every request with it refused.
+/// Whether a block lacks what the provider gave it, as when somebody edited a session's file: with one such block every
+/// request is refused.
 fn is_torn(block: &Value) -> bool {
     let lacks = |key: &str| !block[key].is_string();
     match kind(block) {

@@ -1,8 +1,8 @@
-//! What is known of models: windows, limits, prices, abilities.
+//! Facts about models: windows, limits, prices, abilities.
 //!
-//! From a dated table that is compiled in (`data/models.json`, renewed as `docs/maintaining/models-json.md` says) and
-//! from `config.json`, which stands above it. A model that neither knows works with a window of 128,000 tokens
-//! and an unknown price.
+//! They come from a dated table that is compiled in (`data/models.json`, renewed as `docs/maintaining/models-json.md` says)
+//! and from `config.json`, which overrides it. A model that neither lists is used with a window of 128,000 tokens and an
+//! unknown price.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -21,7 +21,8 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 /// Output limit of a model that is not known: what even old models give.
 const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
 
-/// A window of fewer tokens is small for an agent: its prompt and its tools take some 3,000 of them before anybody says a word.
+/// A window of fewer tokens is small for an agent: its prompt and its tools take some 3,000 of them before anybody says a
+/// word.
 pub const SMALL_WINDOW: u64 = 16_384;
 
 /// Smallest window that is believed when a provider names it.
@@ -31,7 +32,7 @@ const MIN_WINDOW: u64 = 512;
 const PRICED_TOKENS: f64 = 1_000_000.0;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    // The file is part of the program, and a test reads it; without it every model would be unknown.
+    // The file is part of the program, and a test reads it; if it were invalid every model would be unknown.
     serde_json::from_str(include_str!("data/models.json")).unwrap_or_default()
 });
 
@@ -104,19 +105,19 @@ pub struct ModelFacts {
     pub window: u64,
     /// Most tokens it answers with; never more than half its window.
     pub max_output: u32,
-    /// What it costs; none when that is not known.
+    /// Its price; `None` when that is not known.
     pub price: Option<Price>,
     pub images: bool,
     pub tools: bool,
     /// It can think before it answers.
     pub thinking: bool,
-    /// How long the operator has it think; none is as it does by itself.
+    /// How long the operator has it think; `None` leaves that to the model.
     pub effort: Option<Effort>,
     /// Its provider can search the web for it.
     pub web_search: bool,
-    /// OpenAI serves it by Responses alone.
+    /// OpenAI serves it through Responses only.
     pub responses: bool,
-    /// The table, the configuration or its server knows it.
+    /// Whether the table, the configuration or its server has facts about it.
     pub known: bool,
 }
 
@@ -126,10 +127,10 @@ pub struct Price {
     pub input: f64,
     /// Output, thinking included.
     pub output: f64,
-    /// Input read from the cache; none is the price of input.
+    /// Input read from the cache; `None` means the price of input.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Input written to the cache; none is the price of input.
+    /// Input written to the cache; `None` means the price of input.
     #[serde(default)]
     pub cache_write: Option<f64>,
     /// Other prices for long requests.
@@ -181,15 +182,15 @@ impl Price {
     }
 }
 
-/// What is known of all models. Clones learn together.
+/// The facts about all models. Clones share what they learn.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     overrides: BTreeMap<String, ModelOverride>,
     /// Windows that providers named when they refused a request: smaller than what was known before.
     learned: Arc<RwLock<HashMap<Target, u64>>>,
-    /// What servers say of their models.
+    /// What servers say about their models.
     told: Arc<RwLock<HashMap<Target, Abilities>>>,
-    /// Windows that servers loaded models with, as they said after an answer.
+    /// The windows that servers report for loaded models, after an answer.
     loaded: Arc<RwLock<HashMap<Target, u64>>>,
     /// Models whose server refused a request because of the tools in it.
     without_tools: Arc<RwLock<HashSet<Target>>>,
@@ -214,7 +215,7 @@ impl Catalog {
         &TABLE.shortcuts
     }
 
-    /// The provider whose model `id` is, among those of the table that make their own models.
+    /// The provider that makes the model `id`, among the makers in the table.
     pub fn maker_of(id: &str) -> Option<&'static str> {
         ["anthropic", "openai", "gemini"]
             .into_iter()
@@ -229,13 +230,13 @@ impl Catalog {
         }
     }
 
-    /// Takes what servers say of their models, in place of what they said before.
+    /// Stores what servers say about their models, replacing what they said before.
     pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
         *self.told.write() = told.collect();
         self.loaded.write().clear();
     }
 
-    /// Takes the window that the server of `target` says it loaded the model with. True if that was not known.
+    /// Stores the window with which the server of `target` says it loaded the model. True if that was not known.
     pub fn tell_loaded(&self, target: &Target, window: u64) -> bool {
         if self.loaded.read().get(target) == Some(&window) {
             return false;
@@ -328,7 +329,7 @@ impl Catalog {
     }
 }
 
-/// The prices after an override. A price that is half known is not known.
+/// The prices after an override. A price of which one half is missing is unknown.
 fn changed_price(model: &ModelOverride, built_in: Option<Price>) -> Option<Price> {
     let given = [
         model.input_price,
@@ -365,7 +366,7 @@ fn entry(provider: &str, id: &str) -> Option<&'static Entry> {
     undated(id, |id| BY_ID.get(&(provider, id)).copied())
 }
 
-/// The row of a model that somebody else serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
+/// The row of a model that another provider serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
 fn of_its_maker(id: &str) -> Option<&'static Entry> {
     let name = id.rsplit('/').next().unwrap_or(id);
     undated(name, |name| BY_NAME.get(name).copied())

@@ -1,4 +1,5 @@
-//! Which models there are: asked of the providers, kept in `available_models.json`, resolved by name.
+//! Which models there are: the providers are asked, the answers are stored in `available_models.json`, and names are
+//! resolved.
 
 mod available;
 mod cache;
@@ -35,7 +36,7 @@ use crate::domain::{Item, UserText};
 /// Longest that discovery waits for a provider.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Tokens of the answer by which a model that no list has shows that it is there; some servers refuse fewer.
+/// Output tokens of the request that shows whether an unlisted model exists; some servers refuse fewer.
 const TRIED_WITH: u32 = 16;
 
 /// The models that can be asked. Cheap to clone; all clones see what discovery finds.
@@ -44,11 +45,11 @@ pub struct Models {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     available: Arc<ArcSwapOption<Available>>,
-    /// Where it is remembered for the next start.
+    /// The file that remembers it for the next start.
     file: Option<Arc<Path>>,
-    /// Held while a provider is asked because somebody waits for it, so that ten agents that wait ask once.
+    /// Held while a provider is asked because an agent waits for it, so that ten waiting agents ask once.
     asking: Arc<tokio::sync::Mutex<()>>,
-    /// Told each time something was found out.
+    /// Notified each time something was found out.
     changed: Arc<watch::Sender<()>>,
 }
 
@@ -66,7 +67,7 @@ impl Models {
         .taught()
     }
 
-    /// Has the catalog know what the servers said of their models.
+    /// Tells the catalog what the servers said about their models.
     fn taught(self) -> Self {
         if let Some(available) = self.available() {
             self.teach(&available);
@@ -95,8 +96,8 @@ impl Models {
         }
     }
 
-    /// Asks every provider for its models, at most 30 s, and keeps what they say. One that is down keeps the list that it
-    /// gave before.
+    /// Asks every provider for its models, at most 30 s, and stores their lists. The earlier list of a provider that does
+    /// not answer is kept.
     pub async fn discover(&self) -> Arc<Available> {
         let known = self.available();
         let known = |name: &str| known.as_deref()?.providers.get(name).cloned();
@@ -130,7 +131,7 @@ impl Models {
         found
     }
 
-    /// Holds what was found, and writes it down.
+    /// Keeps what was found, and writes it to the file.
     async fn keep(&self, found: Arc<Available>) {
         self.teach(&found);
         self.available.store(Some(Arc::clone(&found)));
@@ -146,12 +147,12 @@ impl Models {
         }
     }
 
-    /// What discovery found last, if it ever did.
+    /// The result of the last discovery, if there was one.
     pub fn available(&self) -> Option<Arc<Available>> {
         self.available.load_full()
     }
 
-    /// Changes each time something was found out about the models.
+    /// Notified each time something was found out about the models.
     pub fn follow(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -164,7 +165,7 @@ impl Models {
         &self.providers
     }
 
-    /// Every model that is known to be there, sorted: discovered ones and those that `config.json` names.
+    /// Every model that is known to exist, sorted: discovered ones and those that `config.json` names.
     pub fn all(&self) -> Vec<Target> {
         let available = self.available.load();
         let discovered = available.iter().flat_map(|available| &available.providers);
@@ -190,8 +191,8 @@ impl Models {
         resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
     }
 
-    /// As [`Models::resolve`], and asks: a provider that was never asked for its list, and one that does not list a model
-    /// which somebody names as its own (`provider/model`), whether it answers all the same.
+    /// Like [`Models::resolve`], but asks providers where needed: one that was never asked for its list, and one that does
+    /// not list a model which somebody names as its own (`provider/model`), whether it answers nevertheless.
     pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
         let mut resolved = self.resolve(name);
         if let Resolved::Undiscovered(target) = &resolved
@@ -224,8 +225,8 @@ impl Models {
         Ok(self.resolve(name))
     }
 
-    /// Finds out what a turn needs to know before it asks one of `names`, or the default where that is empty: a server may
-    /// have been started since discovery, and a configuration may name a model that no list has.
+    /// Finds out what a turn needs to know before it asks one of `names`, or the default model where that is empty: a
+    /// server may have been started since discovery, and a configuration may name a model that no list has.
     pub async fn prepare(&self, names: &[String]) {
         if names.is_empty() && !self.providers.is_empty() && self.first_available().is_none() {
             let _alone = self.asking.lock().await;
@@ -235,7 +236,7 @@ impl Models {
         }
         let missing = |name: &&String| matches!(self.resolve(name), Resolved::NotFound { .. });
         for name in names.iter().filter(missing) {
-            // Whoever asks next is told what is wrong.
+            // The request itself reports what is wrong.
             if let Err(error) = self.resolve_asking(name).await {
                 debug!("failed to find out whether {name} is there: {error}");
             }
@@ -264,7 +265,7 @@ impl Models {
         match timeout(TIMEOUT, provider.stream(&body, &mut |_: Delta<'_>| {})).await {
             Ok(Ok(_)) => Ok(true),
             Ok(Err(error)) if says_nothing(error.class) => Err(error),
-            // One that has to be loaded first may take long; nobody said no.
+            // A model that has to be loaded first may take long; it was not refused.
             Err(_) => Ok(true),
             Ok(Err(error)) => {
                 info!("{target} is not there: {error}");
@@ -273,7 +274,7 @@ impl Models {
         }
     }
 
-    /// Changes what is known of a provider.
+    /// Changes what is stored about a provider.
     async fn change(&self, provider: &str, change: impl FnOnce(&mut Listed)) {
         let mut known = self.available().map_or_else(
             || Available {
@@ -287,7 +288,7 @@ impl Models {
     }
 }
 
-/// What a provider listed, beside what is known of models that it does not list.
+/// What a provider listed, merged with what is known of its unlisted models.
 fn found(listing: Listing, known: Option<Listed>) -> Listed {
     let models = distinct(listing.models);
     let mut unlisted = known.unwrap_or_default().unlisted;
@@ -301,7 +302,8 @@ fn found(listing: Listing, known: Option<Listed>) -> Listed {
     }
 }
 
-/// Whether a failure of this class says nothing of the key and the models: the provider could not be reached, or is ill.
+/// Whether a failure of this class says nothing about the key and the models: the provider could not be reached, or has a
+/// problem.
 fn says_nothing(class: FailureClass) -> bool {
     match class {
         FailureClass::NetworkError

@@ -1,4 +1,4 @@
-//! Why there is no answer, and what follows from it.
+//! Why there is no answer, and how that is handled.
 
 use std::time::Duration;
 
@@ -19,6 +19,6 @@ pub struct LlmError {
     pub retry_after: Option<Duration>,
     /// The provider's id of the request.
     pub request_id: Option<String>,
-    /// Tokens counted before it failed; they are paid all the same.
+    /// Tokens counted before it failed; they are paid for nevertheless.
     pub usage: Option<Box<Usage>>,
 }

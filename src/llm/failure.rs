@@ -1,4 +1,4 @@
-//! Which class a failure is of, from what a provider said: its status, its words, its headers.
+//! Which class a failure belongs to, by the provider's status, words and headers.
 //!
 //! The table is in `docs/models.md`. Everything here is pure.
 
@@ -16,13 +16,13 @@ use super::error::FailureClass;
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
 
-/// Most details of a failure that are looked at.
+/// Most details of a failure that are read.
 const MAX_DETAILS: usize = 16;
 
-/// Longest wait that is believed; longer ones are waited for no longer than the router's clamp anyway.
+/// Longest wait that is believed; the router waits no longer than its own maximum anyway.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
 
-/// What went wrong with one request, before it is known whose it was.
+/// What went wrong with one request, without the provider's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiError {
     pub(super) class: FailureClass,
@@ -35,7 +35,7 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    /// A fault of `class` without a status.
+    /// An error of `class` without a status.
     pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -45,18 +45,18 @@ impl ApiError {
         }
     }
 
-    /// An answer that was cut or makes no sense.
+    /// An answer that was cut or is invalid.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(FailureClass::InvalidResponse, message)
     }
 
-    /// An answer that ended before its end.
+    /// An answer whose stream ended early.
     pub(super) fn cut() -> Self {
         Self::invalid("the answer was cut off before its end")
     }
 }
 
-/// What a provider says of its failure, in whichever of the usual shapes.
+/// What a provider says about its failure, in one of the usual shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     /// Its words for the kind, lower case, separated by blanks: type, code, status.
@@ -95,12 +95,12 @@ impl Said {
         }
     }
 
-    /// Reads an error body as it came; what is not JSON is not quoted, for it is a page of some proxy.
+    /// Reads an error body; text that is not JSON is not quoted, because it is a proxy's page.
     pub(super) fn read_bytes(body: &[u8]) -> Self {
         serde_json::from_slice(body).map_or_else(|_| Self::default(), |value| Self::read(&value))
     }
 
-    /// The fault of an HTTP answer with `status`.
+    /// The error of an HTTP answer with `status`.
     pub(super) fn with_status(
         &self,
         status: u16,
@@ -121,7 +121,7 @@ impl Said {
         }
     }
 
-    /// The fault of an error event inside an answer that began with status 200.
+    /// The error of an error event inside an answer that began with status 200.
     pub(super) fn within_stream(&self) -> ApiError {
         let status = self
             .code
@@ -155,7 +155,7 @@ impl Said {
         }
     }
 
-    /// The status that the same words would have come with, had the answer not begun.
+    /// The status that the same words would have had before the answer began.
     fn status_of_kinds(&self) -> u16 {
         const KINDS: &[(u16, &[&str])] = &[
             (529, &["overloaded"]),
@@ -220,8 +220,8 @@ impl Said {
             || contains_any(&self.message.to_ascii_lowercase(), SENTENCES)
     }
 
-    /// A 429 that waiting does not help. Words of quota in a sentence count only where neither a wait nor a rate is
-    /// named: OpenAI's sentence about rates mentions billing.
+    /// Whether a 429 is about an exhausted quota, so that waiting does not help. The word quota in a sentence counts only
+    /// where neither a wait nor a rate is named: OpenAI's sentence about rates mentions billing.
     fn says_spent(&self, retry_after: Option<Duration>) -> bool {
         const KINDS: &[&str] = &["insufficient_quota", "spend_limit", "billing"];
         const SENTENCES: &[&str] = &["spend", "quota", "billing", "credit", "usage limit"];
@@ -276,7 +276,8 @@ pub(super) fn window_in(sentence: &str) -> Option<u64> {
     named.get(1)?.as_str().parse().ok()
 }
 
-/// Whether a server refuses a request because of the tools in it: its model, or the way it was started, takes none.
+/// Whether a server refuses a request because of its tools: the model, or the way the server was started, has no support
+/// for them.
 pub(super) fn refuses_tools(sentence: &str) -> bool {
     const SAID: [&str; 8] = [
         "does not support tool",             // Ollama
@@ -316,7 +317,7 @@ fn number(error: &Value, key: &str) -> Option<u16> {
     }
 }
 
-/// The finer words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
+/// More specific words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
 /// `enforced_spend_limit_reached` in the only one.
 fn finer(error: &Value) -> String {
     let details = match error.get("details") {
@@ -342,7 +343,7 @@ fn retry_delay(error: &Value) -> Option<Duration> {
     seconds(text.trim_end_matches('s'))
 }
 
-/// Whether the provider says that the same request may be sent again; the official clients obey it.
+/// Whether the provider says that the same request may be sent again; the official clients follow it.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.to_str().ok()?.trim() {
         "true" => Some(true),
@@ -375,7 +376,7 @@ fn seconds(text: &str) -> Option<Duration> {
     Some(wait.min(MAX_RETRY_AFTER))
 }
 
-/// Nothing came for longer than an endpoint may be silent.
+/// Nothing was received for longer than an endpoint may be silent.
 pub(super) fn silent() -> ApiError {
     ApiError::new(FailureClass::Timeout, "no content for too long")
 }
@@ -417,7 +418,7 @@ pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     }
 }
 
-/// The connection ended, as opposed to a body that makes no sense.
+/// Whether the connection ended, as opposed to an invalid body.
 fn is_of_the_line(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(

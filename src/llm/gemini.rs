@@ -67,7 +67,7 @@ impl Provider for Gemini {
 /// The name of this wire format on opaque blocks.
 pub(super) const FORMAT: &str = "gemini";
 
-/// What Gemini 3 and later take for the signature of a call that another model made.
+/// What Gemini 3 and later accept as the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
@@ -157,7 +157,7 @@ fn thinking_budget(effort: Effort) -> u32 {
     }
 }
 
-/// Functions, or the search: models before Gemini 3 take only one kind at a time, and an agent needs its functions.
+/// Functions, or the search: models before Gemini 3 accept only one kind at a time, and an agent needs its functions.
 fn tools(request: &Request) -> Vec<Tool<'_>> {
     let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
     let mut tools = Vec::new();
@@ -207,7 +207,7 @@ fn said(user: &UserText, request: &Request) -> Vec<Value> {
     )
 }
 
-/// A signature stands before the call that it signs, and after the text.
+/// The parts of an answer. A signature comes before the call that it signs, and after the text.
 fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
     let mut parts: Vec<Value> = Vec::new();
     let mut signature: Option<&Value> = None;
@@ -257,7 +257,8 @@ fn image(image: &Image, request: &Request) -> Value {
     }
 }
 
-/// Gemini 3 and later refuse a step's first call without a signature, and take the search beside functions.
+/// Whether the model is Gemini 3 or later, which refuses a step's first call without a signature, and accepts the search
+/// beside functions.
 fn wants_signatures(model: &str) -> bool {
     let version = model
         .strip_prefix("gemini-")

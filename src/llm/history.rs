@@ -1,4 +1,4 @@
-//! Keeps a conversation in the one shape that every provider accepts, whatever a crash, a cut or a file left of it.
+//! Keeps a conversation in the one shape that every provider accepts, even after a crash or an edited file.
 //!
 //! Valid means: it starts with a person or a note; each tool call has exactly one result, right after
 //! the answer that made the calls and in their order; no result without a call; ids are unique and, as names, made of characters

@@ -20,11 +20,11 @@ use crate::config::Secret;
 use crate::domain::Usage;
 use crate::text::long;
 
-/// Longest answer that is read, whatever it says: a gigabyte body ends here.
+/// Longest answer that is read; a body of gigabytes ends here.
 const MAX_BODY: usize = 32 << 20;
 
-/// Bytes of an answer that are read before others have their turn: a tenth of a millisecond of work, of which a turn beside it meets a
-/// dozen.
+/// Bytes of an answer that are read before other tasks have their turn: a tenth of a millisecond of work, of which another
+/// turn may have to wait for a dozen.
 const AT_A_STRETCH: usize = 4 << 10;
 
 /// Longest error body that is read.
@@ -33,14 +33,14 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 /// Longest list of models that is read; the longest known has a few megabytes.
 const MAX_LIST: usize = 16 << 20;
 
-/// A provider that does not answer the call by then is not there.
+/// A provider to which no connection opens within this time is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections to one server that are kept for the next requests. A crowd opens more, which end with their answers: each holds
 /// buffers.
 const MOST_IDLE: usize = 128;
 
-/// How long the end of the body is waited for after the end of the answer, so that the connection can serve again.
+/// How long to wait for the end of the body after the end of the answer, so that the connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Makes the client for all providers. It follows no redirect, because that would carry the key elsewhere.
@@ -54,7 +54,7 @@ pub fn client() -> reqwest::Result<reqwest::Client> {
         .build()
 }
 
-/// Where a provider is, who it is and how long it may be silent.
+/// The address of a provider, its key and how long it may be silent.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// Its name in configuration, errors and accounting.
@@ -114,7 +114,7 @@ impl Endpoint {
                 let events = decoder
                     .push(piece)
                     .map_err(|fault| failed(fault, reading.usage()))?;
-                // An event without data is a sign of life of some proxy.
+                // An event without data is a keep-alive of some proxy.
                 for event in events.iter().filter(|event| !event.data.trim().is_empty()) {
                     let taken = long::work_on(event.data.len(), || reading.take(event, on_delta));
                     let progress = taken.map_err(|fault| failed(fault, reading.usage()))?;
@@ -136,7 +136,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether it is the server of this name, and no other that speaks its format.
+    /// Whether this is the server at `host`, and not another one that speaks its format.
     pub(super) fn is_at(&self, host: &str) -> bool {
         let url = reqwest::Url::parse(&self.base_url);
         url.is_ok_and(|url| url.host_str() == Some(host))
@@ -147,7 +147,7 @@ impl Endpoint {
         self.json(self.client.get(url).headers(headers)).await
     }
 
-    /// Gets `path`, which is beside the version of the API and not below it, as JSON.
+    /// Gets `path`, which is not below the version of the API but next to it, as JSON.
     pub(super) async fn get_at_root(
         &self,
         path: &str,
@@ -157,7 +157,7 @@ impl Endpoint {
         self.json(self.client.get(url).headers(headers)).await
     }
 
-    /// Posts `body` to `path`, which is beside the version of the API and not below it; the answer is JSON.
+    /// Posts `body` to `path`, which is not below the version of the API but next to it; the answer is JSON.
     pub(super) async fn post_at_root(
         &self,
         path: &str,
@@ -188,7 +188,7 @@ impl Endpoint {
             .map_err(|_| self.error(ApiError::invalid("the answer is not JSON"), id))
     }
 
-    /// Sends `call`; whatever is no success becomes an error of its class.
+    /// Sends `call`; any status but success becomes an error of its class.
     async fn send(
         &self,
         call: reqwest::RequestBuilder,
@@ -224,7 +224,7 @@ impl Endpoint {
         Err(self.error(fault, request_id(&headers)))
     }
 
-    /// Names the provider of `fault`, and keeps its key out of the text.
+    /// Adds the provider's name to `fault`, and removes its key from the text.
     pub(super) fn error(&self, fault: ApiError, request_id: Option<String>) -> LlmError {
         let message = match &self.key {
             Some(key) if !key.expose().is_empty() => fault.message.replace(key.expose(), "[key]"),
@@ -308,13 +308,14 @@ impl Body {
         Ok(whole)
     }
 
-    /// Reads what follows the end of the answer, usually nothing. What it brings does not matter.
+    /// Reads what follows the end of the answer, usually nothing. The content is ignored.
     async fn drain(mut self) {
         let _ = timeout(DRAIN_TIMEOUT, self.response.chunk()).await;
     }
 }
 
-/// A 200 that is no event stream is an error in JSON, or a page of something that is no provider.
+/// Whether the answer is an event stream. A 200 with anything else is an error in JSON, or the page of something that is
+/// not a provider.
 async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(), ApiError> {
     let Some(kind) = response.headers().get(CONTENT_TYPE) else {
         return Ok(());
@@ -346,7 +347,7 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
     })
 }
 
-/// The provider's id of the request, by the name that each gives it.
+/// The provider's id of the request, under the name that each gives it.
 fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id", "x-goog-request-id"]
         .iter()
@@ -367,7 +368,7 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// Turns bytes into events. An event counts only once its closing blank line is there.
+/// Turns bytes into events. An event is complete only after its blank line.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     /// The line that is not complete yet.
@@ -440,7 +441,7 @@ impl Decoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => self.add_data(value)?,
-            // Comments (an empty field name), `id`, `retry` and whatever else: nothing for an answer.
+            // Comments (an empty field name), `id`, `retry` and others: of no use for an answer.
             _ => {}
         }
         Ok(None)

@@ -1,4 +1,4 @@
-//! Lists of models as providers give them, read and put in order.
+//! Reads and sorts lists of models as providers give them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::catalog;
 use super::failure::ApiError;
 
-/// The models of a provider, in its own order, and what it says of them.
+/// The models of a provider, in its own order, and what it says about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     pub models: Vec<String>,
-    /// By model; only models that it says something of.
+    /// By model; only models about which it says something.
     pub abilities: BTreeMap<String, Abilities>,
 }
 
@@ -25,10 +25,10 @@ impl From<Vec<String>> for Listing {
     }
 }
 
-/// What a server says that one of its models can do; none of what it does not say.
+/// What a server says about the abilities of one of its models; `None` for what it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Tokens that the window holds as the server runs the model, which may be fewer than the model was trained for.
+    /// Tokens of the window with which the server runs the model, which may be fewer than the model supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,13 +37,13 @@ pub struct Abilities {
     pub tools: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
-    /// It answers in words; models that only embed do not.
+    /// Whether it answers in words; models that only embed do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<bool>,
 }
 
 impl Abilities {
-    /// These, and what `further` says beside them.
+    /// These, completed by `further`.
     pub(super) fn or(self, further: Self) -> Self {
         Self {
             window: self.window.or(further.window),

@@ -10,7 +10,7 @@ use super::openai_responses::OpenAiResponses;
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 use super::target::Target;
 
-/// OpenAI, each model asked in the format that it has.
+/// OpenAI, with each model asked in the format that it supports.
 #[derive(Debug)]
 pub struct OpenAi {
     chat: OpenAiChat,
@@ -39,7 +39,7 @@ impl Provider for OpenAi {
         let facts = self
             .catalog
             .facts(&Target::new(self.name(), request.model.as_str()));
-        // Only Responses searches the web beside an agent's tools.
+        // Only Responses can search the web together with an agent's tools.
         if facts.responses || request.web_search {
             self.responses.encode(request)
         } else {

@@ -23,7 +23,7 @@ use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
 #[derive(Debug)]
 pub struct OpenAiChat {
     endpoint: Endpoint,
-    /// How the server tells with which window it loaded a model, once it was asked.
+    /// How the server reports the window with which it loaded a model, once that was found out.
     loader: OnceCell<Option<abilities::Loader>>,
 }
 
@@ -68,7 +68,7 @@ impl Provider for OpenAiChat {
 /// OpenAI itself.
 const OPENAI: &str = "api.openai.com";
 
-/// The models that an OpenAI-like server lists, and what it says of them; of OpenAI's own only those that chat.
+/// The models that an OpenAI-like server lists, and what it says about them; of OpenAI's own only those that chat.
 pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Listing, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;
@@ -172,12 +172,12 @@ fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
     encoded(&endpoint.name, FORMAT, &request.model, &body)
 }
 
-/// OpenAI's reasoning models refuse `max_tokens`; many other servers know nothing else.
+/// OpenAI's reasoning models refuse `max_tokens`; many other servers know only that.
 fn takes_new_limit(base_url: &str, model: &str) -> bool {
     base_url.contains(OPENAI) || is_openai_reasoning(model)
 }
 
-/// One message: several servers take only one, and only first.
+/// One message: several servers accept only one, and only at the beginning.
 fn system(request: &Request) -> Vec<Message<'_>> {
     let parts: Vec<&str> = request
         .system
@@ -197,7 +197,7 @@ fn system(request: &Request) -> Vec<Message<'_>> {
 }
 
 fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
-    // Pictures of results, which the format has no place for: shown by a user message after the last result.
+    // Pictures of results, for which the format has no place: sent in a user message after the last result.
     let mut pictures: Vec<&Image> = Vec::new();
     for item in request.items.iter() {
         if !matches!(item, Item::ToolResult(_)) {
@@ -223,7 +223,7 @@ fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
     show(messages, &mut pictures, request);
 }
 
-/// Adds what was said. Neighbours become one message: templates of some local models take the roles only in turns.
+/// Adds a message. Neighbours of one role are joined: templates of some local models accept the roles only in turns.
 fn add_said<'a>(messages: &mut Vec<Message<'a>>, said: Option<Message<'a>>) {
     let (last, new) = match (messages.last_mut(), said) {
         (Some(Message::User { content: last }), Some(Message::User { content: new })) => {

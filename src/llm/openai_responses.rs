@@ -83,7 +83,7 @@ enum Tool<'a> {
     WebSearch,
 }
 
-/// Fewest output tokens that the format takes.
+/// Fewest output tokens that the format accepts.
 const MIN_OUTPUT: u32 = 16;
 
 fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {

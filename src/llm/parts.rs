@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::error::{FailureClass, LlmError};
 use super::provider::Encoded;
 
-/// Stands for a picture that the model cannot see.
+/// Replaces a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
 
-/// What a person said: the pictures first, then the words, where there are any.
+/// What a person said: first the pictures, then the words, if there are any.
 pub(super) fn said<'a, T>(
     user: &'a UserText,
     picture: impl Fn(&'a Image) -> T,
@@ -33,8 +33,8 @@ pub(super) enum Part<'a> {
 
 /// The blocks of `answer` in the order in which `format` sent them.
 ///
-/// Blocks that another format or another model made are left out: it would refuse them. `shows_text` tells which of
-/// the blocks carry the answer's text themselves; `trails` which may not come last, without what they led to.
+/// Blocks of another format or another model are left out, because they would be refused. `shows_text` tells which blocks
+/// contain the answer's text themselves; `trails` which must not come last, without what followed them.
 pub(super) fn in_order<'a>(
     answer: &'a Assistant,
     format: &str,
@@ -119,7 +119,7 @@ pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError 
     }
 }
 
-/// Whether OpenAI's `model` thinks before it answers; such models take other parameters.
+/// Whether OpenAI's `model` thinks before it answers; such models need other parameters.
 pub(super) fn is_openai_reasoning(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or(model);
     ["o1", "o3", "o4", "gpt-5", "gpt-6"]

@@ -1,11 +1,11 @@
-//! Places at the models: how many requests are under way at once, and who is next where not all can be.
+//! Places at the models: how many requests are under way at once, and which is next while others wait.
 //!
 //! ```text
 //! request ─▶ is there room? ─▶ Place, until it is dropped
 //!                  └─────────▶ Queued, in its lane ─▶ Place, once it is the first of those who have room
 //! ```
 //!
-//! A place is held for as long as a provider answers and no longer, so nobody who waits for somebody else holds one.
+//! A place is held only while a provider answers, so nobody holds one while waiting for somebody else.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,7 +33,8 @@ pub enum Lane {
 impl Lane {
     const COUNT: usize = 4;
 
-    /// The lane after it went up `times`. Nobody goes up to the last steps: they would wait for all who waited long.
+    /// The lane after `times` promotions. The lane of last steps is out of reach: it would fill up with everything that
+    /// waited long.
     fn risen(self, times: usize) -> usize {
         match self {
             Self::LastStep => Self::LastStep as usize,
@@ -48,7 +49,7 @@ impl Lane {
 /// How long a request waits, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// After so long it goes up a lane, and after as long again another.
+    /// After this time it is promoted by one lane, and after the same time by another.
     pub rises_after: Duration,
     /// After so long it is given up.
     pub gives_up_after: Duration,
@@ -88,21 +89,21 @@ impl PlaceLimits {
     }
 }
 
-/// The places of the daemon. Clones are the same ones.
+/// The daemon's places. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     state: Arc<Mutex<State>>,
     queue_limits: QueueLimits,
 }
 
-/// A request is under way until this is dropped.
+/// One request under way, until this is dropped.
 #[derive(Debug)]
 pub struct Place {
     places: Places,
     provider: String,
 }
 
-/// A request that waits. It leaves the queue when this is dropped.
+/// A waiting request. Dropping this removes it from the queue.
 #[derive(Debug)]
 pub struct Queued {
     places: Places,
@@ -110,7 +111,7 @@ pub struct Queued {
     lane: Lane,
     ticket: u64,
     call: oneshot::Receiver<()>,
-    /// What it was called for is a [`Place`] now.
+    /// It has become a [`Place`] already.
     is_taken: bool,
 }
 
@@ -123,11 +124,11 @@ struct State {
     tickets: u64,
 }
 
-/// What is under way at one provider, and who waits for it.
+/// The requests under way at one provider, and those that wait for it.
 #[derive(Debug, Default)]
 struct Queue {
     under_way: u32,
-    /// By [`Lane`], in the order of their tickets: the first of each lane has waited longest and is before all others of it.
+    /// By [`Lane`], in the order of their tickets: the first of each lane has waited longest and is served first.
     lanes: [VecDeque<Waiter>; Lane::COUNT],
 }
 
@@ -139,11 +140,11 @@ struct Waiter {
     call: oneshot::Sender<()>,
 }
 
-/// Who goes first: the least one.
+/// The order of service: the smallest rank is next.
 type Rank = (usize, u64);
 
 impl Places {
-    /// Places whose queues are as patient as `queue_limits`; without limits yet.
+    /// Places with these limits of waiting, and without a limit of requests yet.
     pub fn new(queue_limits: QueueLimits) -> Self {
         Self {
             state: Arc::default(),
@@ -151,7 +152,7 @@ impl Places {
         }
     }
 
-    /// Has `limits` apply from now on. What is under way ends as it would have.
+    /// Applies `limits` from now on. Requests under way are not affected.
     pub fn set(&self, limits: PlaceLimits) {
         let mut state = self.state.lock();
         state.limits = limits;
@@ -162,7 +163,7 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// With a place in the queue where all are taken.
+    /// Takes a place, or joins the queue where all are taken.
     pub fn ask(&self, provider: &str, lane: Lane) -> Result<Place, Queued> {
         let mut state = self.state.lock();
         let provider = provider.to_owned();
@@ -209,9 +210,9 @@ impl Places {
 }
 
 impl Queued {
-    /// Waits for its place. Nothing is lost where this is dropped before it is there.
+    /// Waits for its place. Cancel-safe.
     pub async fn place(&mut self) -> Place {
-        // The queue keeps the other end until it calls.
+        // The queue keeps the sender until it calls.
         let _ = (&mut self.call).await;
         self.is_taken = true;
         Place {
@@ -259,7 +260,7 @@ impl Drop for Queued {
         }
         let mut state = self.places.state.lock();
         if !state.forget(self) {
-            // It was called and did not hear it.
+            // It was called but dropped before it took the place.
             state.end(&self.provider, self.places.queue_limits);
         }
     }
@@ -309,7 +310,7 @@ impl State {
         self.call_next(queue_limits);
     }
 
-    /// Gives places to those who are next, as long as there are any.
+    /// Gives free places to those who are next, as long as there are any.
     fn call_next(&mut self, queue_limits: QueueLimits) {
         let now = Instant::now();
         while let Some((provider, lane)) = self.next(now, queue_limits) {
@@ -318,7 +319,7 @@ impl State {
                 return;
             };
             self.begin(&provider);
-            // It hears it, for it leaves the queue before it goes.
+            // The receiver exists: it leaves the queue before it is dropped.
             let _ = waiter.call.send(());
         }
     }
@@ -350,7 +351,7 @@ impl State {
         self.providers.get(&queued.provider)?.lanes[queued.lane as usize].get(position)
     }
 
-    /// Takes one that waits out of the queue; says whether it was there.
+    /// Removes a waiting request from the queue; returns whether it was there.
     fn forget(&mut self, queued: &Queued) -> bool {
         let position = self.position(queued);
         let queue = self.providers.get_mut(&queued.provider);

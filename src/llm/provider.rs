@@ -1,4 +1,4 @@
-//! One way of speaking to models: what is asked, and what comes back.
+//! The interface of a provider: what is asked, and what is answered.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::listing::Listing;
 use crate::config::Effort;
 use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
 
-/// One way of speaking to models: a wire format at a base URL, with a key.
+/// A provider: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
 pub trait Provider: Send + Sync {
     /// Its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
@@ -24,17 +24,17 @@ pub trait Provider: Send + Sync {
     /// [`FailureClass::InvalidRequest`](super::FailureClass::InvalidRequest) when the format cannot express the request.
     fn encode(&self, request: &Request) -> Result<Encoded, LlmError>;
 
-    /// Sends `body` and streams the answer; `on_delta` sees it grow. Dropping the future cancels the request.
+    /// Sends `body` and streams the answer to `on_delta`. Dropping the future cancels the request.
     ///
     /// # Errors
     ///
-    /// Whatever keeps a whole, valid answer from being had, classed.
+    /// Whatever prevents a whole, valid answer, with its class.
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
 
-    /// The models its key may use; the way to check the key.
+    /// The models its key may use; also the way to check the key.
     async fn list_models(&self) -> Result<Listing, LlmError>;
 
-    /// The window that a server of one's own loaded `model` with, which it may choose when the model is first asked.
+    /// The window with which a local server loaded `model`, which it may choose when the model is first asked.
     async fn loaded_window(&self, _model: &str) -> Option<u64> {
         None
     }
@@ -54,19 +54,19 @@ pub struct Request {
     pub max_output_tokens: u32,
     /// Let the provider search the web, where it can.
     pub web_search: bool,
-    /// The model can see pictures; without it they are replaced by a note.
+    /// Whether the model can see pictures; otherwise a note replaces them.
     pub sees_images: bool,
-    /// How long it thinks; none is as it does by itself.
+    /// How long it thinks; `None` leaves that to the model.
     pub thinking: Option<Effort>,
 }
 
-/// A tool as a model is told of it.
+/// A tool as a model is told about it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolSchema {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// JSON Schema of its arguments, an object; as text, for every request carries it unchanged.
+    /// JSON Schema of its arguments, an object; as text, because every request contains it unchanged.
     pub parameters: Box<RawValue>,
 }
 
@@ -89,7 +89,7 @@ pub enum Delta<'a> {
     ToolCall(&'a str),
 }
 
-/// What is called with each piece of an answer as it arrives.
+/// Called with each piece of an answer as it arrives.
 pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
 
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub struct Reply {
     pub request_id: Option<String>,
     /// Sources the provider's web search cites, as (title, URL).
     pub citations: Vec<(String, String)>,
-    /// Calls it made that must not run, because they are cut or make no sense. They are not in `assistant`.
+    /// Its calls that must not run, because they are cut or invalid. They are not in `assistant`.
     pub truncated_calls: Vec<TruncatedCall>,
 }
 

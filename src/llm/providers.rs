@@ -55,7 +55,7 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
 /// The name of the demo model, and of its provider.
 pub const DEMO: &str = "demo";
 
-/// The providers that the operator configured, by name. Clones are the same ones, also when they are replaced.
+/// The providers that the operator configured, by name. Clones share them, also when they are replaced.
 #[derive(Clone, Default)]
 pub struct Providers {
     table: Arc<ArcSwap<Table>>,
@@ -65,7 +65,7 @@ pub struct Providers {
 struct Table {
     by_name: BTreeMap<String, Arc<dyn Provider>>,
     declared: BTreeMap<String, Vec<String>>,
-    /// Those that are called like a vendor and are at another address.
+    /// Those that have a vendor's name but another address.
     foreign: BTreeSet<String>,
     /// Those that are a vendor's own.
     vendors: BTreeSet<String>,
@@ -87,13 +87,13 @@ pub enum ProvidersError {
     /// A provider of `config.json` has no address.
     #[error("providers.{0}: add base_url; only {known} are known by name alone", known = known_names())]
     NoAddress(String),
-    /// A name that targets cannot carry.
+    /// A name that targets cannot contain.
     #[error("providers.{0:?}: a provider's name is made of a-z, 0-9, '-', '_' and '.'")]
     Name(String),
-    /// An address that cannot be one.
+    /// An invalid address.
     #[error("providers.{name}: base_url {url:?} is not an http or https address")]
     Address { name: String, url: String },
-    /// The key that a provider names is not there.
+    /// The key that a provider names does not exist.
     #[error(
         "providers.{name}: the variable {variable} is not set; set it, or leave api_key_env out"
     )]
@@ -163,7 +163,7 @@ impl Providers {
         Ok(providers.into())
     }
 
-    /// These, or where there are none, the demo model at `base_url`, so that there is somebody to ask.
+    /// These providers, or where there are none the demo model at `base_url`, so that something can be asked.
     ///
     /// # Errors
     ///
@@ -187,12 +187,12 @@ impl Providers {
         Ok(table.into())
     }
 
-    /// Puts `others` in the place of these, for everybody who asks them.
+    /// Replaces these with `others`, for all clones.
     pub fn replace(&self, others: &Self) {
         self.table.store(others.table.load_full());
     }
 
-    /// Adds `provider`, in place of one of the same name.
+    /// Adds `provider`, replacing one of the same name.
     pub fn add(&self, provider: Arc<dyn Provider>) {
         self.table.rcu(|table| {
             let mut table = Table::clone(table);
@@ -213,7 +213,7 @@ impl Providers {
             .collect()
     }
 
-    /// Whether a provider is called like a vendor and is at another address, where the vendor's models need not be.
+    /// Whether a provider has a vendor's name but another address, where the vendor's models need not exist.
     pub fn is_foreign(&self, provider: &str) -> bool {
         self.table.load().foreign.contains(provider)
     }
@@ -228,13 +228,13 @@ impl Providers {
         self.table.load().local.contains(provider)
     }
 
-    /// Models that `config.json` names for a provider; they pass without discovery.
+    /// Models that `config.json` names for a provider; they need no discovery.
     pub fn declared(&self, provider: &str) -> Vec<String> {
         let table = self.table.load();
         table.declared.get(provider).cloned().unwrap_or_default()
     }
 
-    /// There is nobody to ask.
+    /// Whether there is no provider.
     pub fn is_empty(&self) -> bool {
         self.table.load().by_name.is_empty()
     }
@@ -261,7 +261,7 @@ impl Table {
     }
 }
 
-/// Whether an address is of this machine or of its own network.
+/// Whether an address is on this machine or in its own network.
 fn is_local(base_url: &str) -> bool {
     const NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
     let Ok(url) = reqwest::Url::parse(base_url) else {
@@ -277,7 +277,7 @@ fn is_local(base_url: &str) -> bool {
     }
 }
 
-/// Where a built-in provider is; none when nothing says that it is wanted.
+/// The address of a built-in provider; `None` when it is not configured.
 fn built_in_address(
     changes: Option<&ProviderConfig>,
     from_env: &ProviderEnv,

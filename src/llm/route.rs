@@ -1,4 +1,4 @@
-//! Gets one step's answer from a turn's targets: whom to ask next, when to wait, when to give up.
+//! Gets one step's answer from a turn's targets: which one to ask next, when to wait, when to give up.
 //!
 //! ```text
 //! targets in order ─▶ ask ─▶ answer
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The router keeps nothing between steps and writes nothing into the history: what a turn must remember is in
-//! [`TurnHealth`], what others must know goes to the [`Observer`].
+//! [`TurnHealth`], and the [`Observer`] is told what others must know.
 
 mod observer;
 mod queue;
@@ -42,13 +42,13 @@ use schedule::{Next, Schedule};
 /// Tokens that an answer may have when nobody says otherwise.
 pub const DEFAULT_OUTPUT: u32 = 16_384;
 
-/// Bytes of a request that one of its tokens stands for, as [`tokens`](super::tokens) estimates.
+/// Bytes of a request for each token, as [`tokens`](super::tokens) estimates them.
 const BYTES_OF_A_TOKEN: u64 = 4;
 
-/// Fewer than this is no room for an answer.
+/// With fewer tokens there is no room for an answer.
 const MIN_OUTPUT: u64 = 256;
 
-/// What one step asks, whoever answers.
+/// What one step asks, for any target.
 #[derive(Clone, Debug)]
 pub struct StepRequest {
     /// System prompt, docs and facts of the session, in order.
@@ -57,19 +57,19 @@ pub struct StepRequest {
     pub items: Arc<Vec<Item>>,
     /// Tools it may call; empty on a last step.
     pub tools: Arc<Vec<ToolSchema>>,
-    /// Most tokens to answer with; none is [`DEFAULT_OUTPUT`]. The model's own limit holds besides.
+    /// Most output tokens; `None` means [`DEFAULT_OUTPUT`]. The model's own limit applies too.
     pub max_output: Option<u32>,
-    /// The agent may have the web searched for it.
+    /// Whether the provider may search the web.
     pub web_search: bool,
-    /// How long a model that can think is to think; none is as configured for it.
+    /// How long a model that can think is to think; `None` means as configured for it.
     pub effort: Option<Effort>,
-    /// Who goes first where not every request has a place.
+    /// Which requests go first where requests wait for a place.
     pub lane: Lane,
-    /// What the request takes, by [`history::used_tokens`].
+    /// The tokens of the request, by [`history::used_tokens`].
     pub used_tokens: u64,
 }
 
-/// A step's answer, and whose it is.
+/// A step's answer, and the target that gave it.
 #[derive(Clone, Debug)]
 pub struct StepReply {
     /// The answer; its calls have ids that no other call of the conversation has.
@@ -85,23 +85,23 @@ pub enum StepFailure {
     /// A person or the daemon stopped it.
     #[error("stopped")]
     Stopped,
-    /// [`Observer::may_ask`] said no, for this reason.
+    /// [`Observer::may_ask`] refused, for this reason.
     #[error("{0}")]
     Refused(#[from] NotAsked),
-    /// Nobody was let in for so long that it was given up; the text says where.
+    /// No place became free in time; the text says at which provider.
     #[error("{0}")]
     NoPlace(String),
     /// No target is left whose window holds the conversation.
     #[error("the conversation does not fit the window of any model of this agent")]
     ContextExceeded,
-    /// No attempt brought an answer. The error is the last.
+    /// No attempt gave an answer. The error is that of the last one.
     #[error("{last}")]
     Failed {
         last: Box<LlmError>,
         /// How many attempts were made in this step.
         attempts: u32,
     },
-    /// There is nobody to ask: every target went out in an earlier step, or there is none.
+    /// There is no target to ask: all of them failed in an earlier step, or there is none.
     #[error("no model is left to ask in this turn")]
     NobodyLeft,
 }
@@ -111,7 +111,7 @@ pub struct Router {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     max_attempts: u32,
-    /// How long it waits before it asks again.
+    /// How long to wait before asking again.
     pub pace: Pace,
     /// How many requests are under way at once.
     pub places: Places,
@@ -147,7 +147,7 @@ impl Router {
         let mut encoded = Bodies::default();
         let mut attempts = 0;
         let mut last = None;
-        // To be asked the same in another form, which is no further try.
+        // The same request in another form, which does not count as a further try.
         let mut again = None;
         loop {
             let next = match again.take() {
@@ -207,7 +207,7 @@ impl Router {
         }
     }
 
-    /// One attempt, told to the observer whatever comes of it.
+    /// One attempt, reported to the observer whether it succeeds or fails.
     async fn ask(
         &self,
         target: &Target,
@@ -220,7 +220,7 @@ impl Router {
         let unsent = |error| Unanswered::Error { error, sent: false };
         let facts = self.catalog.facts(target);
         let provider = self.provider(target).map_err(unsent)?;
-        // First of all: nothing is promised to a request that waits.
+        // First of all: nothing is reserved for a request that waits.
         let place = self.place(target, step.lane, number, observer, stop).await;
         let place = place.map_err(Unanswered::Failure)?;
         let planned = Planned {
@@ -298,7 +298,7 @@ impl Router {
         }
     }
 
-    /// What an attempt cost. A request that was refused costs nothing; of one that was cut without a count nobody knows.
+    /// What an attempt cost. A refused request costs nothing; the cost of one that was cut without a count is unknown.
     fn cost(&self, target: &Target, usage: Option<Usage>, outcome: AttemptOutcome) -> Cost {
         match (usage, outcome) {
             (Some(usage), _) => self.catalog.cost(target, usage),
@@ -319,7 +319,7 @@ impl Router {
         }
     }
 
-    /// Asks a server of one's own with which window it runs the model that just answered.
+    /// Asks a local server with which window it runs the model that just answered.
     async fn look_at_window(&self, target: &Target) {
         if !self.providers.is_local(&target.provider) {
             return;
@@ -397,7 +397,7 @@ impl Bodies {
     }
 }
 
-/// Most tokens to answer with: what is asked for, what the model gives, what its window leaves.
+/// Most output tokens: the minimum of what is asked for, what the model allows and what its window leaves.
 fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
     let left = facts.window.saturating_sub(step.used_tokens).max(1);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
@@ -407,10 +407,10 @@ fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
         .min(left)
 }
 
-/// Why one attempt brought nothing.
+/// Why one attempt gave no answer.
 enum Unanswered {
     Failure(StepFailure),
-    /// Somebody else may answer. Only what was sent counts as an attempt.
+    /// Another target may answer. Only what was sent counts as an attempt.
     Error {
         error: LlmError,
         sent: bool,

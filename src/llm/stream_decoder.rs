@@ -1,4 +1,4 @@
-//! What all wire formats share when they read an answer: the way from events to a [`Reply`].
+//! Shared by all wire formats that read an answer: from events to a [`Reply`].
 
 use std::collections::HashSet;
 
@@ -15,29 +15,29 @@ use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Nothing of the answer: a ping, or what we do not know.
+    /// Not part of the answer: a ping, or an unknown event.
     Nothing,
     Content,
     /// The end of the answer.
     Done,
 }
 
-/// One wire format reading one answer. Pure: bytes, time and the network are elsewhere.
+/// Reads one answer in one wire format. Pure: bytes, time and the network are elsewhere.
 pub(super) trait StreamDecoder: Send {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError>;
 
-    /// The stream ended without [`Progress::Done`]. Only a format without an end mark may call that whole.
+    /// The stream ended without [`Progress::Done`]. Only a format without an end mark may accept that as complete.
     fn at_end(&self) -> Result<(), ApiError> {
         Err(ApiError::cut())
     }
 
-    /// Tokens counted so far, for an answer that fails later and is paid all the same.
+    /// Tokens counted so far, for an answer that fails later and is paid for nevertheless.
     fn usage(&self) -> Option<Usage>;
 
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply;
 }
 
-/// An event that says its kind as `type`; where it does not, the event's own name is its kind.
+/// An event with its kind in `type`; where that is missing, the event's own name is its kind.
 pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> {
     let read = serde_json::from_str(&event.data).or_else(|error| {
         let mut value: Value = serde_json::from_str(&event.data)?;
@@ -52,7 +52,7 @@ pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> 
     read.map_err(nonsense)
 }
 
-/// The fault of an event that cannot be read.
+/// The error for an event that cannot be read.
 pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
     ApiError::invalid(format!("an event of the answer makes no sense ({error})"))
 }
@@ -62,14 +62,14 @@ pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
 pub(super) enum ContentBlock {
     Text(String),
     Call(RawCall),
-    /// A block for the provider alone, and the text that it shows, if any.
+    /// An opaque block, and the text that it shows, if any.
     Opaque {
         block: Value,
         text: String,
     },
 }
 
-/// A call as it was sent, not yet proved whole.
+/// A call as it was sent, not checked yet.
 #[derive(Debug, Default)]
 pub(super) struct RawCall {
     /// Its id; may be empty or used twice.
@@ -77,13 +77,13 @@ pub(super) struct RawCall {
     pub(super) name: String,
     /// JSON, if it is whole.
     pub(super) arguments: String,
-    /// Goes with the call to its provider: a block right before it.
+    /// A block right before the call, which is sent back with it.
     pub(super) beside: Option<Value>,
-    /// Its provider says itself that it is not whole.
+    /// Its provider says that it is not complete.
     pub(super) cut: bool,
 }
 
-/// The blocks of an answer on their way to a [`Reply`].
+/// The blocks of an answer, before they become a [`Reply`].
 #[derive(Debug, Default)]
 pub(super) struct ReplyBuilder {
     pub(super) blocks: Vec<ContentBlock>,
@@ -99,7 +99,7 @@ impl ReplyBuilder {
         }
     }
 
-    /// Makes the reply: proves calls whole, gives them ids, notes where opaque blocks stood.
+    /// Makes the reply: checks that calls are complete, gives them ids, notes the positions of opaque blocks.
     pub(super) fn finish(
         self,
         format: &str,
@@ -162,7 +162,7 @@ impl ReplyBuilder {
     }
 }
 
-/// Usage of a provider that counts nothing: an estimate is nearer the truth than none.
+/// Usage for a provider that counts nothing: an estimate is better than zero.
 fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
     Usage {
         input: request.body.len() as u64 / 4,
@@ -171,14 +171,14 @@ fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
     }
 }
 
-/// Deepest nesting of arguments that may run: the ledger and session files put them a few levels down, and no JSON
-/// reader of ours goes beyond 128.
+/// Deepest nesting of arguments that may run: the ledger and session files add a few levels, and our JSON readers accept no
+/// more than 128.
 const MAX_DEPTH: usize = 64;
 
 /// Sorts calls into those that may run and those that may not.
 struct Calls {
     stop: StopReason,
-    /// The last piece that is a call: the one that a limit cut.
+    /// The last block that is a call: the one that a limit cut.
     last: Option<usize>,
     ids: HashSet<String>,
     cut: Vec<TruncatedCall>,
@@ -206,7 +206,7 @@ enum NotRun {
 }
 
 impl NotRun {
-    /// What the model is told of its call of the tool `name`.
+    /// What the model is told about its call of the tool `name`.
     fn told(&self, name: &str) -> String {
         if let Self::NoName = self {
             return "A call without a tool's name was not run. Name the tool.".to_owned();
@@ -227,7 +227,7 @@ impl Calls {
         }
     }
 
-    /// The call, if it is whole; else it goes to those that must not run.
+    /// The call, if it is complete; otherwise it is added to those that must not run.
     fn proved(&mut self, at: usize, raw: RawCall) -> Option<ToolCall> {
         let id = CallId(self.own_id(&raw.id));
         match self.checked(at, &raw) {
@@ -277,7 +277,8 @@ impl Calls {
         }
     }
 
-    /// `id` where it can serve, else a random one: providers leave ids out, repeat them, or use what others refuse.
+    /// `id` if it is valid and unused, else a random one: providers leave ids out, repeat them, or use ones that others
+    /// refuse.
     fn own_id(&mut self, id: &str) -> String {
         if history::is_sound_id(id) && self.ids.insert(id.to_owned()) {
             return id.to_owned();
@@ -286,7 +287,7 @@ impl Calls {
     }
 }
 
-/// Whether `value`, itself `depth` levels down, goes deeper than arguments may.
+/// Whether `value`, itself `depth` levels down, is nested deeper than arguments may be.
 fn is_deep(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(list) => {

@@ -1,4 +1,4 @@
-//! Whom to ask: a provider and one of its models.
+//! Which model of which provider is asked.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Tool calls as text, for models whose server takes no tools.
+//! Tool calls as text, for models whose server does not support tools.
 //!
-//! The tools are described in the system prompt, earlier calls and results are written out as text, and the blocks
-//! `<tool_call>…</tool_call>` of an answer are read as its calls. It is the form that Hermes and Qwen models were trained on,
-//! and the one that most others follow when they are shown it.
+//! The tools are described in the system prompt, earlier calls and results are written as text, and the blocks
+//! `<tool_call>…</tool_call>` of an answer are read as its calls. Hermes and Qwen models were trained on this form, and
+//! most others follow it when they are shown it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, U
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
 
-/// `request` for a server that takes no tools.
+/// `request` for a server that does not support tools.
 pub(super) fn written_out(request: Request) -> Request {
     let mut system = request.system;
     if !request.tools.is_empty() {
-        // Behind the system prompt itself and before what changes, so that a prefix that is kept stays one.
+        // After the system prompt itself and before what changes, so that a cached prefix stays valid.
         let place = system.len().min(1);
         system.insert(place, description(&request.tools));
     }
@@ -91,7 +91,7 @@ fn result_block(result: &ToolResult) -> String {
     )
 }
 
-/// `reply` with the calls that are written in its text.
+/// `reply` with the calls in its text as calls.
 pub(super) fn read(mut reply: Reply) -> Reply {
     let text = std::mem::take(&mut reply.assistant.text);
     let mut words = String::new();
@@ -124,7 +124,7 @@ pub(super) fn read(mut reply: Reply) -> Reply {
     reply
 }
 
-/// Why a block is no call.
+/// Why a block is not a call.
 #[derive(Debug, thiserror::Error)]
 enum InvalidBlock {
     #[error("it is not valid JSON ({0})")]
@@ -165,16 +165,16 @@ fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
     })
 }
 
-/// Shows an answer as it grows, without the calls in it.
+/// Shows an answer as it grows, without its calls.
 #[derive(Default)]
 pub(super) struct Preview {
-    /// What has come and is not shown yet: it may be the beginning of a block.
+    /// What was received and is not shown yet: it may be the beginning of a block.
     held: String,
     in_call: bool,
 }
 
 impl Preview {
-    /// Takes the next piece; what people may see goes to `on_delta`.
+    /// Takes the next piece; what people may see is passed to `on_delta`.
     pub(super) fn take(&mut self, delta: Delta<'_>, on_delta: &mut OnDelta<'_>) {
         let Delta::Text(text) = delta else {
             return on_delta(delta);
@@ -199,7 +199,7 @@ impl Preview {
         }
     }
 
-    /// Shows what was held back in vain.
+    /// Shows what was held back but is not a block.
     pub(super) fn end(self, on_delta: &mut OnDelta<'_>) {
         if !self.in_call && !self.held.is_empty() {
             on_delta(Delta::Text(&self.held));

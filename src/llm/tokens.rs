@@ -1,4 +1,4 @@
-//! Estimates tokens where no provider has counted them: four characters are one.
+//! Estimates tokens where no provider has counted them: four characters count as one.
 
 use std::{fmt, io};
 
@@ -9,7 +9,7 @@ use super::provider::ToolSchema;
 /// Tokens that a message takes besides its text.
 const PER_MESSAGE: u64 = 4;
 
-/// Tokens of a picture, whatever its size: what providers count for one of the size that we let through.
+/// Tokens of any picture: what providers count for the largest that is accepted.
 const PER_IMAGE: u64 = 1_600;
 
 /// Estimates `text`: its characters / 4, rounded down.

@@ -1,4 +1,4 @@
-//! Reads fields that servers get wrong without harm: `null` for an empty list, a count that is no count.
+//! Reads fields that servers get wrong without harm: `null` for an empty list, an invalid count.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -12,10 +12,10 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Most that is believed of a count: no request and no answer has a billion tokens, and no sum of such counts overflows.
+/// Largest count that is believed: no request and no answer has a billion tokens, and no sum of such counts overflows.
 const MOST: u64 = 1_000_000_000;
 
-/// A count, where it is one: a number that is not negative, whole or not, and can be.
+/// A count, if it is a valid one: a number that is not negative and not too large, whole or not.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let count = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
@@ -25,7 +25,7 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok(count.filter(|count| *count <= MOST))
 }
 
-/// Counts, or none where what stands there is no object of counts.
+/// Counts, or `None` where the value is not an object of counts.
 pub(super) fn counts<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

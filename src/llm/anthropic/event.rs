@@ -72,7 +72,7 @@ pub(super) enum Change {
     Other,
 }
 
-/// Counts as they come; a later one that is given replaces an earlier one.
+/// Token counts of one event; a later count replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Counts {
@@ -87,7 +87,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Takes what a later event says.
+    /// Takes the counts of a later event.
     pub(super) fn take(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
@@ -99,7 +99,7 @@ impl Counts {
             .or(self.cache_creation_input_tokens);
     }
 
-    /// What was used; none before the input was counted.
+    /// What was used; `None` before the input was counted.
     pub(super) fn usage(self) -> Option<Usage> {
         Some(Usage {
             input: self.input_tokens?,

@@ -15,10 +15,10 @@ use crate::llm::stream_decoder::{
     ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, tagged,
 };
 
-/// Most blocks that one answer has; more is no answer.
+/// Most blocks of one answer; more are treated as invalid.
 const MAX_BLOCKS: usize = 4_096;
 
-/// An answer as far as it has come.
+/// An answer as far as it has been received.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     started: bool,
@@ -86,7 +86,7 @@ impl StreamDecoder for Messages {
                 draft.cite(field("title"), field("url"));
             }
         }
-        // Beside server-side tools the text's own blocks are kept too: their citations point into the results.
+        // With server-side tools the text's own blocks are kept too: their citations point into the results.
         let keeps_text = self
             .done
             .values()
@@ -287,7 +287,7 @@ impl Open {
                 block,
                 text: String::new(),
             }),
-            // A kind that came after this was written: it could not be sent back rightly.
+            // A kind of block that this code does not know: it could not be sent back correctly.
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! How long Claude thinks, in the words that each generation takes.
+//! How long Claude thinks, in the form that each generation expects.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::llm::provider::Request;
 /// Fewest tokens that may be reserved for thinking.
 const MIN_BUDGET: u32 = 1_024;
 
-/// Generations that are given a number of tokens; later ones decide themselves, and are given an effort.
+/// Generations that take a number of tokens; later ones decide themselves, and take an effort.
 const BY_BUDGET: &[&str] = &[
     "claude-3-7",
     "claude-opus-4-0",
@@ -22,7 +22,7 @@ const BY_BUDGET: &[&str] = &[
     "claude-haiku-4-5",
 ];
 
-/// The fields that say it; nothing where the model is left to itself.
+/// The fields for thinking; empty where the model decides.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub(super) struct Thinking {
     output_config: Option<Value>,
 }
 
-/// What `request` asks for. `unthought`: it goes on with a step that began without thinking.
+/// What `request` asks for. `unthought`: it continues a step that began without thinking.
 pub(super) fn asked(request: &Request, unthought: bool) -> Thinking {
     let Some(effort) = request.thinking else {
         return Thinking::default();
@@ -52,7 +52,7 @@ pub(super) fn asked(request: &Request, unthought: bool) -> Thinking {
     }
 }
 
-/// A share of what may be answered, so that room for the answer stays; none where that is too little to think.
+/// A share of the maximal output, so that room for the answer remains; `None` where the share is too small for thinking.
 fn budget(effort: Effort, max_output: u32) -> Option<u32> {
     let quarters = match effort {
         Effort::Low => 1,

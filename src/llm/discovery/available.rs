@@ -22,13 +22,13 @@ pub struct Listed {
     /// Its models, in its own order.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Models that it does not list and that answered when somebody named them.
+    /// Models that it does not list but that answered when somebody named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlisted: Vec<String>,
-    /// What it says of its models.
+    /// What it says about its models.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub abilities: BTreeMap<String, Abilities>,
-    /// Why there is no list, or none newer than the one here; shown by `/models` and `/settings`.
+    /// Why there is no list, or no newer one; shown by `/models` and `/settings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

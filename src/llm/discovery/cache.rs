@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::available::Available;
 
-/// Longest file that is read; a list of all models of the world is shorter.
+/// Longest file that is read; a list of all models in the world is shorter.
 const MAX_FILE: u64 = 8 << 20;
 
-/// Reads `path`; a file that is missing, cut or of a wrong shape is none.
+/// Reads `path`; `None` where it is missing, cut or of a wrong shape.
 pub fn load(path: &Path) -> Option<Available> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;

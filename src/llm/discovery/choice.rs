@@ -1,14 +1,14 @@
-//! Which model answers where nobody names one.
+//! Which model answers where nobody named one.
 
 use std::fmt;
 
 use super::resolve::Resolved;
 use super::{Models, Target};
 
-/// Asked where nobody chose a model, the first of these that a provider has.
+/// The models to ask where nobody chose one: the first of these that a provider has.
 const PREFERRED: [&str; 2] = ["sonnet", "gpt-5"];
 
-/// A model asked first, and whether somebody chose it.
+/// The model that is asked first, and whether somebody chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Named in a configuration.
@@ -40,7 +40,7 @@ impl Choice {
 }
 
 impl Models {
-    /// What is asked first where the configuration names `model`, or none.
+    /// The model that is asked first where the configuration names `model`, or none.
     pub fn choice(&self, model: Option<&str>) -> Choice {
         match model {
             Some(model) => Choice::Named(model.to_owned()),
@@ -50,8 +50,8 @@ impl Models {
         }
     }
 
-    /// Who is asked where no configuration names a model: the likeliest of the vendors' models, else the first that a
-    /// server of one's own lists. Before the first discovery only vendors have a likeliest one.
+    /// The model to ask where no configuration names one: the likeliest of the vendors' models, else the first that a local
+    /// server lists. Before the first discovery only vendors have a likeliest one.
     pub fn first_available(&self) -> Option<Target> {
         let all = self.all();
         let preferred = || {

@@ -1,22 +1,22 @@
-//! From the name that a person wrote to a target. Pure.
+//! Turns the name that a person wrote into a target. Pure.
 
 use super::available::Available;
 use crate::llm::catalog::Catalog;
 use crate::llm::providers::Providers;
 use crate::llm::target::Target;
 
-/// Most near names that are offered.
+/// Most similar names that are offered.
 const MAX_NEAR: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
     /// This model, which is known to be there.
     Found(Target),
-    /// This model, of a provider that cannot say which it has.
+    /// This model, of a provider that cannot list its models.
     Unlisted(Target),
     /// Perhaps this one: its provider was never asked.
     Undiscovered(Target),
-    /// No such model; these names are near.
+    /// No such model; these names are similar.
     NotFound {
         /// Near names, nearest first.
         near: Vec<String>,
@@ -94,7 +94,8 @@ fn of_provider(
     }
 }
 
-/// A name that no maker's names resemble: it may be the model of any provider that cannot list or was never asked.
+/// A name that no maker's names resemble: it may be the model of any provider that cannot list its models or was never
+/// asked.
 fn unowned(
     model: &str,
     all: &[Target],
@@ -112,7 +113,7 @@ fn unowned(
     })
 }
 
-/// The configured provider whose models are called like `model`.
+/// The configured provider whose models have names like `model`.
 fn maker(model: &str, providers: &Providers) -> Option<String> {
     const FAMILIES: &[(&str, &[&str])] = &[
         ("anthropic", &["claude"]),

@@ -1,4 +1,4 @@
-//! Which models get a command of their own: those of the catalog that are there, and those of servers of one's own.
+//! Which models get a command of their own: those of the catalog that are available, and those of local servers.
 
 use super::Models;
 use crate::llm::catalog::{Catalog, Shortcut};
@@ -11,7 +11,7 @@ const MOST_LOCAL: usize = 20;
 const MAX_NAME: usize = 32;
 
 impl Models {
-    /// A shortcut for each model of the catalog that is there, and for local ones. None has a name that is `taken`.
+    /// A shortcut for each available model of the catalog, and for local ones. None of them has a name that is `taken`.
     pub fn shortcuts(&self, taken: &[&str]) -> Vec<Shortcut> {
         let all = self.all();
         let is_there = |shortcut: &&Shortcut| all.iter().any(|one| one.model == shortcut.model);
@@ -52,7 +52,7 @@ fn names(target: &Target) -> [String; 2] {
     ]
 }
 
-/// `text` as Discord takes the name of a command: small letters, digits and single dashes.
+/// `text` in the form of a command's name: small letters, digits and single dashes.
 fn command_name(text: &str) -> String {
     let mut name = String::new();
     for char in text.to_lowercase().chars() {

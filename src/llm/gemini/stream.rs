@@ -13,10 +13,10 @@ use crate::llm::stream_decoder::{
 };
 use crate::llm::tolerant::{count, counts, or_default};
 
-/// Most parts that one answer has; more is no answer.
+/// Most parts of one answer; more are treated as invalid.
 const MAX_PARTS: usize = 65_536;
 
-/// An answer as far as it has come.
+/// An answer as far as it has been received.
 #[derive(Debug, Default)]
 pub(super) struct Generation {
     blocks: Vec<ContentBlock>,
@@ -103,7 +103,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// None where the request itself was not counted.
+    /// `None` where the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_token_count?;
         let or_none = |count: Option<u64>| count.unwrap_or_default();
@@ -157,7 +157,7 @@ impl StreamDecoder for Generation {
         Ok(progress)
     }
 
-    /// There is no end mark: an answer is whole when its reason to end has come.
+    /// There is no end mark: an answer is complete when it has a finish reason.
     fn at_end(&self) -> Result<(), ApiError> {
         self.stop.map(|_| ()).ok_or_else(ApiError::cut)
     }
@@ -182,7 +182,7 @@ impl StreamDecoder for Generation {
 }
 
 impl Generation {
-    /// Adds one part; true when it brings anything.
+    /// Adds one part; true when it has any content.
     fn add(&mut self, part: Part, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
         if self.blocks.len() >= MAX_PARTS {
             return Err(ApiError::invalid("the answer has too many parts"));

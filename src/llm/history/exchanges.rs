@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::domain::{Item, UserText};
 use crate::llm::tokens;
 
-/// What stands where exchanges were dropped.
+/// Replaces dropped exchanges.
 const DROPPED: &str = "Earlier messages of this conversation were dropped to make room.";
 
 /// Longest text kept when the newest step alone does not fit, in characters; the next is tried when one is not enough.
 const CLIPPED: [usize; 3] = [2_000, 500, 100];
 
-/// What a provider counted: the truth for everything up to there.
+/// What a provider counted: exact for everything up to there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// How many items of the conversation the count covers, from the first.
@@ -20,10 +20,10 @@ pub struct Measured {
     pub tokens: u64,
 }
 
-/// Tokens that a request with `items` takes: the provider's last count, and an estimate of what came since.
+/// Tokens of a request with `items`: the provider's last count, and an estimate of what was added since.
 ///
-/// `fixed` is the estimate of system prompt and tools, for when nothing was measured yet; `scale` is how many tokens an
-/// estimated one has turned out to be. This is the one number that the context guard, compaction and budgets go by.
+/// `fixed` is the estimate of system prompt and tools, for when nothing was measured yet; `scale` is how many real tokens
+/// an estimated one was found to be. The context guard, compaction and budgets all use this number.
 pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>, scale: f64) -> u64 {
     let scaled = |estimate: u64| (estimate as f64 * scale).ceil() as u64;
     match measured {
@@ -34,7 +34,7 @@ pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>, scale
     }
 }
 
-/// Where to cut so that about `keep_recent` tokens stay: everything before the index is for the summary.
+/// Where to cut so that about `keep_recent` tokens stay: everything before the index is to be summarised.
 ///
 /// Cuts between whole exchanges, and where one exchange alone is longer, between whole steps of it: never between a call
 /// and its result. The newest exchange or step always stays. `None` when there is nothing to cut off. What is kept may
@@ -45,10 +45,10 @@ pub fn split_for_compaction(items: &[Item], keep_recent: u64) -> Option<usize> {
         .or_else(|| (1..items.len()).rev().find(|at| starts_step(items, *at)))
 }
 
-/// A conversation after the oldest went.
+/// A conversation after its oldest items were dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropped {
-    /// What is left, a note first where something went.
+    /// What is left, beginning with a note if something was dropped.
     pub items: Vec<Item>,
     pub count: usize,
 }
@@ -76,7 +76,7 @@ pub fn drop_oldest_exchanges(items: &[Item], budget: u64) -> Dropped {
     }
 }
 
-/// Shortens `items` to about `budget` tokens: first the oldest go, then what is long in the rest is clipped.
+/// Shortens `items` to about `budget` tokens: first the oldest are dropped, then long texts in the rest are clipped.
 pub fn fit(items: &[Item], budget: u64) -> Dropped {
     let mut dropped = drop_oldest_exchanges(items, budget);
     for max_chars in CLIPPED {
@@ -88,7 +88,7 @@ pub fn fit(items: &[Item], budget: u64) -> Dropped {
     dropped
 }
 
-/// Shortens every text longer than `max_chars` in its middle, and drops pictures and blocks for the provider alone.
+/// Shortens every text longer than `max_chars` in its middle, and drops pictures and opaque blocks.
 ///
 /// The last resort when the newest step alone is too long for a window.
 pub fn clip(items: &mut [Item], max_chars: usize) {
@@ -159,13 +159,14 @@ fn cut(items: &[Item], keep: u64, is_boundary: fn(&[Item], usize) -> bool) -> Op
     best
 }
 
-/// A person's message after a finished answer.
+/// Whether the item at `at` is a person's message after a finished answer.
 fn starts_exchange(items: &[Item], at: usize) -> bool {
     matches!(&items[at], Item::User(_))
         && matches!(&items[at - 1], Item::Assistant(before) if before.tool_calls.is_empty())
 }
 
-/// A message, or an answer to results: what comes before it is complete, and no question is parted from its answer.
+/// Whether the item at `at` is a message, or an answer to results: what comes before is complete, and no question is
+/// separated from its answer.
 fn starts_step(items: &[Item], at: usize) -> bool {
     match &items[at] {
         Item::User(_) => true,

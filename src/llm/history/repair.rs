@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::domain::{Assistant, CallId, Item, ToolCall, ToolResult, UserText};
 
-/// What a call without a result is closed with, so that the model knows that nothing is known of its effects.
+/// The result that closes a call without one, so that the model knows that the call may or may not have had effects.
 pub const INTERRUPTED: &str = "No result: the call was interrupted before it finished. It may have had effects; check before repeating it.";
 
-/// What stands first when the beginning of a conversation is gone.
+/// The first item when the beginning of a conversation is missing.
 pub const BEGINNING_MISSING: &str = "The beginning of this conversation is not available.";
 
-/// Longest call id that all providers take (OpenAI's Chat Completions refuses more).
+/// Longest call id that all providers accept (OpenAI's Chat Completions refuses longer ones).
 const MAX_ID: usize = 40;
 
-/// Longest tool name that all providers take.
+/// Longest tool name that all providers accept.
 const MAX_NAME: usize = 64;
 
 /// A conversation made valid.
@@ -58,7 +58,7 @@ pub fn repair(items: &[Item]) -> Repaired {
     }
 }
 
-/// Whether every provider would take `items` as they are. Much cheaper than a repair: nothing is copied.
+/// Whether every provider would accept `items` as they are. Much cheaper than a repair: nothing is copied.
 pub fn is_valid(items: &[Item]) -> bool {
     let mut ids = HashSet::new();
     let mut open: VecDeque<&ToolCall> = VecDeque::new();
@@ -95,7 +95,7 @@ pub fn is_valid(items: &[Item]) -> bool {
 
 /// Gives the calls of a new `answer` ids that no call of `items` has.
 ///
-/// Nearly always they have some already: that is found out without copying a single id of the conversation.
+/// Nearly always they are unique already, which is found out without copying any id of the conversation.
 pub(in crate::llm) fn make_ids_unique(answer: &mut Assistant, items: &[Item]) {
     let calls = &answer.tool_calls;
     let is_known = |id: &CallId| calls_of(items).any(|call| call.id == *id);
@@ -162,7 +162,7 @@ fn is_sound(word: &str, max: usize) -> bool {
     !word.is_empty() && word.len() <= max && word.bytes().all(allowed)
 }
 
-/// Whether all providers take `id` as a call's.
+/// Whether all providers accept `id` for a call.
 pub(in crate::llm) fn is_sound_id(id: &str) -> bool {
     is_sound(id, MAX_ID)
 }
@@ -212,9 +212,9 @@ impl Pairs {
     }
 }
 
-/// Gives every call an id of its own and a name that providers take.
+/// Gives every call a unique id and a name that providers accept.
 struct Names {
-    /// Ids that occur anywhere, so that a new one meets none of them.
+    /// All ids that occur, so that a new one differs from them.
     known: HashSet<String>,
     given: HashSet<String>,
 }
@@ -243,7 +243,7 @@ impl Names {
         answer
     }
 
-    /// An id like `id` that is sound and occurs nowhere.
+    /// An id like `id` that is valid and does not occur yet.
     fn fresh(&mut self, id: &str) -> String {
         let stem = made_of_sound(id, MAX_ID - 8);
         let stem = if stem.is_empty() {
@@ -262,7 +262,7 @@ impl Names {
     }
 }
 
-/// `name` with what providers refuse replaced; a model sometimes calls a tool by a name of no tool.
+/// `name` with characters that providers refuse replaced; a model sometimes calls a tool that does not exist.
 fn sound_name(name: &str) -> String {
     match made_of_sound(name, MAX_NAME) {
         empty if empty.is_empty() => "unknown".to_owned(),

@@ -1,9 +1,9 @@
-//! What a server of Chat Completions says of its models: in its list, and by ways of its own.
+//! What a server of Chat Completions says about its models: in its list, and by requests of its own.
 //!
-//! The format says nothing of windows and tools, so each server tells them elsewhere. Asked are llama.cpp (`/props`), Ollama
-//! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`); vLLM, OpenRouter, Groq and Mistral say it in the list itself.
-//! Ollama and LM Studio choose a window when they load a model, so they are asked for it again after an answer.
-//! Whatever fails here leaves things unknown, and nothing else.
+//! The format has no place for windows and tools, so each server reports them elsewhere. llama.cpp (`/props`), Ollama
+//! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`) are asked; vLLM, OpenRouter, Groq and Mistral have it in the
+//! list itself. Ollama and LM Studio choose a window when they load a model, so they are asked for it again after an
+//! answer. A failure here only leaves something unknown.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::llm::http::Endpoint;
 use crate::llm::listing::{Abilities, Listing};
 
-/// Longest that one of the further questions may take: the answer is a convenience.
+/// Longest time for one of the further requests: the answer is a convenience.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most models that Ollama is asked about one by one.
@@ -24,7 +24,8 @@ const MAX_SHOWN: usize = 100;
 /// How many of them at once.
 const AT_ONCE: usize = 8;
 
-/// The models `ids` of the list `page`, with all that their server says of them. Models that do not chat are left out.
+/// The models `ids` of the list `page`, with everything that their server says about them. Models that do not chat are left
+/// out.
 pub(super) async fn listing(endpoint: &Endpoint, page: &Value, ids: Vec<String>) -> Listing {
     let entries = page
         .get("data")
@@ -80,12 +81,12 @@ fn in_list(entry: &Value) -> Abilities {
     }
 }
 
-/// Which server it is, as far as its list tells.
+/// The kind of the server, judged by its list.
 enum Kind {
     LlamaCpp,
-    /// One that lists like Ollama or LM Studio, and others do as well.
+    /// A list as Ollama, LM Studio and others give it.
     Local,
-    /// One that says in its list what it says at all.
+    /// Whatever it says is in its list.
     Other,
 }
 
@@ -122,7 +123,7 @@ fn kind(endpoint: &Endpoint, entries: &[Value]) -> Kind {
     Kind::Other
 }
 
-/// llama.cpp's server says how it runs the one model that it has.
+/// llama.cpp's server reports how it runs its one model.
 async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
     let [only] = ids else {
         return BTreeMap::new();
@@ -139,14 +140,14 @@ async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abil
     BTreeMap::from([(only.clone(), told)])
 }
 
-/// A server that tells which models it has loaded, and with which window.
+/// A server that reports which models it has loaded, and with which window.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loader {
     Ollama,
     LmStudio,
 }
 
-/// Which of them the server is, if it is one.
+/// Which of these the server is, if it is one.
 pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
     if ollama_running(endpoint).await.is_some() {
         return Some(Loader::Ollama);
@@ -154,7 +155,7 @@ pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
     lm_studio_list(endpoint).await.map(|_| Loader::LmStudio)
 }
 
-/// The window that `model` is loaded with.
+/// The window with which `model` is loaded.
 pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &str) -> Option<u64> {
     match loader {
         Loader::Ollama => loaded(&ollama_running(endpoint).await?, model),
@@ -168,12 +169,12 @@ pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &s
     .filter(|tokens| *tokens > 0)
 }
 
-/// The models that Ollama has loaded; none where the server is another.
+/// The models that Ollama has loaded; `None` where the server is another one.
 async fn ollama_running(endpoint: &Endpoint) -> Option<Vec<Value>> {
     list(get(endpoint, "/api/ps").await?, "models")
 }
 
-/// What LM Studio says in a list of its own; none where the server is another.
+/// LM Studio's own list; `None` where the server is another one.
 async fn lm_studio_list(endpoint: &Endpoint) -> Option<Vec<Value>> {
     list(get(endpoint, "/api/v0/models").await?, "data")
 }
@@ -199,7 +200,7 @@ async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
             chats: kind.map(|kind| kind != "embeddings"),
             max_output: None,
         };
-        // It runs models without a template for tools with one of its own.
+        // Models without a template for tools are run with one of LM Studio's own.
         let told = Abilities {
             tools: told.tools.filter(|can| *can),
             ..told
@@ -209,7 +210,8 @@ async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
     Some(told.collect())
 }
 
-/// Ollama says it of one model at a time. Its window is the one it loads a model with, which its list of running models has.
+/// Ollama reports about one model at a time. The window is the one with which it loads a model, which its list of running
+/// models has.
 async fn ollama(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
     let Some(first) = ids.first() else {
         return BTreeMap::new();
@@ -240,7 +242,7 @@ async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
     shown.get("model_info").is_some().then_some(shown)
 }
 
-/// The window that a running model was loaded with.
+/// The window with which a running model was loaded.
 fn loaded(running: &[Value], id: &str) -> Option<u64> {
     let named = |model: &&Value| {
         let names = ["name", "model"].map(|key| model.get(key).and_then(Value::as_str));
@@ -268,7 +270,7 @@ fn in_show(shown: &Value, loaded: Option<u64>) -> Abilities {
     }
 }
 
-/// The window that the model's file asks for: a line `num_ctx 8192` among its parameters.
+/// The window that the model's file sets: a line `num_ctx 8192` among its parameters.
 fn num_ctx(shown: &Value) -> Option<u64> {
     let parameters = shown.get("parameters")?.as_str()?;
     let mut lines = parameters.lines().map(str::split_whitespace);

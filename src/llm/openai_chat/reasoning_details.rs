@@ -1,16 +1,16 @@
-//! OpenRouter's `reasoning_details`: blocks of thinking, streamed in pieces, to be sent back as they were.
+//! OpenRouter's `reasoning_details`: blocks of thinking, streamed in pieces, to be sent back unchanged.
 
 use serde_json::{Map, Value};
 
 use crate::llm::failure::ApiError;
 
-/// Most blocks of one answer; more is no answer.
+/// Most blocks of one answer; more are treated as invalid.
 const MAX_BLOCKS: usize = 4_096;
 
 /// Fields whose pieces are joined. Every other field comes whole.
 const JOINED: [&str; 2] = ["text", "summary"];
 
-/// The blocks as far as they have come.
+/// The blocks as far as they have been received.
 #[derive(Debug, Default)]
 pub(super) struct Details(Vec<Map<String, Value>>);
 
@@ -40,7 +40,7 @@ impl Details {
 
 fn continues(block: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let same = |key: &str| block.get(key) == piece.get(key);
-    // Each encrypted block comes whole, and so does one that is not counted.
+    // Each encrypted block comes whole, and so does one without an index.
     piece.contains_key("index") && same("index") && same("type") && !piece.contains_key("data")
 }
 

@@ -1,4 +1,4 @@
-//! Reads an answer of OpenAI Chat Completions, from OpenAI and from servers that only resemble it.
+//! Reads an answer of OpenAI Chat Completions, from OpenAI and from similar servers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -14,17 +14,17 @@ use crate::llm::stream_decoder::{
 };
 use crate::llm::tolerant::{count, counts, or_default};
 
-/// Most calls that one answer makes; more is no answer.
+/// Most calls of one answer; more are treated as invalid.
 const MAX_CALLS: usize = 1_024;
 
 /// What the stream ends with.
 const END: &str = "[DONE]";
 
-/// An answer as far as it has come.
+/// An answer as far as it has been received.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     text: String,
-    /// What the model thought, from servers that show it and want it back.
+    /// What the model thought, from servers that show it and want it sent back.
     reasoning: String,
     /// The same in blocks, some of them encrypted: OpenRouter's way.
     reasoning_details: Details,
@@ -49,7 +49,7 @@ struct Chunk {
     usage: Option<Counts>,
     #[serde(default)]
     error: Option<Value>,
-    /// `error` from servers that put one in the place of a chunk.
+    /// `error` from servers that send one in place of a chunk.
     #[serde(default)]
     object: Option<Value>,
 }
@@ -76,7 +76,7 @@ struct Change {
     tool_calls: Option<Vec<CallChange>>,
 }
 
-/// Text, or Mistral's list of parts, of which those that think have no text.
+/// Text, or Mistral's list of parts, of which those with thinking have no text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -148,7 +148,7 @@ struct PromptDetails {
 }
 
 impl Counts {
-    /// None where the request itself was not counted.
+    /// `None` where the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_tokens?;
         let details = self.prompt_tokens_details.as_ref();
@@ -237,7 +237,7 @@ impl StreamDecoder for Completion {
     }
 }
 
-/// What the model thought, as it goes back with the calls that it led to.
+/// What the model thought, as it is sent back with the calls that followed.
 fn thought(reasoning: String, details: Details) -> Option<Value> {
     let mut block = Map::new();
     if !reasoning.is_empty() {
@@ -251,7 +251,7 @@ fn thought(reasoning: String, details: Details) -> Option<Value> {
 }
 
 impl Completion {
-    /// Adds what a chunk brings; true when that is anything.
+    /// Adds a chunk; true when it has any content.
     fn change(&mut self, change: Change, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
         let mut brings = false;
         for text in [
@@ -291,7 +291,7 @@ impl Completion {
         Ok(brings)
     }
 
-    /// A call is known by its index; a server that sends none sends each call whole, or goes on with the last one.
+    /// A call is identified by its index; a server that sends none sends each call whole, or continues the last one.
     fn change_call(
         &mut self,
         change: CallChange,
@@ -324,17 +324,17 @@ impl Completion {
         let arguments = match function.arguments {
             Some(Value::String(text)) => text,
             Some(Value::Null) | None => String::new(),
-            // A server that sends them whole; what is no object is not run, and the model is told so.
+            // From a server that sends them whole; anything but an object is not run, and the model is told so.
             Some(whole) => whole.to_string(),
         };
         raw.arguments.push_str(&arguments);
         Ok(!(id.is_empty() && name.is_empty() && arguments.is_empty()))
     }
 
-    /// Which call a change belongs to; none when it begins a new one.
+    /// Which call a change belongs to; `None` when it begins a new one.
     ///
     /// Some servers give every call the index 0: another id at a known index is another call, and so is a further name
-    /// after arguments that are whole.
+    /// after complete arguments.
     fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let is_other = |call: &Call| {
             let known = &call.raw;
@@ -354,7 +354,7 @@ impl Completion {
     }
 }
 
-/// Whether `text` is a whole JSON object: nothing can be added to it.
+/// Whether `text` is a complete JSON object, to which nothing can be added.
 fn is_object(text: &str) -> bool {
     text.trim_end().ends_with('}') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

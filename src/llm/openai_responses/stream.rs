@@ -16,13 +16,13 @@ use crate::llm::stream_decoder::{
 };
 use crate::llm::tolerant::{count, counts, or_default};
 
-/// Most items that one answer has; more is no answer.
+/// Most items of one answer; more are treated as invalid.
 const MAX_ITEMS: usize = 4_096;
 
-/// An answer as far as it has come.
+/// An answer as far as it has been received.
 #[derive(Debug, Default)]
 pub(super) struct Response {
-    /// Items that are complete, by their place.
+    /// Complete items, by their position.
     items: BTreeMap<u64, Value>,
     stop: Option<StopReason>,
     usage: Option<Usage>,
@@ -102,7 +102,7 @@ struct Details {
 }
 
 impl Counts {
-    /// None where the request itself was not counted.
+    /// `None` where the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let input = self.input_tokens?;
         let details = self.input_tokens_details.as_ref();
@@ -193,7 +193,7 @@ impl StreamDecoder for Response {
                     block: item,
                     text: String::new(),
                 }),
-                // A kind that came after this was written: it could not be sent back rightly.
+                // A kind of item that this code does not know: it could not be sent back correctly.
                 _ => {}
             }
         }
@@ -202,7 +202,7 @@ impl StreamDecoder for Response {
 }
 
 impl Response {
-    /// Takes the last event; `stop` is how it ends where it does not say it itself.
+    /// Handles the last event; `stop` is why it ended where the event does not say it.
     fn end(&mut self, response: Whole, stop: StopReason) -> Result<Progress, ApiError> {
         self.usage = response.usage.and_then(|counts| counts.usage());
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
@@ -216,7 +216,7 @@ impl Response {
             (Some(_), _) | (None, Some("incomplete")) => StopReason::MaxTokens,
             (None, _) => stop,
         });
-        // What the last event repeats in whole is more than what came before it only if something of that was lost.
+        // The last event repeats all items. It has more of them only if some were lost on the way.
         if self.items.len() < response.output.len() {
             self.items = (0..)
                 .zip(response.output.into_iter().take(MAX_ITEMS))

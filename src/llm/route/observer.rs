@@ -1,4 +1,4 @@
-//! Who watches a step: accounting, budgets, the live status.
+//! Watches a step: accounting, budgets, the live status.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::llm::error::LlmError;
 use crate::llm::provider::Delta;
 use crate::llm::target::Target;
 
-/// Why an attempt must not be made: the reason that the step ends with.
+/// Why an attempt must not be made; the step ends with this reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotAsked(pub String);
@@ -25,23 +25,23 @@ pub trait Observer: Send {
         Ok(planned.max_output)
     }
 
-    /// A piece of the answer. What came in an earlier attempt of this step is void once
-    /// [`Observer::attempted`] told that it failed.
+    /// A piece of the answer. Pieces of an earlier attempt of this step are void once [`Observer::attempted`] reported that
+    /// it failed.
     fn delta(&mut self, _delta: Delta<'_>) {}
 
-    /// After each attempt, failed ones included: a row of the accounts.
+    /// After each attempt, failed ones included, for a row of the accounts.
     async fn attempted(&mut self, _attempt: &Attempt) {}
 
-    /// It waits for a place at its provider, and `before` others go first. Told again while it waits.
+    /// It waits for a place at its provider, and `before` others go first. Called again while it waits.
     fn queues(&mut self, _before: usize) {}
 
-    /// The wait for a place is over, whatever it came to: a row of the accounts, and no request.
+    /// The wait for a place ended, with or without one: for a row of the accounts that is not a request.
     async fn queued(&mut self, _wait: &Attempt) {}
 
-    /// Every target is rate limited: nobody is asked for so long.
+    /// Every target is rate limited: nothing is asked for this long.
     async fn waiting(&mut self, _pause: Duration) {}
 
-    /// `target` is out for the rest of the turn. For a refused key or spent credit the operator must know.
+    /// `target` is not asked any more in this turn. The operator must know about a refused key or spent credit.
     async fn lost(&mut self, _target: &Target, _error: &LlmError) {}
 }
 
@@ -51,19 +51,19 @@ pub struct Planned<'a> {
     pub target: &'a Target,
     /// Which attempt of the step it is, counted from 1.
     pub number: u32,
-    /// Tokens that the request takes.
+    /// The tokens of the request.
     pub input: u64,
-    /// Most tokens that it answers with, unless the observer allows fewer.
+    /// Most tokens of the answer, unless the observer allows fewer.
     pub max_output: u32,
-    /// Prices of the target; none where they are not known.
+    /// Prices of the target; `None` where they are not known.
     pub price: Option<Price>,
 }
 
-/// Sums of prices miss what they stand for by less: the last token is not refused for that.
+/// Rounding errors of summed prices are smaller: the last token is not refused because of them.
 const HAIR: f64 = 1e-9;
 
 impl Planned<'_> {
-    /// The most that it can cost with an answer of `output` tokens.
+    /// Its highest cost with an answer of `output` tokens.
     pub fn worst(&self, output: u32) -> Cost {
         match self.price {
             Some(price) => Cost::Usd(price.at_worst(self.input, u64::from(output))),
@@ -71,7 +71,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Tokens that it can answer with for `usd` dollars at most. What has no price is not held against money.
+    /// Output tokens that `usd` dollars pay for. A request of unknown price is not held against money.
     pub fn affordable(&self, usd: f64) -> u32 {
         let Some(price) = self.price else {
             return self.max_output;
@@ -96,7 +96,7 @@ pub struct Attempt {
     pub target: Target,
     /// Which attempt of the step it was, counted from 1.
     pub number: u32,
-    /// Tokens it took, as far as they were counted.
+    /// Tokens it used, as far as they were counted.
     pub usage: Usage,
     pub cost: Cost,
     pub outcome: AttemptOutcome,

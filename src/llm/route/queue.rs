@@ -12,18 +12,18 @@ use crate::llm::places::{Lane, Place};
 use crate::llm::target::Target;
 use crate::text;
 
-/// How often one that waits looks how many are before it.
+/// How often a waiting request looks how many are before it.
 const LOOKS: Duration = Duration::from_secs(1);
 
-/// The same where there are more than [`MANY`]. Each look is an edit of a message: those who wait in a long queue would take all
-/// requests that Discord allows, from the answers too.
+/// The same where there are more than [`MANY`]. Each change is an edit of a message, and a long queue would use up all
+/// requests that Discord allows, those of answers too.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// So many that one more or less is no news.
+/// With so many before it, one more or less is not worth telling.
 const MANY: usize = 10;
 
 impl Router {
-    /// A place for attempt `number`. What is done is told to the observer only where it has to wait.
+    /// A place for attempt `number`. The observer is told only if it has to wait.
     pub(super) async fn place(
         &self,
         target: &Target,

@@ -1,4 +1,4 @@
-//! Whose turn it is: pure bookkeeping of one step's targets.
+//! Decides which of one step's targets is next. Pure bookkeeping.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use uuid::Uuid;
 use crate::llm::error::{FailureClass, LlmError};
 use crate::llm::target::Target;
 
-/// How long nobody is asked, and when.
+/// When, and how long, to ask nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Shortest wait when every target is limited.
     pub min_wait: Duration,
     /// Longest wait when every target is limited.
     pub max_wait: Duration,
-    /// Pause before a target is asked again that failed otherwise; doubled each time.
+    /// Pause before a target that failed for another reason is asked again; doubled each time.
     pub pause: Duration,
 }
 
@@ -30,19 +30,19 @@ impl Default for Pace {
     }
 }
 
-/// Targets that can serve no more in this turn, and why.
+/// Targets that cannot be asked any more in this turn, and why.
 #[derive(Clone, Debug, Default)]
 pub struct TurnHealth {
     out: HashMap<Target, FailureClass>,
 }
 
 impl TurnHealth {
-    /// Takes over what another turn of the same run learned.
+    /// Adds what another turn of the same run learned.
     pub fn absorb(&mut self, other: Self) {
         self.out.extend(other.out);
     }
 
-    /// Whether `target` can still serve.
+    /// Whether `target` can still be asked.
     pub fn serves(&self, target: &Target) -> bool {
         !self.out.contains_key(target)
     }
@@ -51,12 +51,12 @@ impl TurnHealth {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Ask(Target),
-    /// Ask nobody for so long; `limited` when that is because of rate limits.
+    /// Ask nothing for this long; `limited` when that is because of rate limits.
     Wait {
         pause: Duration,
         limited: bool,
     },
-    /// Nobody is left.
+    /// No target is left.
     Nobody,
 }
 
@@ -65,11 +65,11 @@ struct Place {
     target: Target,
     /// Its window does not hold this step.
     too_small: bool,
-    /// It limited us, and asked for this long.
+    /// It limited us, for this long.
     limited: Option<Limit>,
-    /// How often it failed otherwise in this step.
+    /// How often it failed for another reason in this step.
     failures: u32,
-    /// It is not asked before, having failed.
+    /// It failed, and is not asked before this time.
     paused_until: Option<Instant>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The next target in order that may be asked now; else how long to wait for one.
+    /// The next target in order that may be asked now; otherwise how long to wait for one.
     pub(super) fn next(&mut self, now: Instant) -> Next {
         let count = self.places.len();
         let order = (0..count).map(|step| (self.at + step) % count);
@@ -159,7 +159,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Notes what `error` means for `target`; true when it is out for the turn.
+    /// Notes what `error` means for `target`; true when it is not asked any more in this turn.
     pub(super) fn failed(&mut self, target: &Target, error: &LlmError, now: Instant) -> bool {
         let Some(place) = self.places.iter_mut().find(|place| &place.target == target) else {
             return false;
@@ -199,7 +199,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Whether a target was passed over because its window is too small.
+    /// Whether a target was skipped because its window is too small.
     pub(super) fn anybody_too_small(&self) -> bool {
         self.places
             .iter()
@@ -223,7 +223,7 @@ impl Place {
 }
 
 impl Pace {
-    /// `pause` and up to a tenth more, so that many agents do not come back at once; never over the longest wait.
+    /// `pause` and up to a tenth more, so that many agents do not return at the same time; never over the longest wait.
     fn jittered(self, pause: Duration) -> Duration {
         let (random, _) = Uuid::new_v4().as_u64_pair();
         let share = (random % 1_000) as f64 / 10_000.0;

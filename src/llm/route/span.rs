@@ -45,7 +45,7 @@ pub(super) fn end(span: &Span, attempt: &Attempt) {
     });
 }
 
-/// A provider as OpenTelemetry calls it, where it has a name of its own for it.
+/// OpenTelemetry's name for a provider, where it has one.
 fn provider(name: &str) -> &str {
     match name {
         "gemini" => "gcp.gemini",
