@@ -1,4 +1,4 @@
-//! All agents: who there is, which one a message is for, and what is done to them as a whole.
+//! All agents: which ones exist, which one a message is for, and what is done to them as a whole.
 //!
 //! ```text
 //! discord ─▶ AgentManager ─┬▶ registry: channel → agent, in memory from the start
@@ -91,7 +91,7 @@ struct Inner {
     /// Which servers are served.
     servers: Servers,
     template: Template,
-    /// One creation, destruction, rename or repair of an agent at a time.
+    /// Held so that one agent is created, destroyed, renamed or repaired by one task at a time.
     names: NameLocks,
     /// Agents whose folder moves.
     gate: Gate,
@@ -99,12 +99,12 @@ struct Inner {
     renaming: Renaming,
     /// Folders of agents that the database does not know.
     unknown: UnknownFolders,
-    /// Places for those who look at a run.
+    /// Limits how many runs are drawn at once.
     looking: Semaphore,
 }
 
 impl AgentManager {
-    /// Knows all registered agents; makes no actor yet.
+    /// Loads all registered agents; makes no actor yet.
     ///
     /// # Errors
     ///
@@ -131,14 +131,14 @@ impl AgentManager {
         let agents = manager.settle_locally(rows).await?;
         manager.look_for_unknown(&agents).await;
         manager.inner.registry.put_all(agents);
-        // Nobody waits for them to be gone but the end of the daemon.
+        // Only the end of the daemon waits for them.
         let tasks = manager.inner.registry.tasks();
         tasks.spawn_blocking(move || folder::sweep(&leftovers));
         manager.load_settings().await?;
         Ok(manager)
     }
 
-    /// Joins the port through which members' roles are read.
+    /// Connects the port through which members' roles are read.
     pub fn connect(&self, members: Arc<dyn Members>) {
         // A second connection of the same process brings the same port.
         let _ = self.inner.deps.members.set(members);

@@ -1,4 +1,4 @@
-//! Who may talk to an agent: by the roles that its file names now, and to one through another, by what they see.
+//! Who may talk to an agent: by the roles in its file, and by the channels that people see where one agent asks another.
 
 use tracing::warn;
 
@@ -12,9 +12,9 @@ use super::registry::AgentSummary;
 /// Who may talk to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Members of these roles; none named means everyone who sees its channel.
+    /// Members of these roles; an empty list means everyone who sees its channel.
     Roles(Vec<RoleId>),
-    /// Administrators alone: its `agent.json` cannot be read and was not read since the start, so nobody knows whom it
+    /// Administrators only: its `agent.json` cannot be read and was not read since the start, so it is not known whom it
     /// names.
     Unreadable,
 }
@@ -30,7 +30,8 @@ impl Access {
 }
 
 impl AgentManager {
-    /// Who may talk to an agent: the roles of its own file, the last ones known while it is broken; else the server's.
+    /// Who may talk to an agent: the roles of its own file, or the last known ones while it is broken; otherwise the
+    /// server's.
     pub async fn access(&self, agent: &AgentSummary) -> Access {
         let own = match self.configuration(agent).await {
             Configuration::Good(config) => config.access_roles.clone(),
@@ -54,10 +55,10 @@ impl AgentManager {
             .all(|person| access.admits(person) && sees(person))
     }
 
-    /// Tells, after a start, of the agents of a server whose files cannot be used, and has those ready that go first.
+    /// Reports, after a start, the agents of a server whose files cannot be used, and makes those ready that go first.
     pub async fn look_at_agents(&self, guild: GuildId) {
         for agent in self.agents(guild) {
-            // Of a folder that is gone people are told apart.
+            // A missing folder is reported separately.
             if self.has_folder(&agent).await {
                 let read = self.configuration(&agent).await;
                 self.tell_of_file(&agent, &read).await;
@@ -66,7 +67,7 @@ impl AgentManager {
         }
     }
 
-    /// Has an agent that goes first read what its first turn needs: what is wrong with it is told before anybody writes.
+    /// Has an agent that goes first read what its first turn needs, so that problems are reported before anybody writes.
     pub(super) async fn get_ready(&self, agent: &AgentSummary, read: &Configuration) {
         let Configuration::Good(config) = read else {
             return;
@@ -87,7 +88,7 @@ impl AgentManager {
         }
     }
 
-    /// Tells once that nobody but administrators may talk to an agent.
+    /// Reports once that only administrators may talk to an agent.
     pub async fn tell_if_unreadable(&self, agent: &AgentSummary, access: &Access) {
         if *access == Access::Unreadable {
             let read = self.configuration(agent).await;
@@ -96,7 +97,7 @@ impl AgentManager {
     }
 
     pub(super) async fn configuration(&self, agent: &AgentSummary) -> Configuration {
-        // As it is called now: it may have been renamed since it was found.
+        // Its present name: it may have been renamed since it was found.
         let now = self.inner.registry.get(agent.id);
         let name = &now.as_ref().unwrap_or(agent).name;
         let folder = self.inner.deps.paths.agent(name.as_str());

@@ -1,4 +1,4 @@
-//! What people allowed an agent for good: listed, and taken back entry by entry.
+//! What people allowed an agent permanently: listed, and removed entry by entry.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl AgentManager {
         Ok(file.config.always_allow)
     }
 
-    /// Takes back the first entry for which `is_it` holds, and gives what is left.
+    /// Removes the first entry for which `is_it` is true, and returns the remaining ones.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl AgentManager {
             .await
     }
 
-    /// Takes back what `/agent config` names: a number of the list, or an entry to the letter.
+    /// Removes what `/agent config` names: a number of the list, or an exact entry.
     pub(super) async fn take_named_back(
         &self,
         agent: &AgentSummary,

@@ -1,4 +1,4 @@
-//! What people change by commands, in the audit log: written before it happens, with its outcome afterwards.
+//! Commands that change something, in the audit log: written before the change, with its outcome afterwards.
 
 use serde_json::{Value, json};
 use tracing::warn;
@@ -21,7 +21,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 impl AgentManager {
-    /// Does what `row` says, between the row and its outcome. A crash in between leaves a row that says so.
+    /// Does the work of `row` between writing the row and its outcome. A crash in between leaves a row that shows it.
     pub(super) async fn audited<T>(
         &self,
         row: AuditRow,
@@ -40,7 +40,7 @@ impl AgentManager {
         changed
     }
 
-    /// Something that is about to be done by a command.
+    /// The row of a command that is about to be executed.
     pub(super) fn command_row(&self, command: &str, guild: GuildId, by: UserId) -> AuditRow {
         AuditRow {
             timestamp: clock::now(),
@@ -70,7 +70,7 @@ impl AgentManager {
         }
     }
 
-    /// An edit of an agent's configuration that is about to be made.
+    /// The row of an edit of an agent's configuration that is about to be made.
     pub(super) fn edit_row(
         &self,
         agent: &AgentSummary,
@@ -90,7 +90,7 @@ impl AgentManager {
         }
     }
 
-    /// An edit that somebody may not make.
+    /// Writes the row of a refused edit.
     pub(super) async fn audit_refused(
         &self,
         agent: &AgentSummary,

@@ -1,4 +1,4 @@
-//! Branches: further conversations of an agent, beside the first, in the same workspace.
+//! Branches: further conversations of an agent besides the main one, in the same workspace.
 
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ pub struct BranchView {
     pub prompt: String,
     /// The role that it works as.
     pub role: Option<String>,
-    /// When something last entered it.
+    /// When an item was last added to it.
     pub last_active_at: DateTime<Utc>,
-    /// Step and what goes on, when a turn runs.
+    /// Its step and what it does, while a turn runs.
     pub running: Option<crate::agent::event::Progress>,
     /// Messages in its context.
     pub messages: u64,
@@ -47,7 +47,7 @@ pub struct StepView {
     /// Counted from 1 over the branch's latest turns.
     pub number: usize,
     pub description: String,
-    /// How long it took; none while it runs.
+    /// How long it took; `None` while it runs.
     pub duration: Option<Duration>,
 }
 
@@ -60,7 +60,7 @@ pub enum BranchTarget {
 }
 
 impl AgentManager {
-    /// Opens a branch that answers `message`, the post shown for its prompt. Gives its number.
+    /// Opens a branch that answers `message`, the post shown for its prompt. Returns its number.
     ///
     /// # Errors
     ///
@@ -133,8 +133,8 @@ impl AgentManager {
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
 
-    /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed. The
-    /// main conversation stays, for a channel that it is given instead.
+    /// An agent's channel was deleted, and all threads below it: the branches in these are saved and closed. The main
+    /// conversation stays, for the channel that replaces it.
     pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
         let Some(agent) = self.agent_for(channel, None) else {
             return Ok(());
@@ -150,7 +150,7 @@ impl AgentManager {
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
 
-    /// Branches that ended without telling it to the conversations that opened them.
+    /// Branches that ended without reporting to the conversations that opened them.
     pub async fn reports_due(&self) -> Vec<(AgentId, ConversationId)> {
         let due = self.inner.deps.store.reports_due().await;
         due.unwrap_or_else(|error| {
@@ -159,7 +159,7 @@ impl AgentManager {
         })
     }
 
-    /// Has branches tell what they came to, after a start.
+    /// Has branches report, after a start.
     pub async fn report_branches(&self, due: Vec<(AgentId, ConversationId)>) {
         for (agent, branch) in due {
             let Some(agent) = self.inner.registry.get(agent) else {
@@ -242,7 +242,7 @@ impl AgentManager {
     }
 }
 
-/// Nobody asked for it, so nobody can be told but the operator. The ledger keeps what could not be saved.
+/// Nobody asked for it, so only the operator can be told. The ledger keeps what could not be saved.
 fn warn_of_unsaved(agent: &AgentSummary, closed: &ClosedBranches) {
     for (number, reason) in &closed.unsaved {
         warn!(agent.id = %agent.id, "failed to save branch #{number} of {}, it stays open: {reason}", agent.name);

@@ -1,4 +1,4 @@
-//! `/agent config`: one key shown, or checked, written, audited, and used from the next model call on.
+//! `/agent config`: shows one key, or checks, writes and audits it; it is used from the next model call on.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn known_key(name: &str) -> Result<&'static Key, ManagerError> {
     known.ok_or_else(|| unknown_key(name))
 }
 
-/// Says that there is no such key, and which one may be meant.
+/// The error for a missing key, with a similar one that may be meant.
 fn unknown_key(name: &str) -> ManagerError {
     let known: Vec<&str> = agent_keys().map(|key| key.name).collect();
     let given = text::one_line(name, 60);
@@ -172,7 +172,7 @@ impl AgentManager {
             (ValueKind::Profile, _) => {
                 Ok(serde_json::to_value(self.grantable(guild, text, by)?).unwrap_or_default())
             }
-            // Further allow entries widen what an agent may do, as a profile of one's own would.
+            // Further allow entries widen what an agent may do, as a custom profile would.
             (ValueKind::Actions, Value::Array(actions)) if !actions.is_empty() => {
                 may_always_allow(&self.grant_table(guild), by)?;
                 Ok(value)
@@ -181,7 +181,7 @@ impl AgentManager {
         }
     }
 
-    /// What `text` writes if it takes the key back.
+    /// The value to write if `text` asks to unset the key.
     fn unset(&self, guild: GuildId, key: &Key, text: &str) -> Option<Value> {
         let is_value = key
             .kind
@@ -199,8 +199,8 @@ impl AgentManager {
         }
     }
 
-    /// The profile of new agents, where `text` is `default` and no profile of the operator's is called that. The other
-    /// words are none here: who writes `none` may mean that nothing is permitted.
+    /// The profile of new agents, if `text` is `default` and no profile of the operator's has that name. Other words that
+    /// usually unset a key do not here: `none` may mean that nothing is permitted.
     fn unset_profile(&self, guild: GuildId, text: &str) -> Option<Value> {
         let word = text.trim().to_ascii_lowercase();
         let named = ProfileRef::Named(word.clone());
@@ -209,7 +209,7 @@ impl AgentManager {
             .then(|| Value::from(self.server(guild).default_permissions))
     }
 
-    /// Writes the agent's row again from its configuration.
+    /// Updates the agent's row from its configuration.
     pub(super) async fn index(
         &self,
         agent: &AgentSummary,

@@ -1,4 +1,4 @@
-//! The context commands, and the sessions that they make and use.
+//! The context commands, and the sessions that they save and use.
 
 use std::cmp::Reverse;
 
@@ -24,11 +24,11 @@ pub struct History {
 }
 
 impl AgentManager {
-    /// Has an agent do something with the context seen in `channel`. Where that is busy with such a thing, it waits.
+    /// Has an agent do something with the context that belongs to `channel`. Waits while that has another job.
     ///
     /// # Errors
     ///
-    /// When it cannot be done; the context is as it was then.
+    /// When it cannot be done; the context is unchanged then.
     pub async fn context<T>(
         &self,
         agent: &AgentSummary,
@@ -65,7 +65,7 @@ impl AgentManager {
             .await
     }
 
-    /// `/context history`: of an agent that lives, or of one that is destroyed ([`Self::destroyed`]).
+    /// `/context history`: of an existing agent, or of a destroyed one ([`Self::destroyed`]).
     pub async fn context_history(
         &self,
         agent: &AgentSummary,
@@ -85,7 +85,8 @@ impl AgentManager {
         })
     }
 
-    /// Whether the folder of an agent's name is its own: that of a destroyed one may be gone, or another agent's by now.
+    /// Whether the folder with an agent's name is its own: that of a destroyed one may be gone, or belong to another agent
+    /// by now.
     async fn has_own_folder(&self, agent: &AgentSummary) -> bool {
         if agent.status != AgentStatus::Destroyed {
             return true;
@@ -95,7 +96,7 @@ impl AgentManager {
         file.is_some_and(|file| file.config.id == Some(agent.id))
     }
 
-    /// The agents of a server that are destroyed, the latest first; their rows are kept for good.
+    /// The destroyed agents of a server, the latest first; their rows are kept for good.
     pub async fn all_destroyed(&self, guild: GuildId) -> Result<Vec<AgentRow>, ManagerError> {
         let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild && row.status == AgentStatus::Destroyed);

@@ -1,10 +1,11 @@
-//! `/agent init`: everything checked first, the intent stored, then each step, undone if a later one fails.
+//! `/agent init`: everything is checked first, then the intent is stored, then the steps are done, and undone if a later
+//! one fails.
 //!
 //! ```text
 //! row `created` and intent ▸ folder ▸ channel ▸ its id in agent.json ▸ row `active` ▸ welcome ▸ intent gone
 //! ```
 //!
-//! A crash at any of them leaves the intent, and the next start goes on from there (`settle`).
+//! A crash at any step leaves the intent, with which the next start continues (`settle`).
 
 use std::future::ready;
 use std::sync::Arc;
@@ -37,30 +38,30 @@ const TOPIC: usize = 1024;
 /// An agent that is registered and being made.
 pub(super) struct Creation {
     pub(super) row: AgentRow,
-    /// Keys for the `agent.json` of a folder that was there before; none where the folder is new.
+    /// Keys for the `agent.json` of a folder that existed before; `None` where the folder is new.
     pub(super) kept: Option<Map<String, Value>>,
     /// The row that it had as a destroyed agent.
     pub(super) before: Option<Box<AgentRow>>,
     pub(super) since: Since,
-    /// What its folder is made after; none where that is there.
+    /// What its folder is made from; `None` where the folder exists.
     pub(super) origin: Option<Arc<Origin>>,
 }
 
 /// When the making of an agent began.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
-    /// Just now: nothing is there of it but its row.
+    /// Just now: only its row exists.
     Now,
-    /// Before a crash: its folder is there, and maybe its channel, in which people may have written.
+    /// Before a crash: its folder exists, and maybe its channel, in which people may have written.
     BeforeACrash,
 }
 
-/// What goes back to what it was if an agent cannot be made.
+/// What to restore if an agent cannot be made.
 #[derive(Default)]
 struct Undo {
     /// A channel that was made for it.
     channel: Option<ChannelId>,
-    /// The keys of its `agent.json`, where that was there before.
+    /// The keys of its `agent.json`, if that existed before.
     file: Option<Map<String, Value>>,
 }
 
@@ -69,7 +70,7 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// A sentence with the reason and the way out.
+    /// A sentence with the reason and what to do.
     pub async fn init(&self, new: NewAgent, channels: &dyn Channels) -> Result<Made, ManagerError> {
         let name = AgentName::parse(&new.name).map_err(|error| {
             ManagerError::refused(format!(
@@ -99,7 +100,7 @@ impl AgentManager {
         .await
     }
 
-    /// What is to be made, and the files that are there for it.
+    /// The plan, and the existing files for it.
     async fn planned(
         &self,
         name: AgentName,
@@ -122,7 +123,7 @@ impl AgentManager {
         }
         if let Some(taken) = self.inner.deps.store.agent_by_name(name.as_str()).await? {
             match taken.status {
-                // An earlier one that neither came to its end nor could be taken back.
+                // An earlier one that was neither finished nor undone.
                 AgentStatus::Created => self.undo(&self.creation(taken).await?).await,
                 AgentStatus::Active | AgentStatus::Destroyed => {
                     return Err(ManagerError::refused(format!(
@@ -191,7 +192,7 @@ impl AgentManager {
         })
     }
 
-    /// What an agent is made after, read and compiled.
+    /// What an agent is made from, read and compiled.
     async fn origin(&self, guild: GuildId, basis: &Basis) -> Result<Origin, ManagerError> {
         let deps = &self.inner.deps;
         let wanted = match basis {
@@ -216,7 +217,7 @@ impl AgentManager {
             .map_err(|error| ManagerError::Failed(error.to_string()))?
     }
 
-    /// What a new agent can be made after besides another agent, by name.
+    /// Names that a new agent can be made from, apart from other agents.
     pub async fn origins(&self) -> Vec<String> {
         let deps = &self.inner.deps;
         let home = deps.paths.home.clone();
@@ -224,7 +225,7 @@ impl AgentManager {
         named.await.unwrap_or_default().into_iter().collect()
     }
 
-    /// The profile that `origin` asks for, where `new.by` may grant it and what else its configuration widens.
+    /// The profile that `origin` asks for, if `new.by` may grant it and everything else in its configuration that widens.
     fn granted_by(
         &self,
         new: &NewAgent,
@@ -245,7 +246,7 @@ impl AgentManager {
         Ok(Some(profile.clone()))
     }
 
-    /// What the audit row of a creation keeps of its charter.
+    /// What the audit row of a creation says about its charter.
     fn audited_origin(&self, plan: &Plan) -> Option<String> {
         let origin = plan.origin.as_ref()?;
         let text = origin.charter.as_ref().map(|charter| charter.text.as_str());
@@ -256,7 +257,7 @@ impl AgentManager {
         })
     }
 
-    /// An agent that is not there yet: its server pays.
+    /// The asker for an agent that does not exist yet: its server pays.
     fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
         let month = self.inner.deps.config.load().budgets.month;
         Asker {
@@ -277,7 +278,7 @@ impl AgentManager {
         }
     }
 
-    /// Registers the agent, and with it what is to be done.
+    /// Registers the agent, together with the intent.
     async fn registered(
         &self,
         plan: &Plan,
@@ -324,7 +325,7 @@ impl AgentManager {
         }
     }
 
-    /// Does what is left to do for an agent that is registered. A failure leaves nothing of it.
+    /// Does the remaining steps for a registered agent. A failure leaves nothing of it.
     pub(super) async fn carry_out(
         &self,
         creation: Creation,
@@ -409,7 +410,7 @@ impl AgentManager {
         Ok(made)
     }
 
-    /// In a channel that was there before, nothing that was said in it is for this agent.
+    /// In a channel that existed before, nothing that was said earlier is for this agent.
     async fn pass_over_the_past(
         &self,
         creation: &Creation,
@@ -427,7 +428,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// The channel that is the agent's already: the one its file names, or one that was made before a crash.
+    /// The channel that belongs to the agent already: the one in its file, or one that was made before a crash.
     async fn channel_of(
         &self,
         row: &AgentRow,
@@ -444,7 +445,7 @@ impl AgentManager {
         Ok(found.filter(is_free))
     }
 
-    /// Takes back what is there of an agent that could not be made.
+    /// Undoes what was made of an agent that could not be completed.
     pub(super) async fn undo(&self, creation: &Creation) {
         let row = &creation.row;
         if creation.kept.is_none()
@@ -464,14 +465,14 @@ impl AgentManager {
         self.inner.registry.remove(row.id);
     }
 
-    /// Notes that something is done. If that fails, the next start finds nothing left to do.
+    /// Marks an intent as done. If that fails, the next start finds nothing left to do.
     pub(super) async fn settle_intent(&self, agent: AgentId, kind: IntentKind) {
         if let Err(error) = self.inner.deps.store.settled(agent, kind).await {
             warn!(agent.id = %agent, "failed to note that {kind:?} of agent {agent} is done: {error}");
         }
     }
 
-    /// The id of a model that a person named, short names included.
+    /// The id of a model that a person named, also by a short name.
     ///
     /// # Errors
     ///

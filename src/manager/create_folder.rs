@@ -1,4 +1,4 @@
-//! A new agent's folder: made from the template, or taken over with the files that were kept.
+//! A new agent's folder: made from the template, or an existing one with the files that were kept.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::folder::{self, Making};
 use super::new_agent::{NewAgent, Plan};
 use super::origin::Origin;
 
-/// A folder that was there before its agent.
+/// A folder that existed before its agent.
 pub(super) struct Kept {
     /// The agent's id: the folder's own, unless another agent has it.
     pub(super) id: AgentId,
@@ -26,7 +26,7 @@ pub(super) struct Kept {
 }
 
 impl AgentManager {
-    /// What the template's configuration becomes for a new agent.
+    /// The template's configuration for a new agent.
     pub(super) fn template_keys(
         &self,
         plan: &Plan,
@@ -51,7 +51,7 @@ impl AgentManager {
         }
     }
 
-    /// Makes a new folder from the template, and of what it is made after.
+    /// Makes a new folder from the template and from what the agent is made from.
     pub(super) async fn make_folder(
         &self,
         name: &AgentName,
@@ -71,7 +71,7 @@ impl AgentManager {
         .await
     }
 
-    /// What a folder that is there already brings along, and what is asked of it besides.
+    /// What an existing folder brings along, merged with what is asked for.
     pub(super) async fn kept_files(
         &self,
         plan: &Plan,
@@ -124,8 +124,7 @@ impl AgentManager {
         }))
     }
 
-    /// Writes an agent's channel into its file, with `keys` besides for one that was there before, which also gets what
-    /// it lacks.
+    /// Writes an agent's channel into its file; one that existed before also gets `keys`, and parts that it lacks.
     pub(super) async fn write_channel(
         &self,
         name: &AgentName,
@@ -146,7 +145,7 @@ impl AgentManager {
         .await
     }
 
-    /// Gives an `agent.json` the keys that it had.
+    /// Restores the earlier keys of an `agent.json`.
     pub(super) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
         let folder = self.inner.deps.paths.agent(name);
         let put = folder::change(folder, |all| *all = keys).await;
@@ -155,7 +154,7 @@ impl AgentManager {
         }
     }
 
-    /// Kept files stay in the server of the agent that left them: its notes and sessions are nobody else's.
+    /// Kept files stay in the server of the agent that left them: nobody else may have its notes and sessions.
     async fn is_of_this_server(
         &self,
         new: &NewAgent,
@@ -172,7 +171,7 @@ impl AgentManager {
         }
     }
 
-    /// Kept rights pass the grants check again; who may not grant them gets the server's default.
+    /// Kept rights are checked like new ones; where the person may not grant them, the server's default is used.
     fn regrant(
         &self,
         new: &NewAgent,
@@ -208,12 +207,12 @@ impl AgentManager {
     }
 }
 
-/// Whether a file or folder is there; asked where a slow disk keeps nobody else waiting.
+/// Whether a file or folder exists; checked on a thread that may block.
 pub(super) async fn is_there(path: &Path) -> bool {
     tokio::fs::try_exists(path).await.unwrap_or(false)
 }
 
-/// Does file work where it keeps nobody waiting.
+/// Works with files on a thread that may block.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ManagerError> + Send + 'static,
 ) -> Result<T, ManagerError> {

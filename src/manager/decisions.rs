@@ -29,7 +29,7 @@ fn sentence(error: &DecisionError) -> String {
 }
 
 impl AgentManager {
-    /// All decisions of a server, withdrawn ones too.
+    /// All decisions of a server, including withdrawn ones.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When it says nothing or too much, or the file cannot be written.
+    /// When it is empty or too long, or the file cannot be written.
     pub async fn add_decision(
         &self,
         guild: GuildId,
@@ -58,11 +58,11 @@ impl AgentManager {
         .await
     }
 
-    /// Takes a decision back. Its number is not used again.
+    /// Withdraws a decision. Its number is not used again.
     ///
     /// # Errors
     ///
-    /// When there is none of that number that holds, or the file cannot be written.
+    /// When no valid decision has that number, or the file cannot be written.
     pub async fn withdraw_decision(
         &self,
         guild: GuildId,

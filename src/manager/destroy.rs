@@ -1,6 +1,6 @@
-//! `/agent destroy`: contexts saved first, the intent stored; then turns, tasks, channel, files and status go.
+//! `/agent destroy`: saves contexts and stores the intent; then ends turns and tasks and removes channel, files and status.
 //!
-//! From the intent on the agent is nobody's any more, and a start after a crash goes on from there (`settle`).
+//! Once the intent is stored the agent counts as destroyed, and a start after a crash finishes the rest (`settle`).
 
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -24,24 +24,24 @@ pub enum KeepFiles {
     No,
 }
 
-/// What became of an agent's folder.
+/// What was done with an agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     Kept,
     Deleted,
 }
 
-/// What a destruction came to.
+/// The outcome of a destruction.
 #[derive(Clone, Debug)]
 pub struct Destroyed {
     pub name: String,
-    /// The channel that went with it.
+    /// The channel that was deleted with it.
     pub channel: Option<ChannelId>,
     /// The sessions its contexts were saved as.
     pub saved: Vec<SessionMeta>,
-    /// What became of its folder.
+    /// What was done with its folder.
     pub files: Files,
-    /// What did not go as it should, a sentence each.
+    /// What went wrong, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl AgentManager {
             return Err(error.into());
         }
         let actor = self.inner.registry.running(agent.id);
-        // Before its channel goes: what is destroyed on purpose is missed by nobody.
+        // Before its channel is deleted: nobody is to be told that it lost its channel.
         self.inner.registry.remove(agent.id);
         self.inner.deps.configurations.core.forget(agent.id);
         Self::end(actor).await;
@@ -117,7 +117,7 @@ impl AgentManager {
         })
     }
 
-    /// Folder and row of an agent that is being destroyed; done twice it is done once.
+    /// Removes folder and row of an agent that is being destroyed; doing it twice does no harm.
     pub(super) async fn destroy_locally(
         &self,
         id: AgentId,
@@ -132,7 +132,7 @@ impl AgentManager {
         Ok(self.inner.deps.store.destroy_agent(id).await?)
     }
 
-    /// Kept files name no channel: without its row an agent is known by the channel that its file names.
+    /// Kept files must name no channel: without its row, an agent would be rebuilt from the channel in its file.
     async fn let_go_of_channel(&self, name: &AgentName) {
         let folder = self.inner.deps.paths.agent(name.as_str());
         let written = folder::change(folder, |keys| {
@@ -143,7 +143,7 @@ impl AgentManager {
         }
     }
 
-    /// What cannot be saved of an agent whose folder is gone.
+    /// A note that the conversation of an agent without its folder cannot be saved.
     async fn unsaved(&self, agent: &AgentSummary) -> Option<String> {
         let states = self.states(agent).await;
         let messages: usize = states.iter().map(|state| state.messages).sum();
@@ -178,7 +178,7 @@ impl AgentManager {
         })
     }
 
-    /// An agent that was saved for its destruction goes on, since that could not be stored.
+    /// Lets an agent continue that was saved for its destruction, because the destruction could not be stored.
     async fn spare(&self, agent: &AgentSummary) {
         let Some(actor) = self.inner.registry.running(agent.id) else {
             return;
@@ -198,12 +198,12 @@ impl AgentManager {
         let Some(actor) = actor else { return };
         let (reply, ended) = oneshot::channel();
         if actor.send(AgentCommand::Close(reply)).await.is_ok() {
-            // Dropped without an answer means that it has ended as well.
+            // A reply that is dropped means that it has ended as well.
             let _ = ended.await;
         }
     }
 
-    /// Whether an agent's folder is there.
+    /// Whether an agent's folder exists.
     pub(super) async fn has_folder(&self, agent: &AgentSummary) -> bool {
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let found = tokio::fs::metadata(folder).await;

@@ -1,4 +1,4 @@
-//! Why the manager did not do what it was asked, in sentences for people.
+//! Why the manager refused something or failed, in sentences for people.
 
 use super::ports::ChannelError;
 use crate::agent::session_manager::SessionError;
@@ -6,10 +6,10 @@ use crate::config::BadValue;
 use crate::permission::NotGranted;
 use crate::store::StoreError;
 
-/// What whoever uses the bot in a server that is not served is told.
+/// The answer to anybody who uses the bot in a server that is not served.
 pub const PRIVATE: &str = "This bot is private. Its operator has to accept this server first.";
 
-/// Why the manager did not do what it was asked. The text is for the person who asked and names the way out.
+/// The text is for the person who asked, and says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
     /// A command was given in a channel that no agent lives in.
@@ -27,7 +27,7 @@ pub enum ManagerError {
         /// The nearest name there is.
         near: Option<String>,
     },
-    /// It may not or cannot be done as asked.
+    /// It is not permitted or not possible as asked.
     #[error("{0}")]
     Refused(String),
     #[error(

@@ -1,4 +1,4 @@
-//! Agents' folders as a whole: made beside their place and moved there, read, changed, removed.
+//! Agents' folders as a whole: made under a temporary name and moved into place, read, changed, removed.
 
 use std::fs;
 use std::io;
@@ -41,14 +41,14 @@ impl From<FolderError> for ManagerError {
     }
 }
 
-/// A new agent's folder, complete but not in its place yet. Dropped before it is placed, it is removed.
+/// A new agent's folder, complete but not in its place yet. Dropping it before that removes it.
 pub(super) struct Making {
     at: PathBuf,
     placed: bool,
 }
 
 impl Making {
-    /// Makes the folder of an agent from the template, and of what it is made after, with a repository in its workspace.
+    /// Makes the folder of an agent from the template and from its origin, with a repository in its workspace.
     pub(super) fn new(
         template: &Template,
         agents: &Path,
@@ -56,7 +56,7 @@ impl Making {
         origin: Option<&Origin>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig,
     ) -> Result<Self, FolderError> {
-        // A name of its own: what a crash left of an earlier try is being removed meanwhile.
+        // A unique name: what a crash left of an earlier try is being removed meanwhile.
         let unique = uuid::Uuid::new_v4().simple();
         let at = agents.join(format!(".making-{name}-{unique}"));
         fs::create_dir_all(agents).map_err(failed("making the folder of agents"))?;
@@ -70,7 +70,7 @@ impl Making {
         }
         let workspace = Workspace::open(&making.at).map_err(failed("opening the new folder"))?;
         if origin.is_some() {
-            // It may bring a repository of its own.
+            // The template may have a repository of its own.
             complete(&making.at, name)?;
         } else {
             repository::create(&workspace.files_folder(), name)
@@ -104,23 +104,23 @@ impl Drop for Making {
     }
 }
 
-/// Writes a folder's entries through, so that a rename in it survives a power cut.
+/// Flushes a folder's entries to the disk, so that a rename in it survives a power cut.
 fn sync(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Gives an agent's folder another name, for good.
+/// Renames an agent's folder, durably.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync(to.parent().unwrap_or(to))
 }
 
-/// The `agent.json` of a folder, read beside the async threads.
+/// The `agent.json` of a folder, read off the async threads.
 pub(super) async fn load(folder: PathBuf) -> Result<AgentFile, ManagerError> {
     off_thread(move || read(&folder)).await
 }
 
-/// Changes keys of a folder's `agent.json`, beside the async threads.
+/// Changes keys of a folder's `agent.json`, off the async threads.
 pub(super) async fn change(
     folder: PathBuf,
     change: impl FnOnce(&mut Map<String, Value>) + Send + 'static,
@@ -137,13 +137,13 @@ fn open(folder: &Path) -> Result<Workspace, ManagerError> {
     })
 }
 
-/// [`load`], for who is on a thread already.
+/// [`load`] for callers on a thread that may block.
 pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
     agent_file::read(open(folder)?.agent())
         .map_err(|error| ManagerError::refused(format!("{error}. Fix the file, then try again.")))
 }
 
-/// [`change`], for who is on a thread already.
+/// [`change`] for callers on a thread that may block.
 pub(super) fn rewrite(
     folder: &Path,
     change: impl FnOnce(&mut Map<String, Value>),
@@ -152,7 +152,7 @@ pub(super) fn rewrite(
         .map_err(|error| ManagerError::refused(format!("{error}. Nothing was changed.")))
 }
 
-/// What a kept folder lacks that an agent needs: its folders and a repository.
+/// Adds what a kept folder lacks: the folders in it and a repository.
 pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     for part in ["docs", "sessions", "workspace"] {
         fs::create_dir_all(folder.join(part)).map_err(failed(format!("making {part}/")))?;
@@ -164,7 +164,7 @@ pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderErro
     }
 }
 
-/// Removes an agent's folder for good: moved aside first, so that a crash leaves no half of it under its name.
+/// Removes an agent's folder for good: it is renamed first, so that a crash leaves no half of it under its name.
 pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     let aside = agents.join(format!(
         ".removing-{name}-{}",
@@ -179,7 +179,7 @@ pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
     fs::remove_dir_all(&aside).map_err(failed(aside.display().to_string()))
 }
 
-/// What crashes left of folders that were being made or removed. To be listed before any is made or removed again.
+/// Leftovers of folders that were being made or removed during a crash. To be listed before any is made or removed again.
 pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
     let is_left = |entry: &fs::DirEntry| {
         let name = entry.file_name();
@@ -190,7 +190,7 @@ pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
     entries.filter(is_left).map(|entry| entry.path()).collect()
 }
 
-/// Removes folders that crashes left.
+/// Removes such leftovers.
 pub(super) fn sweep(leftovers: &[PathBuf]) {
     for folder in leftovers {
         if let Err(error) = fs::remove_dir_all(folder) {

@@ -1,4 +1,4 @@
-//! Who may give an agent which profile, and set what is as wide as one.
+//! Who may give an agent which profile, and set keys that widen as much as a profile.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::folder;
 use super::registry::AgentSummary;
 
 impl AgentManager {
-    /// Refuses who may not set a key of an agent, whatever the value.
+    /// Refuses people who may not set a key of an agent, whatever the value.
     pub(super) async fn may_set(
         &self,
         agent: &AgentSummary,
@@ -40,8 +40,8 @@ impl AgentManager {
         })
     }
 
-    /// Refuses who may not give an agent what the files that it is made of give it besides its profile. `whose` files they are,
-    /// and what somebody who may is to do.
+    /// Refuses people who may not give an agent what the files that it is made from contain besides its profile. `whose`
+    /// says whose files these are, and what somebody who may is to do.
     pub(super) fn may_revive(
         &self,
         guild: GuildId,
@@ -110,7 +110,7 @@ impl AgentManager {
         Ok(profile)
     }
 
-    /// The server's default profile and `locked` may be given by whoever may make agents.
+    /// The server's default profile and `locked` may be given by everybody who may make agents.
     pub(super) fn needs_no_grant(&self, guild: GuildId, profile: &ProfileRef) -> bool {
         let server = effective::server(
             &self.inner.deps.settings_of(guild),

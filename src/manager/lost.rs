@@ -1,7 +1,7 @@
 //! Folders of agents that the database does not know: after the database was lost, they are what is left.
 //!
-//! `agent.json` says which channel an agent lives in, and Discord which server that is of. So each is registered again
-//! once a server with its channel is known; a folder whose channel is nowhere stays what it is, kept files.
+//! `agent.json` says in which channel an agent lives, and Discord to which server that belongs. So each agent is registered
+//! again once the server with its channel is known; a folder whose channel does not exist stays as kept files.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::folder;
 use super::registry::AgentSummary;
 use super::servers::SeenServer;
 
-/// What the channel of an agent is told that was rebuilt.
+/// The notice in the channel of a rebuilt agent.
 const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be set again.";
 
 /// Agents named in one message.
@@ -31,7 +31,7 @@ const NAMED: usize = 20;
 #[derive(Default)]
 pub(super) struct UnknownFolders {
     found: Mutex<Vec<(AgentName, AgentConfig)>>,
-    /// There was no row at all at the start: the database was lost.
+    /// There was no row at all at the start, so the database was lost.
     is_lost: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl UnknownFolders {
         self.is_lost.load(Ordering::Relaxed) && found.iter().any(lives_here)
     }
 
-    /// Takes out those that live in one of these channels.
+    /// Takes those that live in one of these channels.
     fn take(&self, is_here: impl Fn(ChannelId) -> bool) -> Vec<(AgentName, AgentConfig)> {
         let mut all = self.found.lock();
         let lives_here =
@@ -62,8 +62,8 @@ impl UnknownFolders {
 }
 
 impl AgentManager {
-    /// Looks for folders of agents that have no row. Where there is no row at all the database was lost, and the operator
-    /// is told.
+    /// Looks for folders of agents without a row. If there is no row at all the database was lost, and the operator is
+    /// told.
     pub(super) async fn look_for_unknown(&self, rows: &[AgentRow]) {
         let known: HashSet<String> = rows.iter().map(|row| row.name.clone()).collect();
         let agents = self.inner.deps.paths.agents();
@@ -79,8 +79,8 @@ impl AgentManager {
         self.inner.unknown.put(found, is_lost);
     }
 
-    /// Accepts a server again that agents of a lost database live in: the operator had accepted it, or they would not.
-    /// Where the configuration lists servers, that list alone decides.
+    /// Accepts a server again in which agents of a lost database live: the operator must have accepted it. Where the
+    /// configuration lists servers, that list alone decides.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl AgentManager {
             return Ok(());
         }
         let accepted = self.inner.servers.change(guild, |row| {
-            // What was decided since outranks what the folders say.
+            // A decision since then outranks the folders.
             if row.state == ServerState::Seen {
                 row.state = ServerState::Accepted;
                 row.decided_at = Some(clock::now());
@@ -117,7 +117,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// Registers the agents without a row whose channels are in this server. `channels` are all of it, each with its
+    /// Registers the agents without a row whose channels are in this server. `channels` are all its channels, each with its
     /// newest message.
     pub async fn rebuild(&self, guild: GuildId, channels: &[(ChannelId, Option<MessageId>)]) {
         let newest = |wanted: ChannelId| channels.iter().find(|(channel, _)| *channel == wanted);
@@ -173,7 +173,7 @@ impl AgentManager {
             if let Some(channel) = agent.channel {
                 self.inner.deps.emit(Event::Outbox(channel));
             }
-            // Their rows are made as they are listed.
+            // Listing sessions makes their rows.
             if let Err(error) = self.sessions_of(&agent).list_sessions(0, 1).await {
                 error!(agent.id = %id, "failed to index the sessions of {name}: {error}");
             }
@@ -207,7 +207,7 @@ fn look(agents: &PathBuf, known: &HashSet<String>) -> (Vec<(AgentName, AgentConf
     (found, broken)
 }
 
-/// What the operator is told of a lost database.
+/// What the operator is told about a lost database.
 fn lost(found: &[(AgentName, AgentConfig)], broken: &[String]) -> String {
     let mut told = "The database was not there, so a new one was made. With it the settings of servers (`/settings`), open conversations, usage and audit are gone; `chorus restore --replace <backup>` brings them back.".to_owned();
     if !found.is_empty() {

@@ -1,4 +1,4 @@
-//! What agents have lost while the daemon was stopped or while it runs: a channel, a folder. People are told once.
+//! What agents have lost, while the daemon was stopped or since: a channel, a folder. People are told once.
 
 use tracing::error;
 
@@ -60,11 +60,11 @@ impl Lacks {
 }
 
 impl AgentManager {
-    /// Which agents of a server lack their channel or folder. `is_there` says whether a channel is known to be.
+    /// The agents of a server without their channel or folder. `is_there` says whether a channel is known to exist.
     ///
     /// # Errors
     ///
-    /// When Discord cannot be asked about a channel that is not known.
+    /// When Discord cannot be asked about an unknown channel.
     pub async fn lacking(
         &self,
         guild: GuildId,
@@ -102,7 +102,7 @@ impl AgentManager {
         Ok(lacking)
     }
 
-    /// What an agent has got back can be missed, and told, again.
+    /// What an agent has got back can be lost, and reported, again.
     async fn forget_repairs(&self, guild: GuildId, lacking: &[Lacks]) {
         let intents = self.inner.deps.store.intents().await.unwrap_or_default();
         let told = intents
@@ -120,7 +120,7 @@ impl AgentManager {
         }
     }
 
-    /// Tells of what was not told yet: the operator, and people in `channel`.
+    /// Reports what was not reported yet: to the operator, and to people in `channel`.
     pub async fn tell_lacking(&self, lacking: Vec<Lacks>, channel: Option<ChannelId>) {
         let store = &self.inner.deps.store;
         let mut fresh = Vec::new();

@@ -1,5 +1,5 @@
-//! Keeps what is done to one agent as a whole apart: two creations, destructions, renames or repairs of one name must
-//! not meet, and no message may reach an agent while its folder moves.
+//! Keeps operations on one agent as a whole apart: two creations, destructions, renames or repairs of one name must not run
+//! at the same time, and no message may reach an agent while its folder moves.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 
 use crate::domain::AgentId;
 
-/// A lock for each name. Discord may keep one creation waiting for minutes; others must not wait with it.
+/// A lock for each name. Discord may delay one creation for minutes, which must not delay others.
 #[derive(Default)]
 pub(super) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
 
@@ -29,7 +29,7 @@ impl NameLocks {
         lock.lock_owned().await
     }
 
-    /// Waits for two names, in an order that all keep, so that nobody waits for somebody who waits for them.
+    /// Waits for two names, in a fixed order, so that no two tasks wait for each other.
     pub(super) async fn lock_both(
         &self,
         one: &str,
@@ -44,18 +44,18 @@ impl NameLocks {
     }
 }
 
-/// Agents whose channel is being given another name, each by one task.
+/// Agents whose channel is being renamed, each by one task.
 #[derive(Default)]
 pub(super) struct Renaming(Mutex<HashSet<AgentId>>);
 
-/// The one that renames an agent's channel.
+/// The task that renames an agent's channel.
 pub(super) struct Renames<'a> {
     of: &'a Renaming,
     agent: AgentId,
 }
 
 impl Renaming {
-    /// Takes it on; none while another has.
+    /// Begins a rename; `None` while another task does one.
     pub(super) fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
         let is_new = self.agents(|agents| agents.insert(agent));
         is_new.then_some(Renames { of: self, agent })
@@ -72,7 +72,7 @@ impl Drop for Renames<'_> {
     }
 }
 
-/// Agents that nothing is delivered to for a moment.
+/// Agents to which nothing is delivered for a moment.
 #[derive(Default)]
 pub(super) struct Gate {
     closed: Mutex<HashSet<AgentId>>,
@@ -86,7 +86,7 @@ pub(super) struct Closed<'a> {
 }
 
 impl Gate {
-    /// Closes the gate of an agent; only who holds its name may.
+    /// Closes the gate of an agent; only the holder of its name may.
     pub(super) fn close(&self, agent: AgentId) -> Closed<'_> {
         self.agents(|closed| closed.insert(agent));
         Closed { gate: self, agent }
@@ -97,7 +97,7 @@ impl Gate {
         loop {
             let opened = self.opened.notified();
             tokio::pin!(opened);
-            // Before the look, so that an opening in between is not missed.
+            // Before the check, so that an opening in between is not missed.
             opened.as_mut().enable();
             if !self.agents(|closed| closed.contains(&agent)) {
                 return;

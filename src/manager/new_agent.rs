@@ -15,7 +15,7 @@ pub struct NewAgent {
     pub name: String,
     /// The prompt, or the description it is made from.
     pub system_prompt: Option<String>,
-    /// Whether a small model makes a prompt of the description.
+    /// Whether a small model makes a prompt from the description.
     pub refine: Refine,
     /// Model to ask first.
     pub model: Option<String>,
@@ -27,7 +27,7 @@ pub struct NewAgent {
     pub guild: GuildId,
 }
 
-/// What a new agent is made after.
+/// What a new agent is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A role, a template, or `@` and another agent.
@@ -39,10 +39,10 @@ pub enum Basis {
 /// What is done with the text given as a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Refine {
-    /// It is the prompt, to the letter.
+    /// It is used as the prompt, unchanged.
     #[default]
     Keep,
-    /// A small model makes a prompt of it, where one can be asked.
+    /// A small model makes a prompt from it, if one is available.
     Tailor,
 }
 
@@ -54,12 +54,12 @@ pub struct Made {
     pub model: Choice,
     /// Its permission profile, or `custom`.
     pub profile: String,
-    /// What that lets it do, in words.
+    /// What that permits, in words.
     pub allowed: String,
     pub system_prompt: String,
-    /// It came back with the files it had.
+    /// It was made from the kept files of a destroyed agent.
     pub kept_files: bool,
-    /// What else the caller should know, a sentence each.
+    /// What else people should know, a sentence each.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What a new agent is made after: a charter, a template folder, or another agent. It is read and compiled whole before
-//! anything is made, so that a mistake in it leaves nothing behind.
+//! What a new agent is made from: a charter, a template folder, or another agent. All of it is read and compiled before
+//! anything is made, so that a mistake leaves nothing behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +39,7 @@ const OWN_KEYS: &[&str] = &[
     "running_tasks",
 ];
 
-/// What a person named, with everything that the manager knows of it.
+/// What a person named, with what the manager knows about it.
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
     /// A role or a template.
@@ -62,13 +62,13 @@ pub(super) struct Written {
     pub(super) text: String,
 }
 
-/// What a new agent is made after.
+/// What a new agent is made from.
 #[derive(Debug)]
 pub(super) struct Origin {
-    /// As people are told it: "the role `reviewer`".
+    /// Its name for people: "the role `reviewer`".
     pub(super) label: String,
     pub(super) charter: Option<Written>,
-    /// The `agent.json` that it begins with, without what belonged to another agent.
+    /// The `agent.json` that it starts with, without the keys of another agent.
     pub(super) file: Option<AgentFile>,
     folder: Option<PathBuf>,
     parts: &'static [&'static str],
@@ -211,13 +211,13 @@ impl Origin {
     }
 }
 
-/// Why a name is none of a role.
+/// Why a name does not name a role.
 pub(super) enum NoRole {
     Unknown,
     Broken(ManagerError),
 }
 
-/// The roles that an agent in `folder` can be, without those of repositories: an agent could rewrite them.
+/// The roles that an agent in `folder` can have as its own, without those of repositories: an agent could rewrite these.
 pub(super) fn catalog(folder: Option<&Workspace>, home: &Path, known: &Known<'_>) -> Catalog {
     let places = Places::open(folder, home, false);
     Catalog::compile(places.read(&places.stamps()), known)
@@ -254,7 +254,7 @@ pub(super) fn role_of(
     written(&bytes, &entry.path, roles, known).map_err(NoRole::Broken)
 }
 
-/// What the agent in `folder` is to have as its charter: the role that `value` names, or `value` itself where it has several lines.
+/// The charter for the agent in `folder`: the role that `value` names, or `value` itself if it has several lines.
 ///
 /// # Errors
 ///
@@ -283,7 +283,7 @@ pub(super) fn named_or_written(
     }
 }
 
-/// Compiles what is to be an agent's own charter. `shown` is its file as people know it.
+/// Compiles a charter for an agent. `shown` is its file's name for people.
 pub(super) fn written(
     bytes: &[u8],
     shown: &str,
@@ -306,7 +306,7 @@ pub(super) fn written(
     Ok(Written { role, text })
 }
 
-/// Every problem of a charter, for the one who wanted it.
+/// Every problem of a charter, for the person who wanted it.
 fn refused(problems: &str) -> ManagerError {
     ManagerError::refused(format!(
         "The charter cannot be used, so nothing was changed:\n{}",
@@ -314,7 +314,7 @@ fn refused(problems: &str) -> ManagerError {
     ))
 }
 
-/// The names of roles and templates that an agent can be made after, and of those that cannot be used.
+/// The names of roles and templates that an agent can be made from, and of those that cannot be used.
 pub(super) fn names(home: &Path, known: &Known<'_>) -> BTreeSet<String> {
     let mut names = templates(home);
     names.extend(names_of(&catalog(None, home, known)));
@@ -344,7 +344,7 @@ fn names_of(roles: &Catalog) -> BTreeSet<String> {
     entries.map(|entry| entry.name.clone()).collect()
 }
 
-/// A name that does not exist, for people; which one may be meant; and all that there are.
+/// Names for people in place of one that does not exist: a similar one, and all others.
 fn hints(name: &str, names: BTreeSet<String>) -> (String, String, String) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = text::near(name, names.iter().copied());
@@ -355,7 +355,7 @@ fn hints(name: &str, names: BTreeSet<String>) -> (String, String, String) {
     )
 }
 
-/// One name of a folder, which leads nowhere else.
+/// Whether it is a single name of a folder, without a path.
 fn is_template(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
@@ -364,7 +364,7 @@ fn is_template(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// Whether a folder lies there, itself and not a link to one.
+/// Whether a folder exists there, itself and not a link to one.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }

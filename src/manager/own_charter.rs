@@ -1,4 +1,4 @@
-//! `/agent config … charter`: the agent's own charter shown, replaced by a role's or by a text, or taken away.
+//! `/agent config … charter`: shows the agent's own charter, replaces it with a role's or a text, or removes it.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::origin::{self, Written};
 use super::registry::AgentSummary;
 
 impl AgentManager {
-    /// The text of the agent's charter; none where it has none.
+    /// The text of the agent's charter; empty where it has none.
     pub(super) async fn charter_text(
         &self,
         agent: &AgentSummary,
@@ -35,8 +35,8 @@ impl AgentManager {
         .await
     }
 
-    /// Gives the agent another charter: a role's by name, a text of several lines, or none by `none`. Compiled first; a mistake
-    /// changes nothing.
+    /// Gives the agent another charter: a role's by name, a text of several lines, or none with the word `none`. It is
+    /// compiled first; a mistake changes nothing.
     pub(super) async fn set_charter(
         &self,
         agent: &AgentSummary,
@@ -44,7 +44,7 @@ impl AgentManager {
         value: &str,
         by: &Person,
     ) -> Result<String, ManagerError> {
-        // One that cannot be read is replaced all the same.
+        // One that cannot be read is replaced nevertheless.
         let old = self.charter_text(agent).await.unwrap_or_default();
         let new = if is_default(value) {
             None

@@ -1,4 +1,4 @@
-//! What the manager needs of Discord; Discord's module implements it.
+//! What the manager needs from Discord; the module `discord` implements it.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::domain::{ChannelId, GuildId, MessageId};
 
 use super::new_agent::Made;
 
-/// The outcome of giving a channel another name.
+/// The outcome of renaming a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renamed {
     /// It has the name.
     Now,
-    /// Discord wants it asked again after this time.
+    /// Discord wants to be asked again after this time.
     After(Duration),
 }
 
-/// Why Discord did not do what the lifecycle of an agent needs: a sentence for people.
+/// Why Discord did not do what an agent needs: a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChannelError(pub String);
@@ -37,13 +37,13 @@ pub trait Channels: Send + Sync {
         topic: &str,
     ) -> Result<ChannelId, ChannelError>;
 
-    /// Deletes a channel; one that is gone already is fine.
+    /// Deletes a channel; a missing one is no error.
     async fn delete(&self, channel: ChannelId) -> Result<(), ChannelError>;
 
-    /// Gives a channel another name, without waiting for Discord's rate limit: two in ten minutes.
+    /// Renames a channel, without waiting for Discord's rate limit: two renames in ten minutes.
     async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, ChannelError>;
 
-    /// Whether a channel is there, in this server.
+    /// Whether a channel exists in this server.
     async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, ChannelError>;
 
     /// A channel of that name in the categories for agents.

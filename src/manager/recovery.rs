@@ -1,8 +1,8 @@
-//! What is put right at start, before the gateway connects.
+//! What is cleaned up at the start, before the gateway connects.
 //!
-//! Everything the database holds of it is closed in one transaction ([`recover`]), so a second crash finds it either
-//! untouched or done. The sessions of interrupted conversations are files and follow ([`save_interrupted`]); a mark
-//! in the database stays until each is saved, so that may go on while the gateway connects, and again after a crash.
+//! Everything in the database is closed in one transaction ([`recover`]), so a second crash finds it either untouched or
+//! done. The sessions of interrupted conversations are files and follow ([`save_interrupted`]); a mark in the database
+//! stays until each is saved, so that this may happen while the gateway connects, and again after a crash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,24 +22,24 @@ use crate::store::{
 };
 use crate::text::{self, escape};
 
-/// What the model is told of a call whose effect nobody knows.
+/// What the model is told about a call that may have had effects.
 pub const STARTED: &str =
     "started, then the daemon stopped; may have partly run, check before repeating";
 
-/// What the model is told of a call that was not begun.
+/// What the model is told about a call that was not begun.
 pub const NOT_STARTED: &str = "not started: the daemon stopped first, nothing of it ran";
 
-/// What the model is told where its turn broke off.
+/// What the model is told where its turn was interrupted.
 const BROKEN_OFF: &str =
     "The daemon stopped here and was started again; the turn above was interrupted.";
 
-/// What becomes of a question nobody answered.
+/// The new text of a question that nobody answered.
 const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing was run.";
 
-/// What becomes of a live status, and of what else a turn showed whose row does not read back.
+/// The new text of a live status, and of other messages of a turn whose row cannot be read.
 const INTERRUPTED: &str = "Interrupted: I was restarted.";
 
-/// What the author of a message is told that does not read back.
+/// What the author of a message is told that cannot be read.
 const LOST: &str = "I could not read this message back after a restart: please send it again.";
 
 /// What recovery leaves to be done once the gateway is ready.
@@ -49,7 +49,7 @@ pub struct Recovered {
     pub contexts: Vec<ConversationRow>,
     /// Messages that are stored and in no turn, oldest first: to be handed to their agents.
     pub unclaimed: Vec<Inbound>,
-    /// Parts that may have been posted ([`Part::resend`] says what may be done with each).
+    /// Parts that may have been posted ([`Part::resend`] says what to do with each).
     pub doubts: Vec<Part>,
     /// Channels whose outbox holds something.
     pub waiting: Vec<ChannelId>,
@@ -57,7 +57,7 @@ pub struct Recovered {
     pub interrupted: usize,
 }
 
-/// Closes what the last stop left unfinished. `end_children` ends what it left running, and is awaited first.
+/// Closes what the last stop left unfinished. `end_children` ends processes that it left running, and is awaited first.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ pub async fn recover(
     })
 }
 
-/// The last line of each turn that a crash cut: nobody wrote it.
+/// Logs the last line of each turn that a crash interrupted.
 async fn log_ends(store: &Store, turns: &[UnfinishedTurn]) -> Result<(), StoreError> {
     if turns.is_empty() {
         return Ok(());
@@ -170,7 +170,7 @@ async fn save_one(
     conversation: &ConversationRow,
     id: SessionId,
 ) -> Result<(), SessionError> {
-    // Its file may be there from a try that a crash cut short before the row.
+    // An earlier try may have written its file without the row.
     manager.sweep().await?;
     manager.list_sessions(0, 1).await?;
     let items = store.items(conversation.id).await?;
@@ -189,12 +189,12 @@ async fn save_one(
     Ok(store.crash_session_saved(conversation.id, count).await?)
 }
 
-/// The open conversations of agents that are still there.
+/// The open conversations of existing agents.
 async fn contexts(store: &Store) -> Result<Vec<ConversationRow>, StoreError> {
     let mut kept = Vec::new();
     for conversation in store.unfinished().await?.conversations {
         let agent = match store.agent(conversation.agent).await {
-            // Nobody can serve it; the log has said so.
+            // Nobody can use it; the log has said so.
             Err(StoreError::BadRow { .. }) => None,
             agent => agent?,
         };
@@ -205,7 +205,7 @@ async fn contexts(store: &Store) -> Result<Vec<ConversationRow>, StoreError> {
     Ok(kept)
 }
 
-/// The histories of interrupted turns, with every open call closed, valid again.
+/// The histories of interrupted turns, with every open call closed, so that they are valid again.
 async fn histories(
     store: &Store,
     turns: &[UnfinishedTurn],
@@ -215,7 +215,7 @@ async fn histories(
         let conversation = open.turn.begun.conversation;
         let mut items = match histories.remove(&conversation) {
             Some(items) => items,
-            // Its row does not read back: there is nothing to go on with.
+            // Its row cannot be read: it cannot be continued.
             None if store.conversation(conversation).await?.is_none() => continue,
             None => store.items(conversation).await?,
         };
@@ -233,7 +233,7 @@ async fn histories(
     Ok(histories)
 }
 
-/// The child turn that a call waited for, where one did.
+/// The child turn that a call waited for, if there was one.
 fn child_of<'a>(
     call: &OpenCall,
     parent: &UnfinishedTurn,
@@ -260,7 +260,7 @@ fn closed(call: &OpenCall, child: Option<&UnfinishedTurn>) -> ToolResult {
     }
 }
 
-/// What a parent is told of a sub-agent that did not come to its report.
+/// What a parent is told about a sub-agent without a report.
 fn broken_off_child(child: &UnfinishedTurn) -> String {
     let steps = text::count(child.answers, "step", "steps");
     let of = child.turn.begun.child.as_ref();
@@ -276,8 +276,8 @@ fn broken_off_child(child: &UnfinishedTurn) -> String {
     )
 }
 
-/// What people are told: one line to a channel, and every message of ours that still promises something put right, but for
-/// previews: what they say is in the channel alone, and they are put right there.
+/// What people are told: one line for each channel, and an edit of each message of ours that still promises something.
+/// Previews are not among them: their text is in the channel only, where it is cleaned up.
 fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
     let mut told = Vec::new();
     let mut by_channel: BTreeMap<ChannelId, Vec<&UnfinishedTurn>> = BTreeMap::new();
@@ -317,7 +317,7 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
     told
 }
 
-/// What is said in the threads of sub-agents that did not come to their reports.
+/// The last words in the threads of sub-agents without a report.
 async fn told_in_threads(store: &Store, turns: &[UnfinishedTurn]) -> Result<Vec<Told>, StoreError> {
     let mut told = Vec::new();
     for open in turns.iter().filter(|open| open.turn.begun.child.is_some()) {
@@ -335,7 +335,7 @@ async fn told_in_threads(store: &Store, turns: &[UnfinishedTurn]) -> Result<Vec<
     Ok(told)
 }
 
-/// What people are told of a turn of which nothing else is known.
+/// What people are told about a turn of which nothing else is known.
 fn told_of_unreadable(turn: &UnreadableTurn) -> Vec<Told> {
     let put_right = turn.shown.iter().map(|message| Told {
         channel: turn.channel,

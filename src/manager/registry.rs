@@ -1,4 +1,4 @@
-//! Who there is: an index in memory, small enough for ten thousand agents, and the actors of those at work.
+//! The index of agents in memory, small enough for ten thousand, and the actors of those at work.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId};
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
-/// An agent as lists and autocomplete need it.
+/// An agent with what lists and autocomplete need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSummary {
     /// Key of all its rows.
     pub id: AgentId,
     pub name: AgentName,
     pub guild: GuildId,
-    /// Its channel; none while it is being made or after it was lost.
+    /// Its channel; `None` while it is being made or after it was lost.
     pub channel: Option<ChannelId>,
-    /// Where it stands in its life.
+    /// The state of its life.
     pub status: AgentStatus,
 }
 
@@ -28,16 +28,16 @@ pub struct AgentSummary {
 #[derive(Clone, Debug)]
 pub struct AgentListing {
     pub row: AgentRow,
-    /// Messages in its contexts and when somebody last wrote; none when it is idle.
+    /// Messages in its contexts and when somebody last wrote; `None` when it is idle.
     pub context: Option<(usize, DateTime<Utc>)>,
     pub busy: bool,
-    /// Its folder is there, and its own: not that of another agent of the same name.
+    /// Whether its folder exists and is its own: not that of another agent of the same name.
     pub has_files: bool,
-    /// Its channel is there, as far as is known.
+    /// Whether its channel exists, as far as is known.
     pub has_channel: bool,
     /// What it asks first.
     pub model: Choice,
-    /// What its permissions let it do, in words.
+    /// What its profile permits, in words.
     pub allowed: String,
 }
 
@@ -45,7 +45,7 @@ pub struct AgentListing {
 pub(super) struct AgentRegistry {
     agents: RwLock<Index>,
     actors: Mutex<HashMap<AgentId, AgentHandle>>,
-    /// The tasks of all actors, of those too that are found no more.
+    /// The tasks of all actors, including those that are not found here any more.
     tasks: TaskTracker,
 }
 
@@ -56,7 +56,7 @@ struct Index {
 }
 
 impl AgentRegistry {
-    /// Takes in the agents of all rows; destroyed ones are not part of it.
+    /// Adds the agents of all rows, except destroyed ones.
     pub(super) fn put_all(&self, rows: Vec<AgentRow>) {
         for row in rows {
             if row.status != AgentStatus::Destroyed
@@ -73,10 +73,10 @@ impl AgentRegistry {
         }
     }
 
-    /// Adds an agent, or puts it in the place of what was known of it.
+    /// Adds an agent, or replaces what was known about it.
     pub(super) fn put(&self, agent: AgentSummary) {
         let mut index = self.agents.write();
-        // Not a search of all channels: at the start each of ten thousand agents comes through here.
+        // Not a search of all channels: at the start this runs for each of ten thousand agents.
         let before = index.by_id.get(&agent.id).and_then(|known| known.channel);
         if let Some(channel) = before
             && index.by_channel.get(&channel) == Some(&agent.id)
@@ -108,7 +108,7 @@ impl AgentRegistry {
         index.by_id.get(&id).cloned()
     }
 
-    /// The agent with that name, in whatever server.
+    /// The agent with that name, in any server.
     pub(super) fn named(&self, name: &str) -> Option<AgentSummary> {
         let index = self.agents.read();
         index
@@ -153,7 +153,7 @@ impl AgentRegistry {
         }
     }
 
-    /// Where actors run, and what else ends before the daemon does.
+    /// Runs actors, and whatever else must end before the daemon does.
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
@@ -178,13 +178,13 @@ impl AgentRegistry {
         self.actors.lock().values().cloned().collect()
     }
 
-    /// All actors, taken out: no new one is found afterwards.
+    /// All actors, removed: none of them is found afterwards.
     pub(super) fn take_actors(&self) -> Vec<AgentHandle> {
         let mut actors = self.actors.lock();
         actors.drain().map(|(_, handle)| handle).collect()
     }
 
-    /// Ends the knowledge of an agent's actor, so that the next message makes a new one.
+    /// Forgets an agent's actor, so that the next message makes a new one.
     pub(super) fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
         self.actors.lock().remove(&id)
     }

@@ -1,4 +1,4 @@
-//! Another name for an agent: folder and row at once, the channel as soon as Discord allows it.
+//! Renames an agent: folder and row at once, the channel as soon as Discord allows it.
 
 use serde_json::json;
 use tracing::warn;
@@ -18,7 +18,7 @@ use super::ports::{Channels, Renamed};
 use super::registry::AgentSummary;
 
 impl AgentManager {
-    /// Another name: for folder, row and channel. Refused while something runs.
+    /// Refused while a turn or task of the agent runs.
     pub(super) async fn rename(
         &self,
         guild: GuildId,
@@ -42,7 +42,7 @@ impl AgentManager {
                 self.rename_locally(&agent, &to).await
             })
             .await?;
-        // Discord may want minutes, for which nobody is kept waiting.
+        // Renaming the channel may take minutes, for which nobody is kept waiting.
         drop(alone);
         let channel = self.rename_channel(&renamed, channels).await;
         Ok(format!("`{from}` is now called `{to}`.{channel}"))
@@ -72,7 +72,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// Folder, `agent.json` and row, with the intent around them. Nothing reaches the agent meanwhile.
+    /// Renames folder, `agent.json` and row, with the intent stored around them. Nothing reaches the agent meanwhile.
     async fn rename_locally(
         &self,
         agent: &AgentSummary,
@@ -157,7 +157,7 @@ impl AgentManager {
         }
     }
 
-    /// Finishes a rename that a crash cut short, or takes it for not begun where the folder has its old name.
+    /// Finishes a rename that a crash interrupted; if the folder still has its old name, the rename has not begun.
     pub(super) async fn recover_rename(
         &self,
         row: AgentRow,
@@ -181,7 +181,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// Gives an agent's channel its name, and says in a sentence where that takes time or cannot be.
+    /// Gives an agent's channel its name; returns a sentence for people where that takes time or fails.
     async fn rename_channel(&self, agent: &AgentSummary, channels: &dyn Channels) -> String {
         let Some(channel) = agent.channel else {
             return String::new();
@@ -209,9 +209,9 @@ impl AgentManager {
         }
     }
 
-    /// Gives a channel the name that its agent has by now, waiting as long as Discord wants.
+    /// Gives a channel the latest name of its agent, waiting as long as Discord wants.
     pub(super) async fn rename_later(&self, agent: AgentId, channels: &dyn Channels) {
-        // One waits already and looks for the newest name when it has waited.
+        // Another task waits already, and will use the latest name.
         let Some(_alone) = self.inner.renaming.begin(agent) else {
             return;
         };

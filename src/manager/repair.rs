@@ -1,4 +1,4 @@
-//! `/agent repair`: gives an agent back what it lost, its folder's parts or its channel.
+//! `/agent repair`: restores what an agent lost, parts of its folder or its channel.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::new_agent::Made;
 use super::ports::Channels;
 use super::registry::AgentSummary;
 
-/// What becomes of a folder that is gone.
+/// What to do about a missing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostFolder {
     /// Nothing yet: somebody has to confirm it.
@@ -30,12 +30,12 @@ pub enum LostFolder {
 pub enum Repaired {
     /// One line on what was done.
     Done(String),
-    /// The folder is gone. What a new one would lack, for the one who decides.
+    /// The folder is missing. The text says what a new one would lack, for whoever decides.
     NeedsFolder(String),
 }
 
 impl AgentManager {
-    /// Gives an agent back what is missing and says what that was.
+    /// Restores what is missing, and returns what that was.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl AgentManager {
         )))
     }
 
-    /// The agent's channel: the one it has, one of its name that is free, or a new one.
+    /// The agent's channel: the one it has, a free one with its name, or a new one.
     async fn channel_again(
         &self,
         agent: &AgentSummary,
@@ -162,7 +162,7 @@ impl AgentManager {
         Ok(channel)
     }
 
-    /// A folder from the template, with what the agent's row knows of it.
+    /// Makes a folder from the template, with what the agent's row knows.
     async fn make_folder_again(&self, agent: &AgentSummary) -> Result<(), ManagerError> {
         let row = self.inner.deps.store.agent(agent.id).await?;
         let row = row.ok_or_else(|| {
@@ -183,7 +183,7 @@ impl AgentManager {
         .await
     }
 
-    /// An agent that has a conversation open gets its actor at once, so that the silence is measured and a stop saves it.
+    /// Starts the actor of an agent that has a conversation open, so that its silence is measured and a stop saves it.
     pub(super) async fn resume(&self, agent: AgentId) {
         let Some(agent) = self.inner.registry.get(agent) else {
             return;

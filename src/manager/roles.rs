@@ -1,4 +1,4 @@
-//! `/roles`: what an agent can be and can call.
+//! `/roles`: the roles of an agent, its own and those it can call.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use super::registry::AgentSummary;
 /// The roles of one agent.
 #[derive(Clone, Debug)]
 pub struct AgentRoles {
-    /// Its own, which its `charter.md` describes.
+    /// Its own role, which its `charter.md` describes.
     pub own: OwnRole,
-    /// Those that it can take or call.
+    /// The roles that it can take or call.
     pub catalog: Arc<Catalog>,
 }
 
 impl AgentManager {
-    /// Finds out whether people may call a role of an agent.
+    /// Checks that people may call a role of an agent.
     ///
     /// # Errors
     ///
-    /// When they may not, with near names.
+    /// When they may not, with similar names.
     pub async fn role_for_people(
         &self,
         agent: &AgentSummary,
@@ -37,11 +37,11 @@ impl AgentManager {
         is_one_of(names, name, "here that people can call")
     }
 
-    /// Finds out whether an agent can be told to call `name`: a role of its own, or `@` and another agent.
+    /// Checks that an agent can be told to call `name`: a role of its own, or `@` and another agent.
     ///
     /// # Errors
     ///
-    /// When there is none, with near names.
+    /// When there is none, with similar names.
     pub(super) async fn callable(
         &self,
         agent: &AgentSummary,
@@ -55,7 +55,7 @@ impl AgentManager {
         is_one_of(usable.map(|entry| entry.name.as_str()), name, "here")
     }
 
-    /// Finds out whether turns of an agent can pass through the roles that `value` names: a list of names or of handoffs, or a
+    /// Checks that turns of an agent can pass through the roles that `value` names: a list of names or of handoffs, or a
     /// router.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When reading them broke off.
+    /// When reading them panicked.
     pub async fn roles(&self, agent: &AgentSummary) -> Result<AgentRoles, ManagerError> {
         let deps = &self.inner.deps;
         let folder = deps.paths.agent(agent.name.as_str());

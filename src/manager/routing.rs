@@ -19,7 +19,7 @@ use super::AgentManager;
 use super::error::ManagerError;
 use super::registry::AgentSummary;
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// It is in the ledger and with its agent.
@@ -42,7 +42,7 @@ impl AgentManager {
         self.accept(agent, message, AgentCommand::Message).await
     }
 
-    /// Commits a message of an agent (D1), then hands over the command that is made of it.
+    /// Commits a message of an agent (D1), then sends the command for it.
     async fn accept(
         &self,
         agent: &AgentSummary,
@@ -62,11 +62,11 @@ impl AgentManager {
         Ok(Received::Accepted)
     }
 
-    /// Somebody wrote in the channel of an agent or a thread below it, for whom that may be. An agent without an actor has
-    /// nothing in mind that silence would end.
+    /// Somebody wrote in the channel of an agent or a thread below it, to the agent or not. An agent without an actor has
+    /// no context whose silence would end.
     pub async fn activity(&self, agent: AgentId, channel: ChannelId) {
         if let Some(actor) = self.inner.registry.running(agent) {
-            // One that ends in this moment needs no telling.
+            // One that ends in this moment need not know.
             let _ = actor.send(AgentCommand::Activity(channel)).await;
         }
     }
@@ -134,7 +134,7 @@ impl AgentManager {
         self.accept(agent, message, prompt).await
     }
 
-    /// Takes over an edit of a message that still waits; its files stay where none are told.
+    /// Applies an edit to a message that still waits; `None` for its files leaves them unchanged.
     pub async fn edited(
         &self,
         message: MessageId,
@@ -149,7 +149,7 @@ impl AgentManager {
             .map(drop)
     }
 
-    /// Takes out a message that was deleted while it waited.
+    /// Removes a message that was deleted while it waited.
     pub async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
         self.inner.deps.store.drop_queued(message).await.map(drop)
     }
@@ -162,7 +162,7 @@ impl AgentManager {
             .or_else(|| registry.in_channel(parent?))
     }
 
-    /// Ends turns of an agent: at once, or so that they answer with what they have.
+    /// Ends turns of an agent: at once, or with one last step in which they answer.
     pub async fn stop(
         &self,
         agent: &AgentSummary,
@@ -182,7 +182,7 @@ impl AgentManager {
         asked.await.unwrap_or(Stopped::Nothing)
     }
 
-    /// What is meant by a thread: the child turn that is seen there, where one is.
+    /// Replaces a thread with the child turn that is shown there, if one is.
     async fn or_child_there(&self, agent: &AgentSummary, target: Target) -> Target {
         let Target::Channel(channel) = target else {
             return target;
@@ -200,7 +200,7 @@ impl AgentManager {
         }
     }
 
-    /// Puts a command into an agent's mailbox; an actor that just ended is made again.
+    /// Puts a command into an agent's mailbox; an actor that just ended is started again.
     pub(super) async fn deliver(
         &self,
         agent: &AgentSummary,
@@ -212,7 +212,7 @@ impl AgentManager {
         let mut command = command;
         for _ in 0..2 {
             self.inner.gate.passes(agent.id).await;
-            // As it is called now: it may have been renamed meanwhile, or destroyed.
+            // Its present name: it may have been renamed meanwhile, or destroyed.
             let now = self.inner.registry.get(agent.id);
             let now = now.ok_or(ManagerError::NoAgentHere)?;
             match self.actor(&now)?.send(command).await {
@@ -245,7 +245,7 @@ impl AgentManager {
         }))
     }
 
-    /// Makes the actors of agents whose context a crash kept, so that their idle timers run.
+    /// Starts the actors of agents whose context was kept over a crash, so that their idle timers run.
     pub fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
         for id in agents {
             if let Some(agent) = self.inner.registry.get(*id)

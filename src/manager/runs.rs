@@ -1,4 +1,4 @@
-//! Runs as people look at them: read from the ledger, and drawn beside the async threads.
+//! Reads runs from the ledger for people, and draws them off the async threads.
 
 use crate::domain::{Run, TurnId};
 use crate::store::Previews;
@@ -6,11 +6,11 @@ use crate::store::Previews;
 use super::AgentManager;
 use super::error::ManagerError;
 
-/// Runs that are looked at at once; the others wait. One may have a hundred thousand rows.
+/// Runs that are drawn at once; others wait. One may have a hundred thousand rows.
 pub(super) const AT_ONCE: usize = 2;
 
 impl AgentManager {
-    /// What `draw` makes of a run; none where there is no such turn.
+    /// The result of `draw` for a run; `None` where there is no such turn.
     ///
     /// # Errors
     ///

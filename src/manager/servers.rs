@@ -1,7 +1,7 @@
 //! Which servers are served: those the operator owns or listed, and those the operator accepted. No other.
 //!
-//! What is known of servers and of the operator is kept in the database, so that a start serves the right ones before
-//! Discord has described any, and while Discord does not say who the operator is. What is not known is not served.
+//! What is known of servers and of the operator is stored in the database, so that a start serves the right ones before
+//! Discord has described any, and while Discord does not say who the operator is. An unknown server is not served.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::store::{ServerRow, ServerState, Store, StoreError};
 /// How long a server waits for the operator before the bot leaves it.
 const ANSWER_WITHIN: TimeDelta = TimeDelta::days(7);
 
-/// Where the operator is kept among the daemon's facts.
+/// The key under which the database keeps the operator.
 const OPERATORS: &str = "operators";
 
 /// A server as Discord describes it.
@@ -33,7 +33,7 @@ pub struct SeenServer {
     pub members: Option<u64>,
 }
 
-/// What is to be done with a server.
+/// What to do with a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     Served,
@@ -41,9 +41,9 @@ pub enum Standing {
     Ask(ServerRow),
     /// The operator was asked.
     Waits,
-    /// Nobody knows yet who the operator is.
+    /// It is not known yet who the operator is.
     Unknown,
-    /// The bot leaves it: the operator said so, or did not answer in time.
+    /// The bot leaves it: the operator decided so, or did not answer in time.
     Leave,
 }
 
@@ -58,12 +58,12 @@ pub enum Reason {
     Owned,
 }
 
-/// What is known of servers and of the operator.
+/// What is known about servers and the operator.
 pub(super) struct Servers {
     store: Store,
     config: Arc<ArcSwap<Config>>,
     known: RwLock<Known>,
-    /// One change at a time: what is decided rests on what was read.
+    /// Held during a change, because each decision depends on what was read before.
     changing: Mutex<()>,
 }
 
@@ -75,7 +75,7 @@ struct Known {
     bot: Option<UserId>,
 }
 
-/// The operator as the database holds it: of another bot it is no answer.
+/// The operator as stored in the database; valid only for the same bot.
 #[derive(Serialize, Deserialize)]
 struct KeptOperators {
     bot: UserId,
@@ -106,7 +106,7 @@ impl Servers {
         })
     }
 
-    /// Why a server is served; none when it is not.
+    /// Why a server is served; `None` when it is not.
     pub(super) fn reason(&self, guild: GuildId) -> Option<Reason> {
         let known = self.known.read();
         let row = known.rows.get(&guild);
@@ -127,7 +127,7 @@ impl Servers {
         known.operators.clone()
     }
 
-    /// What is known of all servers, by name.
+    /// What is known about all servers, by name.
     pub(super) fn all(&self) -> Vec<ServerRow> {
         let known = self.known.read();
         let mut rows: Vec<ServerRow> = known.rows.values().cloned().collect();
@@ -140,8 +140,8 @@ impl Servers {
         known.rows.get(&guild).cloned()
     }
 
-    /// Keeps who the operator is, as Discord says it of this bot. With none, what was kept of this very bot holds.
-    /// True when that differs from what was known.
+    /// Stores who the operator is, as Discord says for this bot. With an empty list, what was stored for this very bot
+    /// applies. True when that differs from what was known.
     pub(super) async fn set_operators(
         &self,
         bot: UserId,
@@ -170,8 +170,8 @@ impl Servers {
         Ok(true)
     }
 
-    /// Takes note of a server as Discord describes it, and says what is to be done with it. Of a server that is not
-    /// served nothing is kept but what the operator is asked.
+    /// Notes a server as Discord describes it, and returns what to do with it. For a server that is not served, only what
+    /// the operator is asked is stored.
     pub(super) async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
         let _alone = self.changing.lock().await;
         let before = self.row(seen.guild);
@@ -180,7 +180,7 @@ impl Servers {
         row.name = seen.name;
         row.owner = Some(seen.owner);
         row.members = seen.members.or(row.members);
-        // In memory first: whether it is served follows from its owner.
+        // In memory first: its owner decides whether it is served.
         self.remember(row.clone());
         let decided = match self.reason(row.guild) {
             Some(_) => self.saw_served(row, before.as_ref(), is_changed).await,
@@ -217,7 +217,7 @@ impl Servers {
         before: Option<&ServerRow>,
     ) -> Result<Standing, StoreError> {
         if self.operators().is_empty() {
-            // Whose it is cannot be said, nor could anybody be asked.
+            // Its owner is not known, and there is nobody to ask.
             if before.is_none() {
                 self.forget(row.guild);
             }
@@ -231,7 +231,7 @@ impl Servers {
             ServerState::Seen | ServerState::Gone | ServerState::Accepted => {
                 row.state = ServerState::Waiting;
                 row.asked_at = Some(now);
-                // Whoever takes the bot out and invites it again does not have the operator told each time.
+                // Removing and inviting the bot again must not notify the operator each time.
                 row.told_at = row.told_at.filter(|told| now - *told < ANSWER_WITHIN);
                 self.keep(row.clone()).await?;
             }
@@ -242,7 +242,7 @@ impl Servers {
         })
     }
 
-    /// Changes what is kept of a server; what `change` refuses stays as it is.
+    /// Changes the stored row of a server; where `change` refuses, it stays as it is.
     pub(super) async fn change<E: From<StoreError>>(
         &self,
         guild: GuildId,

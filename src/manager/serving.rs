@@ -1,4 +1,4 @@
-//! What the operator decides about servers, and what follows for the agents in them.
+//! The operator's decisions about servers, and their effect on the agents there.
 
 use tokio::sync::oneshot;
 
@@ -18,7 +18,7 @@ impl AgentManager {
         self.why_served(guild).is_some()
     }
 
-    /// Why a server is served; none when it is not.
+    /// Why a server is served; `None` when it is not.
     pub fn why_served(&self, guild: GuildId) -> Option<Reason> {
         self.inner.servers.reason(guild)
     }
@@ -28,7 +28,7 @@ impl AgentManager {
         self.inner.servers.operators()
     }
 
-    /// What is known of all servers, by name.
+    /// What is known about all servers, by name.
     pub fn servers(&self) -> Vec<ServerRow> {
         self.inner.servers.all()
     }
@@ -38,7 +38,8 @@ impl AgentManager {
         self.inner.servers.row(guild)
     }
 
-    /// Keeps who the operator of this bot is, as Discord says; with none, what was kept of this very bot holds.
+    /// Stores who the operator of this bot is, as Discord says; with an empty list, what was stored for this very bot
+    /// applies.
     pub async fn learn_operators(
         &self,
         bot: UserId,
@@ -50,7 +51,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// Takes note of a server as Discord describes it, and says what is to be done with it.
+    /// Notes a server as Discord describes it, and returns what to do with it.
     ///
     /// # Errors
     ///
@@ -59,11 +60,11 @@ impl AgentManager {
         self.inner.servers.saw(seen).await
     }
 
-    /// The operator was told of a server.
+    /// The operator was told about a server.
     ///
     /// # Errors
     ///
-    /// When the ledger fails: they may be told once more.
+    /// When the ledger fails: the operator may be told once more.
     pub async fn told_of_server(&self, guild: GuildId) -> Result<(), StoreError> {
         let told = self.inner.servers.change(guild, |row| {
             row.told_at = Some(clock::now());
@@ -94,7 +95,7 @@ impl AgentManager {
         self.decision("accept", guild, by, accepted).await
     }
 
-    /// Has the bot leave a server that was not accepted: kept first, so that a stop in between does not forget it.
+    /// Has the bot leave a server that was not accepted; stored first, so that a stop in between does not forget it.
     ///
     /// # Errors
     ///
@@ -118,7 +119,7 @@ impl AgentManager {
         self.decision("leave", guild, by, refused).await
     }
 
-    /// Takes an acceptance back: the server waits for the operator again.
+    /// Withdraws an acceptance: the server waits for the operator again.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl AgentManager {
         self.decision("remove", guild, by, removed).await
     }
 
-    /// The bot is not in a server any more. One that was accepted stays so.
+    /// The bot is not in a server any more. An accepted one stays accepted.
     pub async fn left_server(&self, guild: GuildId) -> Result<(), StoreError> {
         if self.server_row(guild).is_none() {
             return Ok(());
@@ -171,7 +172,7 @@ impl AgentManager {
         self.inner.servers.overdue(clock::now())
     }
 
-    /// Takes what the operator decides into force, and into the audit log.
+    /// Carries out a decision of the operator, with a row in the audit log.
     async fn decision(
         &self,
         what: &str,
@@ -193,7 +194,7 @@ impl AgentManager {
                 let by = Stopper::Machine("the end of service in this server");
                 let end = AgentCommand::Shutdown(by, reply);
                 if actor.send(end).await.is_ok() {
-                    // Dropped without an answer means that it has ended as well.
+                    // A reply that is dropped means that it has ended as well.
                     let _ = saved.await;
                 }
             }

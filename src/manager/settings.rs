@@ -30,7 +30,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// What holds for a server now.
+    /// What applies to a server now.
     pub fn server(&self, guild: GuildId) -> effective::Server {
         effective::server(
             &self.inner.deps.settings_of(guild),
@@ -38,7 +38,7 @@ impl AgentManager {
         )
     }
 
-    /// What an agent of this server asks first that names `model`, or none.
+    /// The model that an agent of this server asks first if it names `model`, or none.
     pub fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
         let default = self.server(guild).default_model;
         let known = self.inner.deps.models.known();
@@ -46,11 +46,11 @@ impl AgentManager {
         known.choice(own.or(default.as_deref()))
     }
 
-    /// Sets a key for a server; none takes it back. It applies at once.
+    /// Sets a key for a server; `None` unsets it. It applies at once.
     ///
     /// # Errors
     ///
-    /// When the ledger fails, or the key lifts a wall and they may not grant `open`.
+    /// When the ledger fails, or the key removes a protection and they may not grant `open`.
     pub async fn set_setting(
         &self,
         guild: GuildId,

@@ -1,7 +1,7 @@
-//! Finishes what a crash left of creations, renames and destructions.
+//! Finishes creations, renames and destructions that a crash interrupted.
 //!
 //! What needs no Discord is done at the start, before anything else ([`AgentManager::settle_locally`]); the rest once the
-//! server is known ([`AgentManager::settle`]). Each step may be done already, so being killed here does no harm.
+//! server is known ([`AgentManager::settle`]). Each step may have been done already, so a further crash here does no harm.
 
 use futures_util::future::join_all;
 use tracing::{error, info, warn};
@@ -16,8 +16,8 @@ use super::error::ManagerError;
 use super::ports::Channels;
 
 impl AgentManager {
-    /// What can be finished without Discord. Gives the agents that there are then; those whose destruction is not finished
-    /// count as destroyed.
+    /// Finishes what needs no Discord. Returns the agents that exist then; those whose destruction is not finished count as
+    /// destroyed.
     pub(super) async fn settle_locally(
         &self,
         rows: Vec<AgentRow>,
@@ -59,14 +59,15 @@ impl AgentManager {
         for row in &mut rows {
             let ends = |(id, intent): &(AgentId, Intent)| *id == row.id && is_end(intent);
             if intents.iter().any(ends) {
-                // Nobody's any more; its folder, which may be there yet, is not unknown.
+                // It counts as destroyed; its folder may still exist, but is not an unknown one.
                 row.status = AgentStatus::Destroyed;
             }
         }
         Ok(rows)
     }
 
-    /// Ends the agents whose destruction a crash cut short, once their tasks are known. Only their channels are left then.
+    /// Finishes the destructions that a crash interrupted, once the agents' tasks are known. Only their channels are left
+    /// then.
     pub async fn finish_destructions(&self) -> Result<(), StoreError> {
         let store = &self.inner.deps.store;
         for (agent, intent) in store.intents().await? {
@@ -92,12 +93,12 @@ impl AgentManager {
         self.destroy_locally(row.id, &name, keep_files).await
     }
 
-    /// The creation that a row is left of.
+    /// The creation that left this row.
     pub(super) async fn creation(&self, row: AgentRow) -> Result<Creation, StoreError> {
         let intent = self.inner.deps.store.intent(row.id, IntentKind::Init);
         let (kept, before) = match intent.await? {
             Some(Intent::Init { kept, before }) => (kept, before),
-            // Of a program that kept no intents: it is not known whose files they are, so they stay.
+            // From a version that stored no intents: it is not known whose files they are, so they stay.
             Some(_) | None => (Some(Default::default()), None),
         };
         Ok(Creation {
@@ -116,7 +117,7 @@ impl AgentManager {
             Ok(intents) => intents,
             Err(error) => return error!("failed to read what is under way with agents: {error}"),
         };
-        // Beside each other: Discord may keep one waiting for minutes.
+        // All at the same time: Discord may delay one of them for minutes.
         let all = intents.into_iter().map(|(agent, intent)| async move {
             let settled = self.settle_one(guild, agent, intent, channels).await;
             if let Err(error) = settled {
@@ -148,7 +149,7 @@ impl AgentManager {
         }
     }
 
-    /// An agent whose making a crash cut short is made; if that cannot be, nothing of it is left.
+    /// Finishes a creation that a crash interrupted; if that fails, nothing of it is left.
     async fn finish_init(
         &self,
         row: AgentRow,
@@ -156,7 +157,7 @@ impl AgentManager {
     ) -> Result<(), ManagerError> {
         let _alone = self.inner.names.lock(&row.name).await;
         let store = &self.inner.deps.store;
-        // Somebody may have been at it just now.
+        // It may have changed a moment ago.
         let (Some(_), Some(row)) = (
             store.intent(row.id, IntentKind::Init).await?,
             store.agent(row.id).await?,
@@ -203,7 +204,7 @@ impl AgentManager {
         Ok(welcomed?)
     }
 
-    /// The channel of an agent that is destroyed goes; folder and row are settled already.
+    /// Deletes the channel of a destroyed agent; folder and row are removed already.
     async fn finish_destroy(
         &self,
         row: AgentRow,
@@ -232,7 +233,7 @@ impl AgentManager {
     }
 }
 
-/// Whether an agent with this intent is nobody's any more.
+/// Whether an agent with this intent counts as destroyed.
 fn is_end(intent: &Intent) -> bool {
     matches!(intent, Intent::Destroy { .. })
 }

@@ -1,4 +1,4 @@
-//! The state of an agent: for `/status`, `/agent list` and whoever must know whether it is at work.
+//! The state of an agent: for `/status`, `/agent list` and for those who must know whether it is at work.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::registry::{AgentListing, AgentSummary};
 
-/// Longest that the files of a workspace are counted.
+/// Longest time for counting the files of a workspace.
 const COUNTS: Duration = Duration::from_secs(2);
 
 /// An agent as `/status` shows it.
@@ -34,12 +34,12 @@ pub struct Status {
     pub model: Choice,
     /// The name of its permission profile.
     pub profile: String,
-    /// What that lets it do, in words.
+    /// What that permits, in words.
     pub allowed: String,
     /// How its commands are confined.
     pub policy: Policy,
     pub status: AgentStatus,
-    /// The context of the conversation asked about; none when it is empty.
+    /// The context of the conversation asked about; `None` when it is empty.
     pub session: Option<SessionState>,
     /// How full that context is, where that is known.
     pub context: Option<ContextFill>,
@@ -48,30 +48,30 @@ pub struct Status {
     pub money: Money,
     /// Branches at work.
     pub branches_running: usize,
-    /// Whether it is one of those that go first; none where it was not asked to be.
+    /// Whether it is one of the agents that go first; `None` where it was not asked to be.
     pub core: Option<CoreState>,
-    /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is the last good one.
+    /// Why `agent.json` cannot be used now, if so; everything else is from the last good one.
     pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
-    /// How much its turns bring to bear.
+    /// The mode of its turns.
     pub mode: Mode,
-    /// Its own role, by its charter; none where it has no charter.
+    /// Its own role; `None` where it has no charter.
     pub charter: Option<OwnCharter>,
-    /// What its workspace holds; none where that cannot be counted.
+    /// The size of its workspace; `None` where that cannot be counted.
     pub workspace: Option<Size>,
 }
 
 /// An agent with `core: true`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreState {
-    /// Its files are read, and it goes first.
+    /// Its files are read, and its requests go first.
     Ready,
-    /// There were enough of them before it.
+    /// There were enough such agents before it.
     Ordinary,
 }
 
-/// What an agent's charter makes of it.
+/// The state of an agent's own charter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnCharter {
     /// The name of the role.
@@ -86,7 +86,7 @@ pub struct ContextFill {
     pub window: u64,
 }
 
-/// What an agent spent, as far as prices are known, and what its budgets leave. In US dollars; days and months in UTC.
+/// What an agent spent, as far as prices are known, and what is left of its budgets. In US dollars; days and months in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Money {
     pub today: f64,
@@ -116,7 +116,7 @@ pub struct SessionState {
 }
 
 impl AgentManager {
-    /// The state of an agent, seen from the thread `thread` where there is one.
+    /// The state of an agent, seen from `thread`, if it is given.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl AgentManager {
         })
     }
 
-    /// The agent's configuration; where its file cannot be used, the last good one with what is wrong.
+    /// The agent's configuration; where its file cannot be used, the last good one, and the fault.
     async fn usable_configuration(
         &self,
         agent: &AgentSummary,
@@ -201,7 +201,7 @@ impl AgentManager {
         }
     }
 
-    /// How full a context is: by what its latest answer's provider counted, which the ledger knows after a restart.
+    /// How full a context is: by the count of its latest answer's provider, which is in the ledger after a restart.
     async fn fill(&self, state: &ConversationState, models: &[String]) -> Option<ContextFill> {
         let deps = &self.inner.deps;
         let targets = deps.models.targets(models).ok()?;
@@ -214,7 +214,7 @@ impl AgentManager {
         Some(ContextFill { tokens, window })
     }
 
-    /// What the workspace of an agent holds, counted for as long as somebody waits.
+    /// The size of an agent's workspace, counted only as long as somebody waits.
     async fn workspace_size(&self, agent: &AgentSummary) -> Option<Size> {
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let counted = off_thread(move || {
@@ -260,7 +260,7 @@ impl AgentManager {
         }
     }
 
-    /// Whether the folder of that name is this agent's and not a namesake's.
+    /// Whether the folder of that name belongs to this agent and not to a namesake.
     async fn has_own_files(&self, row: &AgentRow) -> bool {
         let Ok(name) = AgentName::parse(&row.name) else {
             return false;
@@ -270,7 +270,7 @@ impl AgentManager {
         if row.status != AgentStatus::Destroyed || !is_there {
             return is_there;
         }
-        // One that cannot be read is nobody else's either.
+        // One that cannot be read belongs to no other agent either.
         let owner = super::folder::load(folder)
             .await
             .ok()
@@ -294,7 +294,7 @@ impl AgentManager {
         self.inner.deps.busy.turns()
     }
 
-    /// Has all agents keep in memory only what the ledger does not have. Their next turns read it there.
+    /// Has all agents keep in memory only what is not in the ledger. Their next turns read it there.
     pub async fn release_conversations(&self) {
         let told = self.inner.registry.all_running().into_iter();
         let released = told.map(|actor| async move {

@@ -1,4 +1,4 @@
-//! Tasks of agents: what people see and end, and what tasks cause in their agents.
+//! Tasks of agents: what people see and end, and their effects on agents.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -16,7 +16,7 @@ use super::AgentManager;
 use super::error::ManagerError;
 use super::registry::AgentSummary;
 
-/// Bytes of a log that are looked at for its last lines.
+/// Bytes at the end of a log in which its last lines are looked for.
 const LOG_END: u64 = 64 << 10;
 
 impl AgentManager {
@@ -96,7 +96,7 @@ impl AgentManager {
     }
 }
 
-/// The last lines of a log of a task that has ended.
+/// The last lines of the log of a task that has ended.
 fn ends(log: &Path) -> Vec<String> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(log)?;
@@ -114,7 +114,7 @@ fn ends(log: &Path) -> Vec<String> {
 }
 
 impl AgentManager {
-    /// Carries what a task caused to its agent, or to people.
+    /// Passes the effect of a task to its agent, or to people.
     pub(super) async fn task_caused(&self, event: TaskEvent) -> Result<(), ManagerError> {
         let agent = self
             .inner
@@ -126,7 +126,7 @@ impl AgentManager {
         }
         let deps = Arc::clone(&self.inner.deps);
         if !matches!(event.effect, TaskEffect::Notify(_)) && self.is_of_child(&event).await {
-            // A sub-agent looks after its commands itself, and they end with it.
+            // A sub-agent handles its own commands, which end with it.
             return Ok(());
         }
         let via = Via {
@@ -188,7 +188,7 @@ impl AgentManager {
         place: Place,
         mut model: Option<String>,
     ) -> Result<(), ManagerError> {
-        // It was there when the hook was made.
+        // The model existed when the hook was made.
         let models = &self.inner.deps.models;
         if let Some(gone) =
             model.take_if(|name| models.targets(std::slice::from_ref(name)).is_err())

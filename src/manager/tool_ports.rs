@@ -1,6 +1,6 @@
-//! Joins the ports of the tools to the manager.
+//! Connects the ports of the tools to the manager.
 //!
-//! Tools are made before the manager that they reach back to, so the link is made first and joined last.
+//! Tools are made before the manager that they need, so the link is made first and connected last.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -36,16 +36,16 @@ use super::AgentManager;
 use super::error::ManagerError;
 use super::registry::AgentSummary;
 
-/// What tools reach the agents through.
+/// The link through which tools reach agents.
 #[derive(Debug, Default)]
 pub struct ToolPorts {
     manager: OnceLock<AgentManager>,
 }
 
 impl ToolPorts {
-    /// Joins the manager. Until then every port answers that the daemon is starting.
+    /// Connects the manager. Until then every port answers that the daemon is starting.
     pub fn join(&self, manager: AgentManager) {
-        // Joined twice would be joined to the same.
+        // A second manager would be the same one.
         let _ = self.manager.set(manager);
     }
 
@@ -56,7 +56,7 @@ impl ToolPorts {
     }
 }
 
-/// The agent itself, as it is called now.
+/// The calling agent, under its present name.
 fn agent_of(manager: &AgentManager, caller: &Caller) -> Result<AgentSummary, PortError> {
     let mut agents = manager.agents(caller.guild).into_iter();
     agents
