@@ -1,4 +1,4 @@
-//! What a tool call would do, as one line of text that profiles speak of.
+//! What a tool call would do, as one line of text that the patterns of profiles match.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ const PATH_TOOLS: [&str; 10] = [
 /// A shell command is parsed when the action is made and never again: what is judged, shown and run is this value.
 #[derive(Clone, Debug)]
 pub struct Action {
-    /// The tool, as profiles call it.
+    /// The tool, as profiles name it.
     pub tool: String,
-    /// What it acts on; of a shell command the command alone.
+    /// What it acts on; for a shell command, the command alone.
     pub detail: String,
     script: Option<Arc<Script>>,
     surroundings: Surroundings,
@@ -39,8 +39,8 @@ pub struct Action {
 impl Action {
     /// The action of any tool.
     ///
-    /// White space around the detail is dropped and paths are normalised, so that ` push` is `push` and
-    /// `src/../x` is `x`; a tool that runs shell commands has its command parsed, and the folder and hooks behind it.
+    /// White space around the detail is dropped and paths are normalised, so that ` push` is `push` and `src/../x` is `x`;
+    /// the command of a tool that runs shell commands is parsed, and so are the folder and hooks after it.
     pub fn new(tool: impl Into<String>, detail: impl Into<String>) -> Self {
         let (tool, detail) = (tool.into(), detail.into());
         if SHELL_TOOLS.contains(&tool.as_str()) {
@@ -74,7 +74,7 @@ impl Action {
         }
     }
 
-    /// The same command somewhere else, or with hooks.
+    /// The same command in another folder, or with hooks.
     #[must_use]
     pub fn within(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = surroundings;
@@ -105,7 +105,7 @@ impl Action {
         &self.surroundings
     }
 
-    /// The end of the action string of `command`, a shell command that is all of this one or a part of it.
+    /// The end of the action string of `command`, a shell command that is all or a part of this one.
     pub(super) fn suffix(&self, command: &str) -> String {
         match self.script {
             Some(_) => self.surroundings.suffix(command),
@@ -118,7 +118,7 @@ impl Action {
         self.script()?.destructive()
     }
 
-    /// The action as it reads without what a reader does not see, and without case: a deny must hold for that too.
+    /// The action without invisible characters and in lower case: a deny must match that too.
     pub(super) fn plain_reading(&self) -> Option<String> {
         if self.script.is_some() {
             return None;
@@ -135,7 +135,7 @@ impl Action {
         (seen != self.detail).then(|| format!("tool:{}:{seen}", self.tool))
     }
 
-    /// Why no narrow pattern may allow this action, if so. Shell commands answer for themselves.
+    /// Why no narrow pattern may allow this action, if so. Shell commands have checks of their own.
     pub(super) fn doubt(&self) -> Option<String> {
         let hidden = |c: char| crate::text::is_hidden(c) || c == '\n' || c == '\t';
         let holds = |c: char| format!("it holds the hidden character U+{:04X}", u32::from(c));
@@ -164,7 +164,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Why a text is no action.
+/// Why a text is not an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
     #[error("not an action: expected `tool:<tool>:<detail>`")]
@@ -177,7 +177,8 @@ fn is_tool_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(allowed)
 }
 
-/// `path` without `.` and with each `..` taking back the name before it. A leading `..` or `/` stays: it is judged, not hidden.
+/// `path` without `.` and with each `..` removing the name before it. A leading `..` or `/` stays: it is judged, not
+/// hidden.
 fn normal_path(path: &str) -> String {
     let path = path.trim();
     let mut names: Vec<&str> = Vec::new();

@@ -8,8 +8,8 @@ use crate::domain::TurnId;
 
 /// SHA-256 over tool, arguments, profiles and turn, lower-case hex.
 ///
-/// Computed when the question is put and again before the call runs: a difference means that something
-/// changed in between, and the call is refused. The order of keys in the arguments does not matter.
+/// Computed when the question is asked and again before the call runs: a difference means that something changed in
+/// between, and the call is refused. The order of keys in the arguments does not matter.
 pub fn binding_hash(
     tool: &str,
     arguments: &Map<String, Value>,

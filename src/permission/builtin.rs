@@ -8,8 +8,8 @@ use super::profile::{Profile, ProfileError};
 /// Their names, from the widest to the narrowest.
 pub(super) const NAMES: [&str; 4] = ["open", "guarded", "standard", "locked"];
 
-/// What `guarded` denies of commands: those that change something elsewhere, in the marked form that the shell module
-/// gives them however they are spelled (`git [write] push`, `gh [write] pr create`).
+/// What `guarded` denies of commands: those that change something elsewhere, in the marked form that the shell module gives
+/// them in every spelling (`git [write] push`, `gh [write] pr create`).
 const WRITES_ELSEWHERE: &str =
     r"tool:(bash|run_concurrent|run_background):(git|gh|glab|hub|doctl|curl) \[write\] .*";
 

@@ -1,6 +1,6 @@
 //! Judges lines of actions for `chorus permissions check`: no agent, no home, no token.
 //!
-//! Whatever a line holds, it is answered with a verdict; what cannot be read is denied.
+//! Every line gets a verdict; one that cannot be read is denied.
 
 use std::error::Error;
 
@@ -12,10 +12,10 @@ use super::stack::Stack;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///
-/// The registry of tools stands above this module; its owner passes it in.
+/// The registry of tools is in a higher module; its owner passes it in.
 pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, Refusal> + 'a;
 
-/// Why a line says no action that could be judged; the verdict says it in these words.
+/// Why a line contains no action that can be judged; the verdict gives this reason.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("not JSON: {0}")]

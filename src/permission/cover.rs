@@ -1,8 +1,8 @@
-//! Whether a pattern covers what it matches, or only its wildcard swallows it.
+//! Whether a pattern covers what it matches, or the match is only due to a wildcard.
 //!
-//! `git log .*` matches `git log --output=x`, and `https://docs.rs.*` matches `https://docs.rs.evil.example/`: the
-//! wildcard took in what nobody meant. To see how far a pattern binds a text, parts of the text are exchanged; where
-//! the pattern does not notice, a wildcard stood.
+//! `git log .*` matches `git log --output=x`, and `https://docs.rs.*` matches `https://docs.rs.evil.example/`: the wildcard
+//! matched what nobody meant. To see how far a pattern determines a text, parts of the text are exchanged; where the
+//! pattern still matches, a wildcard was at work.
 //!
 //! This errs towards asking (`docs/decisions/0108-why-probing-errs-towards-asking.md` has the whole argument):
 //!
@@ -28,13 +28,13 @@ const STRANGE: &str = "Zq7";
 pub(super) enum Uncovered {
     /// A wildcard covers an option, code or a command that must be spelled.
     Swallowed(String),
-    /// What the pattern excludes, the command does in another spelling.
+    /// The command contains what the pattern excludes, in another spelling.
     Excluded(String),
     /// A wildcard completes a name: of a program, a subcommand or a host.
     Completed(String),
     /// `..` leads out of the folder that the pattern names.
     Climbs(String),
-    /// A wildcard inside one argument takes in further ones.
+    /// A wildcard inside one argument matches further ones too.
     Spills(String),
     /// The URL names a user, so that its beginning is not its host.
     HidesHost(String),
@@ -92,7 +92,7 @@ pub(super) fn uncovered_url(pattern: &Pattern, tool: &str, url: &str) -> Option<
     url_in(url, &(0..url.len()), &matches).or_else(|| trial.failed())
 }
 
-/// Tries texts on one pattern, and keeps what that costs.
+/// Tries texts on one pattern, within a budget of bytes.
 struct Trial<'a> {
     pattern: &'a Pattern,
     bytes: Cell<usize>,
@@ -100,8 +100,8 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Bytes that are tried on a pattern for one command: a few hundred times the longest line that a person writes,
-    /// and less than a second of work.
+    /// Bytes that are tried on a pattern for one command: a few hundred times the longest line that a person writes, and
+    /// less than a second of work.
     const MOST_BYTES: usize = 32 << 20;
 
     fn of(pattern: &'a Pattern) -> Self {
@@ -140,7 +140,7 @@ fn replaced(text: &str, place: &Range<usize>, other: &str) -> String {
     )
 }
 
-/// The words `in` and `with hooks` must be spelled, or `make( .*)?` would be `make` in any folder.
+/// The words `in` and `with hooks` must be spelled, or `make( .*)?` would mean `make` in any folder.
 fn surroundings(action: &Action, suffix: &str, matches: &Matches<'_>) -> Option<Uncovered> {
     let mut places = action.surroundings().connectives(suffix).into_iter();
     let swallowed = places.find(|place| {
@@ -173,7 +173,7 @@ fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
 
 /// Words that differ from `word` in one letter, and strange ones.
 fn neighbours(word: &str) -> Vec<String> {
-    /// Letters exchanged; who spells a word spells its beginning.
+    /// Letters that are exchanged; a pattern that spells a word spells its beginning.
     const LETTERS: usize = 12;
     let mut others = vec![
         STRANGE.to_owned(),
@@ -194,10 +194,10 @@ fn neighbours(word: &str) -> Vec<String> {
     others
 }
 
-/// For each letter and digit at `place` of `text`, whether a wildcard took it in.
+/// For each letter and digit at `place` of `text`, whether a wildcard matched it.
 ///
-/// It did where two of the four letters next to it in the alphabet fit as well: a range of three or more that holds
-/// the letter holds two of them. One alone may be spelled: `bash|dash`.
+/// A wildcard did if two of the four letters next to it in the alphabet match as well: a range of three or more that
+/// contains the letter contains two of them. A single one may be spelled: `bash|dash`.
 fn free_letters<'a>(
     text: &'a str,
     place: &Range<usize>,
@@ -225,7 +225,7 @@ fn free_letters<'a>(
         })
 }
 
-/// Whether wildcards took in each letter at `place`, and there are some.
+/// Whether wildcards matched all letters at `place`, and there are any.
 fn is_all_free(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
     let mut free = free_letters(text, place, matches).peekable();
     free.peek().is_some() && free.all(|is_free| is_free)
@@ -281,7 +281,7 @@ fn climbs(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     None
 }
 
-/// `path` with each `..` taking back the name before it. What stands before `=` stays.
+/// `path` with each `..` removing the name before it. What comes before `=` stays.
 fn direct_path(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -296,7 +296,7 @@ fn direct_path(path: &str) -> String {
     names.join("/")
 }
 
-/// A wildcard that begins inside a file's name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
+/// A wildcard that begins inside a file's name must end with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
 fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     let operands: Vec<_> = command
         .arguments()
@@ -321,7 +321,7 @@ fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
             let other = command.text.get(later.place())?;
             let is_free = matches(&replaced(&command.text, &later.place(), STRANGE))
                 || is_all_free(&command.text, &later.place(), matches);
-            // What would be allowed in the first one's place is allowed behind it.
+            // What would be allowed in place of the first argument is allowed after it.
             let alone = command.text.get(..word.place().end)?;
             let fits = matches(&replaced(alone, &word.place(), &direct_path(other)));
             if is_free && !fits && !is_number(other) {
@@ -343,7 +343,7 @@ fn urls(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
             return Some(uncovered);
         }
     }
-    // When one URL is bound, the others must be.
+    // When the pattern determines one URL, it must determine all of them.
     let free = |place: Range<usize>| matches(&replaced(&command.text, &place, STRANGE));
     let is_loose =
         |place: Range<usize>| free(place.clone()) || is_all_free(&command.text, &place, matches);
@@ -367,7 +367,7 @@ fn is_fetcher(command: &Simple) -> bool {
         .is_some_and(|program| matches!(program.value(), "curl" | "wget" | "http" | "xh"))
 }
 
-/// The URL at `place` of `text`: its host must be bound to its end, or not at all.
+/// The URL at `place` of `text`: its host must be determined up to its end, or not at all.
 fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Uncovered> {
     let whole = text.get(place.clone())?;
     let start = place.start + whole.find("://")? + 3;
@@ -406,9 +406,9 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
     None
 }
 
-/// Whether a wildcard takes in the end of the host at `place` and not all of it.
+/// Whether a wildcard matches the end of the host at `place` but not all of it.
 ///
-/// A port and the last number of an address are no names that somebody else could have.
+/// A port and the last number of an address are not names that somebody else could register.
 fn is_open_at_its_end(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
     let host = text.get(place.clone()).unwrap_or_default();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -9,7 +9,7 @@ use super::cover;
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 
-/// What becomes of an action, from the widest to the strictest.
+/// What happens to an action, from the widest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -31,9 +31,9 @@ impl fmt::Display for Decision {
 /// A decision and why, in words for people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What becomes of the action.
+    /// What happens to the action.
     pub decision: Decision,
-    /// Which pattern or which doubt decided.
+    /// The pattern or the doubt that decided.
     pub reason: String,
 }
 
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// A refusal that no profile decided: an unknown tool, arguments that do not fit.
+    /// A refusal that no profile decided: an unknown tool, invalid arguments.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             decision: Decision::Deny,
@@ -64,7 +64,7 @@ impl Verdict {
 impl Profile {
     /// Judges `action`. Pure: equal inputs give equal verdicts.
     ///
-    /// `always_allow` holds whole action strings, matched to the letter, after every deny.
+    /// `always_allow` holds whole action strings, which must match exactly and come after every deny.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
         let text = action.to_string();
         let reading = action.plain_reading();
@@ -89,10 +89,10 @@ impl Profile {
         }
     }
 
-    /// Whether every action of `subject` is denied, so that the model need not hear of it.
+    /// Whether every action of `subject` is denied, so that the model need not know it.
     ///
-    /// `subject` is what follows `tool:`, a tool (`bash`) or one of its operations (`git:push`). True only when
-    /// that is certain: no pattern of `allow` or `ask` speaks of it, or one of `deny` matches all of it.
+    /// `subject` is what follows `tool:`, a tool (`bash`) or one of its operations (`git:push`). True only when that is
+    /// certain: no pattern of `allow` or `ask` can match it, or one of `deny` matches all of it.
     pub fn denies_all(&self, subject: &str) -> bool {
         let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
         let covers = |pattern: &Pattern| {

@@ -1,4 +1,4 @@
-//! Who may hand out which profile, and who may answer a question.
+//! Who may grant which profile, and who may answer a question.
 //!
 //! Rights follow the roles a person holds at the moment of the decision; nothing here is remembered.
 
@@ -14,7 +14,7 @@ use crate::domain::{Participant, Person, ProfileRef, RoleId, UserId};
 #[serde(transparent)]
 pub struct GrantTable(pub BTreeMap<RoleId, Vec<String>>);
 
-/// Why a right is not held. The text is for the person, or the model, that asked for it.
+/// Why a right is not held. The text is for the person, or the model, that needed it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGranted {
     #[error("a profile spelled out may only be granted by someone who may grant `open`")]
@@ -33,8 +33,8 @@ pub enum NotGranted {
 
 /// Whether `person` may give an agent the profile.
 ///
-/// Administrators may grant every profile. Who may grant `open` may grant every profile too, since `open` is the
-/// widest; a profile spelled out is granted by those two only. Without a mapping only Administrators grant.
+/// Administrators may grant every profile. Whoever may grant `open` may grant every profile too, since `open` is the
+/// widest; a custom profile may be granted by these two only. Without a mapping only Administrators may.
 ///
 /// # Errors
 ///
@@ -54,11 +54,11 @@ pub fn may_grant(
     }
 }
 
-/// Whether each of `people` may give an agent the profile: all whose messages entered the turn.
+/// Whether each of `people` may give an agent the profile: everybody whose messages are in the turn.
 ///
 /// # Errors
 ///
-/// The first reason found; nobody is a reason too, and so is somebody who cannot be looked up.
+/// The first reason found; an empty list is one too, and so is somebody who cannot be looked up.
 pub fn all_may_grant(
     table: &GrantTable,
     people: &[Participant],
@@ -69,11 +69,11 @@ pub fn all_may_grant(
         .try_for_each(|person| may_grant(table, person, profile))
 }
 
-/// Everyone in `people`, where each of them is known to be a member now.
+/// Everyone in `people`, if each of them is known to be a member now.
 ///
 /// # Errors
 ///
-/// There is nobody, or somebody cannot be looked up: then nobody's rights are known to suffice.
+/// The list is empty, or somebody cannot be looked up: then their rights are not known to suffice.
 pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, NotGranted> {
     if people.is_empty() {
         return Err(NotGranted::Nobody);
@@ -87,15 +87,15 @@ pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, NotGranted> {
         .collect()
 }
 
-/// Whether `person` may talk to an agent that these roles may talk to; none named means everyone.
+/// Whether `person` may talk to an agent with these access roles; an empty list means everyone.
 ///
-/// Administrators always may: they could give themselves the role.
+/// Administrators always may, because they could give themselves the role.
 pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
     let holds_one = || person.roles.iter().any(|role| access_roles.contains(role));
     access_roles.is_empty() || person.is_administrator || holds_one()
 }
 
-/// Whether `person` may press Always allow: it is as wide as granting a profile of one's own.
+/// Whether `person` may press Always allow, which is as wide as granting a custom profile.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub fn may_always_allow(table: &GrantTable, person: &Person) -> Result<(), NotGr
     may_grant(table, person, &ProfileRef::Named("open".to_owned()))
 }
 
-/// Whether `person` may answer a question that a turn of `requesters` put.
+/// Whether `person` may answer a question of a turn that `requesters` started.
 ///
 /// A member with Manage Server or an approver role may. While no approver role is set, so may those whose
 /// messages started the turn.

@@ -1,4 +1,4 @@
-//! The groups of tools that built-in profiles speak of.
+//! The groups of tools that the built-in profiles name.
 
 /// Tools that the built-in profiles treat alike. Every tool names its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,14 +9,14 @@ pub enum Group {
     GitLocal,
     /// git that reaches others: push and merge requests.
     GitRemote,
-    /// What there is: models, tools, tasks and their output.
+    /// What exists: models, tools, tasks and their output.
     Information,
     /// Editing the agent's own documents.
     Docs,
     /// Listing, reading and writing to other agents.
     AgentComm,
     Shell,
-    /// Commands that go on beside the turn, and hooks on them.
+    /// Commands that continue beside the turn, and hooks on them.
     Tasks,
     StopTask,
     /// Fetching a page.
@@ -25,14 +25,14 @@ pub enum Group {
     WebSearch,
     /// Editing the agent's prompt, permissions, model or web search, and what the people of its server decided.
     SelfEdit,
-    /// Sub-agents: each of their actions is judged by itself, and can do nothing that its parent may not.
+    /// Sub-agents: each of their actions is judged on its own, and none can do more than its parent may.
     SubAgents,
     /// External agents.
     Delegates,
 }
 
 impl Group {
-    /// All groups, in the order people are shown them.
+    /// All groups, in the order in which people see them.
     pub const ALL: [Self; 14] = [
         Self::Files,
         Self::GitLocal,

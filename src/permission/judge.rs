@@ -1,6 +1,6 @@
 //! How a profile decides on a shell command.
 //!
-//! Deny bites on the text, on every command in it and on whatever those run in turn. Allow must hold for every
+//! A deny applies to the text, to every command in it and to everything that those run in turn. An allow must match every
 //! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
 
 use super::action::Action;
@@ -10,11 +10,11 @@ use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 use super::shell::{Script, Simple};
 
-/// Deny checks for one command line; beyond, it counts as hiding something.
+/// Most deny checks for one command line; one that needs more counts as hiding something.
 const MAX_CHECKS: usize = 100_000;
 
 impl Profile {
-    /// Whether a deny holds for any part of `script`.
+    /// Whether a deny matches any part of `script`.
     pub(super) fn denied_inside(&self, action: &Action, script: &Script) -> Option<Verdict> {
         if self.deny.is_empty() {
             return None;
@@ -37,7 +37,7 @@ impl Profile {
             })
     }
 
-    /// The first pattern of `deny` that matches `command` of `action`, wherever it runs or where it does.
+    /// The first pattern of `deny` that matches `command` of `action`, with or without its surroundings.
     fn denies_command(&self, action: &Action, command: &str) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
         let suffix = action.suffix(command);
@@ -47,14 +47,14 @@ impl Profile {
         })
     }
 
-    /// The first pattern of `ask` that matches `command` of `action`, wherever it runs or where it does.
+    /// The first pattern of `ask` that matches `command` of `action`, with or without its surroundings.
     fn asks_about(&self, action: &Action, command: &str) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
         self.asks(&format!("{text}{}", action.suffix(command)))
             .or_else(|| self.asks(&text))
     }
 
-    /// Decides on `script` once nothing denies it and nobody allowed it to the letter.
+    /// Decides on `script`, which nothing denies and no entry of `always_allow` allows.
     pub(super) fn decide_script(&self, action: &Action, text: &str, script: &Script) -> Verdict {
         let universal = self.allow.iter().find(|pattern| {
             matches!(pattern.matches(text), Ok(true))
@@ -112,9 +112,10 @@ impl Profile {
             .map(|guess| format!("it may become `{}`", crate::text::one_line(guess, 100)))
     }
 
-    /// What becomes of a command that may not be allowed by itself.
+    /// The decision on a command that may not be allowed automatically.
     ///
-    /// A pattern that asks about everything asks. Any other speaks of one command and is heard where there is but one.
+    /// A pattern that asks about everything asks. Any other pattern is about one command, and applies only where there is
+    /// just one.
     fn doubtful(&self, action: &Action, script: &Script, doubt: &str) -> Verdict {
         let bare = format!("tool:{}:{}", action.tool, action.detail);
         let text = action.to_string();
@@ -130,8 +131,8 @@ impl Profile {
         }
     }
 
-    /// What the profile says of what joins the commands: of the whole line and each run of commands in it, so that a command
-    /// before or behind takes no question away. A pattern that asks about everything leaves it to the parts.
+    /// The decision on what joins the commands: on the whole line and each run of commands in it, so that a command before
+    /// or after another removes no question. A pattern that asks about everything leaves the decision to the parts.
     fn joined(&self, action: &Action, script: &Script) -> Verdict {
         let narrow: Vec<&Pattern> = self
             .ask

@@ -5,7 +5,7 @@ use fancy_regex::{Regex, RegexBuilder};
 /// Longest pattern in bytes: no one writes a longer one by hand, and a compiler's work grows with it.
 const MAX_LENGTH: usize = 2000;
 
-/// Bytes one compiled part may take; stops `(a{1000}){1000}` within a millisecond or two.
+/// Bytes that one compiled part may take; stops `(a{1000}){1000}` within a millisecond or two.
 const COMPILED_BYTES: usize = 256 * 1024;
 
 /// Instructions of the backtracking engine.
@@ -35,7 +35,7 @@ pub(super) struct Pattern {
 pub(super) enum PatternScope {
     /// Everything: an operator's choice that no doubt narrows.
     Everything,
-    /// Everything but what the pattern itself excludes, so exclusions must hold for every spelling of the action.
+    /// Everything except what the pattern itself excludes, so that exclusions must apply to every spelling of the action.
     AllBut,
     /// What it spells out.
     Narrow,
@@ -50,7 +50,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When it is too long, too large once compiled, or no regular expression.
+    /// When it is too long, too large once compiled, or not a regular expression.
     pub(super) fn compile(source: &str) -> Result<Self, PatternError> {
         if source.len() > MAX_LENGTH {
             return Err(PatternError::TooLong(source.len()));
@@ -58,7 +58,7 @@ impl Pattern {
         if let Some(reason) = refused_by_us(source) {
             return Err(PatternError::Malformed(reason));
         }
-        // Alone first: `a)|(b` is no pattern, though it would be one inside our group.
+        // First without a group: `a)|(b` is not a pattern, but would be one inside our group.
         build(source)?;
         let anchored = format!(r"\A(?s:(?:{source}))\z");
         Ok(Self {
@@ -71,7 +71,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it has a sign by which a pattern excludes something.
+    /// Whether it uses syntax with which a pattern excludes something.
     fn excludes(&self) -> bool {
         const SIGNS: [&str; 9] = [
             "(?!", "(?<!", "(?=", "(?<=", "[^", "\\S", "\\W", "\\D", "(?(",
@@ -88,7 +88,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When the engine gives up or a second one sees it otherwise; callers deny.
+    /// When the engine gives up or the second one disagrees; callers deny.
     pub(super) fn matches(&self, text: &str) -> Result<bool, GaveUp> {
         let found = self.whole.is_match(text).map_err(|_| GaveUp)?;
         match &self.plain {
@@ -99,8 +99,8 @@ impl Pattern {
 
     /// How much of what `tool` can do this pattern covers.
     ///
-    /// Found by trying details that have nothing in common. A pattern that covers them all by excluding
-    /// something (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
+    /// Found by trying details that have nothing in common. A pattern that matches them all and excludes something
+    /// (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
     pub(super) fn scope(&self, tool: &str) -> PatternScope {
         let covers = |probe: &&str| {
             self.matches(&format!("tool:{tool}:{probe}"))
@@ -114,7 +114,7 @@ impl Pattern {
         }
     }
 
-    /// The words that it spells, for guessing what a command may become; a word of nobody's first.
+    /// The words that it spells, for guessing the unknown words of a command; first a word that nobody uses.
     pub(super) fn literals(&self) -> Vec<&str> {
         /// Words of one pattern that are tried.
         const MOST: usize = 40;
@@ -135,10 +135,10 @@ impl Pattern {
             && !self.excludes()
     }
 
-    /// Whether this pattern may match an action that begins with `tool:<subject>`.
+    /// Whether this pattern can match an action that begins with `tool:<subject>`.
     ///
-    /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only when the pattern begins by
-    /// naming other ones; a pattern that begins any other way may speak of everything.
+    /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only when the pattern begins with the
+    /// names of others; a pattern that begins in any other way may match everything.
     pub(super) fn may_speak_of(&self, subject: &str) -> bool {
         let (tool, operation) = match subject.split_once(':') {
             Some((tool, operation)) => (tool, Some(operation)),
@@ -157,10 +157,10 @@ impl Pattern {
     }
 }
 
-/// The names that `source` demands after `lead`, one or several in brackets, and what follows them.
+/// The names that `source` requires after `lead`, one or several in brackets, and what follows them.
 fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
     let rest = source.trim_start_matches('^').strip_prefix(lead)?;
-    // An alternative at the top of the pattern is free of the lead.
+    // An alternative at the top of the pattern need not begin with `lead`.
     if has_open_alternative(source) {
         return None;
     }
@@ -188,12 +188,12 @@ fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
             (vec![&rest[..end]], &rest[end..])
         }
     };
-    // Anything else could go on with the name: `ba\S+`, `ba(sh)?`.
+    // Anything else could continue the name: `ba\S+`, `ba(sh)?`.
     let ends = matches!(rest, "" | "( .*)?" | r"(\s.*)?") || rest.starts_with([':', ' ']);
     (ends && names.iter().all(|name| is_name(name))).then_some((names, rest))
 }
 
-/// Whether a `|` stands outside all brackets, or the brackets are too odd to tell.
+/// Whether there is a `|` outside all brackets, or the brackets are too complicated to tell.
 fn has_open_alternative(source: &str) -> bool {
     let mut depth = 0_usize;
     let mut escaped = false;
@@ -210,7 +210,7 @@ fn has_open_alternative(source: &str) -> bool {
     false
 }
 
-/// What the engine would take and we do not: it is ambiguous, or its cost has no bound.
+/// What the engine accepts but we refuse: it is ambiguous, or its cost has no bound.
 fn refused_by_us(source: &str) -> Option<String> {
     let mut seen: Vec<&str> = Vec::new();
     for opening in ["(?P<", "(?<"] {
@@ -257,7 +257,7 @@ fn build(source: &str) -> Result<Regex, PatternError> {
         .map_err(|error| PatternError::Malformed(error.to_string()))
 }
 
-/// Why a pattern is none.
+/// Why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// More bytes than a pattern may have.

@@ -166,7 +166,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Why a profile is none.
+/// Why a profile is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// No profile has this name.

@@ -11,14 +11,14 @@ use super::profile::{Profile, ProfileError};
 use crate::domain::ProfileRef;
 use crate::text;
 
-/// Profiles that are spelled out and kept compiled; with one more all are forgotten.
+/// Custom profiles that are kept compiled; with one more, all are dropped.
 const MOST_SPELLED: usize = 64;
 
 /// The profiles that can be named; by default the built-in ones alone.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     custom: BTreeMap<String, Arc<Profile>>,
-    /// Those that files spell out, by their text: a look at each step compiles none twice.
+    /// The custom ones in files, by their text, so that none is compiled twice.
     spelled: Arc<Mutex<HashMap<String, Arc<Profile>>>>,
 }
 
@@ -48,7 +48,7 @@ impl Profiles {
     ///
     /// # Errors
     ///
-    /// When no profile has that name, or the one spelled out is invalid.
+    /// When no profile has that name, or the custom one is invalid.
     pub fn resolve(&self, reference: &ProfileRef) -> Result<Arc<Profile>, ProfileError> {
         match reference {
             ProfileRef::Named(name) => self.named(name).ok_or_else(|| self.unknown(name))?,
@@ -84,7 +84,7 @@ impl Profiles {
         builtin::NAMES.into_iter().chain(custom)
     }
 
-    /// Looks whether a profile has this name.
+    /// Checks that a profile has this name.
     ///
     /// # Errors
     ///

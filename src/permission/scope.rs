@@ -1,7 +1,7 @@
-//! What an entry of `always_allow` covers, in words for the person who grants it or takes it back.
+//! What an entry of `always_allow` covers, in words for the person who grants or revokes it.
 //!
-//! An entry is matched to the letter against the whole action, so everything that an action spells is bound. What a
-//! call holds beyond its action is not, and is said.
+//! An entry must match the whole action exactly, so everything in the action is fixed. Arguments that are not in the action
+//! may differ, which the scope says.
 
 use super::action::Action;
 
@@ -10,7 +10,7 @@ use super::action::Action;
 pub struct Scope {
     /// What the agent may do, as an imperative without a full stop.
     pub what: &'static str,
-    /// What that is bound to, each under its name. Where the name says it all, the value is empty.
+    /// What is fixed, each part with its label. Where the label says it all, the value is empty.
     pub bound: Vec<(&'static str, String)>,
     /// What may differ from call to call, as a sentence; empty where nothing may.
     pub free: &'static str,

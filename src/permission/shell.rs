@@ -1,4 +1,4 @@
-//! A shell command, parsed once: what it runs, and what about it cannot be judged.
+//! A shell command, parsed once: what it runs, and what in it cannot be judged.
 //!
 //! ```text
 //! command ─▶ scan (what bash reads otherwise) ─▶ tree (simple commands) ─▶ lexer (a second reader agrees)
@@ -6,8 +6,8 @@
 //!                                                      └▶ wrappers (what they run) ─▶ plain (forms for deny)
 //! ```
 //!
-//! Two questions are kept apart. *May a narrow pattern allow it?* Only when it is nothing but plain commands, and
-//! `Script::doubt` says why not. *May it hide what a deny is about?* `Script::opaque` says so.
+//! Two questions are kept apart. *May a narrow pattern allow it?* Only if it consists of plain commands; otherwise
+//! `Script::doubt` says why not. *May it hide something that a deny matches?* `Script::opaque` says so.
 
 mod destructive;
 mod input;
@@ -33,13 +33,13 @@ use tree::Tree;
 use word::Word;
 use wrappers::Inner;
 
-/// Bytes of a command that are taken apart. A longer one is never allowed by a pattern that is not universal.
+/// Longest command that is parsed, in bytes. A longer one is never allowed by a pattern that is not universal.
 const MAX_PARSED: usize = 64 * 1024;
 
 /// How deep commands within commands are followed.
 const MAX_DEPTH: usize = 8;
 
-/// Commands and texts looked at in all.
+/// Commands and texts that are followed in all.
 const MAX_LOOKED_AT: usize = 5_000;
 
 /// Bytes of all [`Script::runs`] of a line.
@@ -50,9 +50,9 @@ pub struct Script {
     raw: String,
     /// The simple commands as written, in order.
     plain: Vec<Simple>,
-    /// Everything that any deny must be held against, as `<program> <words>`.
+    /// All that every deny is matched against, as `<program> <words>`.
     forms: Vec<String>,
-    /// Words of commands of which some vary.
+    /// Words of commands, some of which are not known before they run.
     varying: Vec<Vec<Word>>,
     doubt: Option<String>,
     opaque: Option<String>,
@@ -63,14 +63,14 @@ pub struct Script {
 #[derive(Debug)]
 pub(super) struct Simple {
     pub(super) text: String,
-    /// Where it begins in the line, in bytes.
+    /// Its byte offset in the line.
     at: usize,
     /// Its words, the program first.
     pub(super) words: Vec<Word>,
 }
 
 impl Simple {
-    /// Places in its text that no wildcard may cover.
+    /// Parts of its text that no wildcard may match.
     pub(super) fn risks(&self) -> Vec<Risk> {
         risk::of(&self.words)
     }
@@ -79,7 +79,7 @@ impl Simple {
         plain::forms(&self.words)
     }
 
-    /// Whether its operands are files to it.
+    /// Whether its operands are files.
     pub(super) fn takes_files(&self) -> bool {
         let name = self
             .words
@@ -140,7 +140,7 @@ impl Script {
         script
     }
 
-    /// Follows what the commands run in turn, through wrappers and texts of commands.
+    /// Follows what the commands run in turn, through wrappers and through texts that contain commands.
     fn follow(&mut self, tree: Tree, other_readings: Vec<String>) {
         let mut texts: Vec<(String, usize)> =
             other_readings.into_iter().map(|text| (text, 1)).collect();
@@ -168,7 +168,7 @@ impl Script {
                 }
             }
             if depth < MAX_DEPTH {
-                // Their own are not followed: the text is not allowed anyway.
+                // Those inside are not followed: the text is not allowed anyway.
                 let overlooked = tree.overlooked.iter();
                 texts.extend(overlooked.map(|text| (text.clone(), MAX_DEPTH)));
             }
@@ -188,7 +188,7 @@ impl Script {
         }
     }
 
-    /// Takes in what is run in turn, texts of commands to be read later; gives how much that is.
+    /// Adds what is run in turn, and texts of commands to be read later; returns how much that is.
     fn add(&mut self, run: Vec<Inner>, depth: usize, texts: &mut Vec<(String, usize)>) -> usize {
         let count = run.len();
         for inner in run {
@@ -216,7 +216,7 @@ impl Script {
         self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Why it must never run, if it ruins the machine.
+    /// Why it must never run, if it would ruin the machine.
     pub(super) fn destructive(&self) -> Option<&str> {
         self.destructive.as_deref()
     }
@@ -226,7 +226,7 @@ impl Script {
         self.doubt.clone()
     }
 
-    /// Why it may run something that `forms` does not show, if so.
+    /// Why it may run something that is not in `forms`, if so.
     pub(super) fn hides(&self) -> Option<&str> {
         self.opaque.as_deref()
     }
@@ -236,8 +236,8 @@ impl Script {
         &self.plain
     }
 
-    /// The whole line, and each run of two or more of its commands with what joins them, as written. None where those are too
-    /// much text to look at.
+    /// The whole line, and each sequence of two or more of its commands with what joins them, as written. `None` where
+    /// these are too much text.
     pub(super) fn runs(&self) -> Option<Vec<&str>> {
         let mut runs = vec![self.raw.as_str()];
         let mut bytes = 0;
@@ -254,7 +254,7 @@ impl Script {
         Some(runs)
     }
 
-    /// Whether it is one command and its redirections, with nothing before or behind.
+    /// Whether it is one command and its redirections, with nothing before or after.
     pub(super) fn is_single(&self) -> bool {
         let [command] = self.plain.as_slice() else {
             return false;
@@ -263,12 +263,12 @@ impl Script {
         self.opaque.is_none() && !rest.contains([';', '&', '|', '\n', '(', ')', '{', '}', '`'])
     }
 
-    /// What a deny is held against: each command as written, in its plain forms, and what it runs in turn.
+    /// What a deny is matched against: each command as written, its plain forms, and what it runs in turn.
     pub(super) fn forms(&self) -> impl Iterator<Item = &str> {
         self.forms.iter().map(String::as_str)
     }
 
-    /// The forms that commands take when their varying words take the values of `tokens`.
+    /// The forms of commands with their unknown words replaced by the `tokens`.
     pub(super) fn guesses(&self, tokens: &[&str]) -> Vec<String> {
         /// Guesses made in all, so that a hostile command costs no more than a long one.
         const MAX_GUESSES: usize = 20_000;
@@ -316,7 +316,7 @@ fn second_reader_agrees(command: &str, tree: &Tree) -> bool {
     read == parsed
 }
 
-/// Whether a file that it writes is also run by it.
+/// Whether it writes a file that it also runs.
 fn runs_what_it_wrote(tree: &Tree) -> bool {
     let mut written: Vec<&str> = tree
         .targets

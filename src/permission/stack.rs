@@ -1,4 +1,4 @@
-//! Several profiles that hold together: the strictest decides, so none of them is ever widened by another.
+//! Several profiles that apply together: the strictest decides, so none of them ever widens another.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::action::Action;
 use super::decide::{Decision, Verdict};
 use super::profile::Profile;
 
-/// An agent's own profile, and those that its roles bring.
+/// An agent's own profile, and those of its roles.
 #[derive(Clone, Debug)]
 pub struct Stack {
     own: Arc<Profile>,
@@ -16,10 +16,10 @@ pub struct Stack {
     hash: String,
 }
 
-/// A profile that holds besides the agent's own.
+/// A profile that applies besides the agent's own.
 #[derive(Clone, Debug)]
 struct Member {
-    /// Where it comes from, as reasons name it.
+    /// Its source, as reasons name it.
     source: String,
     profile: Arc<Profile>,
 }
@@ -34,7 +34,7 @@ impl Stack {
         }
     }
 
-    /// The same with one more. Reasons name `source`, such as ``role `reviewer` ``.
+    /// The stack with one more profile. Reasons name `source`, such as ``role `reviewer` ``.
     #[must_use]
     pub fn with(mut self, source: impl Into<String>, profile: Arc<Profile>) -> Self {
         let together = format!("{}\n{}", self.hash, profile.hash());
@@ -48,7 +48,7 @@ impl Stack {
 
     /// Judges `action` by all of them; of equally strict ones the first gives the reason.
     ///
-    /// `always_allow` was granted to the agent, and holds for its own profile alone.
+    /// `always_allow` was granted to the agent, and applies to its own profile alone.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
         let mut strictest = self.own.decide(action, always_allow);
         for Member { source, profile } in &self.further {
@@ -63,14 +63,15 @@ impl Stack {
         strictest
     }
 
-    /// Whether an entry of `always_allow` spares people the question about `action`: only the agent's own profile asks.
+    /// Whether an entry of `always_allow` would make the question about `action` unnecessary: only the agent's own profile
+    /// asks.
     pub fn asks_alone(&self, action: &Action) -> bool {
         self.further
             .iter()
             .all(|member| member.profile.decide(action, &[]).decision == Decision::Allow)
     }
 
-    /// Whether one of them denies every action of `subject`, as [`Profile::denies_all`] has it.
+    /// Whether one of them denies every action of `subject` ([`Profile::denies_all`]).
     pub fn denies_all(&self, subject: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);
         std::iter::once(&self.own)
@@ -78,7 +79,7 @@ impl Stack {
             .any(|profile| profile.denies_all(subject))
     }
 
-    /// SHA-256, lower-case hex: stacks that are equal in it decide alike. Of one profile it is that profile's.
+    /// SHA-256, lower-case hex: stacks with equal hashes decide alike. For a single profile it is that profile's.
     pub fn hash(&self) -> &str {
         &self.hash
     }

@@ -1,20 +1,20 @@
-//! Where a command runs and what is to follow it, as the end of its action.
+//! The folder of a command and its hooks, as the end of its action.
 //!
-//! `tool:run_concurrent:make in web with hooks "when it ends, say so"` is `make` in the folder `web`; behind the hooks may stand
-//! ` and model "gpt-5"`. A command may end
-//! in such words itself. It is told apart by naming the workspace, `.`: `tool:bash:echo all in all` would be `echo all`
-//! in the folder `all`, so the command `echo all in all` is `tool:bash:echo all in all in .`.
+//! `tool:run_concurrent:make in web with hooks "when it ends, say so"` is `make` in the folder `web`; after the hooks there
+//! may be ` and model "gpt-5"`. A command may itself end in such words. Then the workspace is named, `.`: `tool:bash:echo
+//! all in all` would be `echo all` in the folder `all`, so the command `echo all in all` is `tool:bash:echo all in all in
+//! .`.
 
 use std::ops::Range;
 
-/// What a call of a shell tool holds beside its command.
+/// What a call of a shell tool holds besides its command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The folder it runs in, relative to the workspace; none for the workspace itself.
+    /// The folder it runs in, relative to the workspace; `None` for the workspace itself.
     pub folder: Option<String>,
-    /// The instructions of which hooks on it are made.
+    /// The instructions from which its hooks are made.
     pub hooks: Option<String>,
-    /// The model that works in the turns that the hooks start; only beside hooks.
+    /// The model for the turns that the hooks start; only together with hooks.
     pub model: Option<String>,
 }
 
@@ -24,7 +24,7 @@ const IN: &str = " in ";
 /// The words before the instructions for hooks.
 const WITH_HOOKS: &str = " with hooks ";
 
-/// The words before the model, which stand behind the instructions.
+/// The words before the model, after the instructions.
 const AND_MODEL: &str = " and model ";
 
 impl Surroundings {
@@ -46,7 +46,7 @@ impl Surroundings {
         }
     }
 
-    /// The places in a suffix whose words a pattern must spell; the workspace need not be spelled.
+    /// The places in a suffix whose words a pattern must spell; the workspace itself need not be spelled.
     pub(super) fn connectives(&self, suffix: &str) -> Vec<Range<usize>> {
         let inner = |at: usize, words: &str| at + 1..at + words.len() - 1;
         let folder = self.folder.as_ref().map(|_| inner(0, IN));
@@ -69,7 +69,7 @@ impl Surroundings {
         }
     }
 
-    /// Everything in it, for a look at its letters.
+    /// All its texts, for checks of their letters.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         [&self.folder, &self.hooks, &self.model]
             .into_iter()
@@ -78,7 +78,7 @@ impl Surroundings {
     }
 }
 
-/// The command and the surroundings that the detail of an action spells.
+/// The command and the surroundings in the detail of an action.
 pub(super) fn split(detail: &str) -> (&str, Surroundings) {
     let with_model = quoted_end(detail, AND_MODEL)
         .and_then(|(rest, model)| Some((quoted_end(rest, WITH_HOOKS)?, model)));
@@ -107,7 +107,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A folder as it stands in an action: in quotes where it holds more than the usual characters.
+/// A folder as written in an action: in quotes where it holds unusual characters.
 fn spelled(folder: &str) -> String {
     if is_plain(folder) {
         folder.to_owned()
@@ -123,7 +123,7 @@ fn is_plain(folder: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._/@+-".contains(&byte))
 }
 
-/// What stands before `lead` and a JSON string that ends `text`, and the string.
+/// What comes before `lead` and a JSON string at the end of `text`, and the string.
 fn quoted_end<'a>(text: &'a str, lead: &str) -> Option<(&'a str, String)> {
     if !text.ends_with('"') {
         return None;
@@ -132,7 +132,7 @@ fn quoted_end<'a>(text: &'a str, lead: &str) -> Option<(&'a str, String)> {
     text.rmatch_indices(&start).find_map(|(at, _)| {
         let string = text.get(at + lead.len()..)?;
         let value: String = serde_json::from_str(string).ok()?;
-        // Only as it would be written here, so that no two texts mean the same.
+        // Only in the exact form that is written here, so that no two texts mean the same.
         (quoted(&value) == string).then(|| (&text[..at], value))
     })
 }

@@ -1,7 +1,7 @@
 //! A profile in words for people: what an agent does freely, before what it asks, and what it never does.
 //!
-//! The words are what [`Profile::decide`] says of examples, so they cannot drift from the lists. Where a list speaks of some
-//! actions of a kind and not of others, the words say so; which ones, the patterns tell.
+//! The words are derived from what [`Profile::decide`] says about examples, so they always agree with the lists. Where a
+//! list names only some actions of a kind, the words say so; the patterns tell which ones.
 
 use super::action::Action;
 use super::decide::Decision;
@@ -17,7 +17,7 @@ struct Ability {
     /// After "before": `looking`.
     doing: &'static str,
     examples: &'static [(&'static str, &'static str)],
-    /// What a pattern that speaks of it in particular names.
+    /// The names that a pattern about some of it contains.
     named: &'static [&'static str],
 }
 
@@ -101,7 +101,7 @@ const ABILITIES: [Ability; 9] = [
 ];
 
 impl Profiles {
-    /// What the profile that `reference` means lets an agent do, in words; nothing where there is none, or it is invalid.
+    /// What the profile that `reference` means lets an agent do, in words; `None` where there is none, or it is invalid.
     pub fn in_words(&self, reference: &ProfileRef) -> String {
         let profile = self.resolve(reference);
         profile.map_or_else(|_| String::new(), |profile| profile.in_words())
@@ -178,7 +178,7 @@ impl Profile {
     }
 }
 
-/// Whether one of `patterns` names what belongs to an ability without meaning every example that it names.
+/// Whether one of `patterns` names something of an ability without matching every example that it names.
 fn speaks_of_some(patterns: &[Pattern], ability: &Ability) -> bool {
     patterns.iter().any(|pattern| {
         let names = |name: &&str| pattern.source().contains(*name);

@@ -1,7 +1,7 @@
-//! The last net under every profile: commands that ruin the machine.
+//! The last safety net under every profile: commands that ruin the machine.
 //!
-//! It is no permission. It catches the handful of commands that nobody means, whatever a profile allows, on what the
-//! command runs and not on what it says: `echo rm -rf /` is harmless.
+//! It grants nothing. It catches the few commands that nobody means, whatever a profile allows, by what the command runs
+//! and not by its words: `echo rm -rf /` is harmless.
 
 use super::plain;
 use super::socat;
@@ -15,7 +15,7 @@ const SYSTEM_FOLDERS: &str = "bin boot dev etc home lib root sbin usr var";
 /// Beginnings of the names of disks and of memory below `/dev`.
 const DISKS: &str = "sd hd vd xvd nvme mmcblk disk mapper/ md dm- mem kmem port";
 
-/// What writing to a file of this text would ruin.
+/// What a redirection in this text would ruin.
 pub(super) fn in_tree(tree: &Tree) -> Option<String> {
     if let Some(disk) = tree.targets.iter().find(|target| is_disk(&target.value)) {
         return Some(format!("it overwrites the disk {}", disk.value));
@@ -80,7 +80,7 @@ fn removes_everything(arguments: &[Word]) -> bool {
             .any(is_root)
 }
 
-/// Whether the word is the root of the file system, all that is in it, or the home of whoever runs this.
+/// Whether the word is the root of the file system, everything in it, or the user's home.
 fn is_root(word: &Word) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in word.value.split('/') {

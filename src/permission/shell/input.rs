@@ -1,4 +1,4 @@
-//! What the standard input of a command runs, for deny only.
+//! What a command runs from its standard input, for deny only.
 
 use super::options;
 use super::plain;
@@ -10,7 +10,7 @@ use super::tree::Input;
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
-/// Lines of an input that are looked through for what certainly writes elsewhere.
+/// Lines of an input that are searched for what certainly writes elsewhere.
 const MOST_LINES: usize = 2_000;
 
 /// What the program `name` runs of `input`.
@@ -45,12 +45,12 @@ fn commanded(input: &Input, found: &mut Vec<Inner>) {
     }
 }
 
-/// Whether it is a `make` whose rules come by standard input.
+/// Whether it is a `make` that reads its rules from standard input.
 fn reads_makefile(name: &str, arguments: &[Word]) -> bool {
     matches!(name, "make" | "gmake") && arguments.iter().any(is_standard_input)
 }
 
-/// Whether it is an awk or a sed whose script comes by standard input.
+/// Whether it is an awk or a sed that reads its script from standard input.
 fn reads_script(name: &str, arguments: &[Word]) -> bool {
     let is_file_of_script = |pair: &[Word]| match pair {
         [option, file] => {
@@ -93,7 +93,7 @@ fn opens_a_shell(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether its input is text to it; a wrapper hands it on.
+/// Whether its input is only text; a wrapper passes it on.
 fn takes_text(name: &str, arguments: &[Word]) -> bool {
     let is_text = |name: &str| {
         options::is_harmless(name) || has(ABOUT_TEXT, name) || has(WRITERS, name) || name == "patch"
@@ -106,7 +106,7 @@ fn takes_text(name: &str, arguments: &[Word]) -> bool {
                 .any(|word| is_text(plain::name(&word.value)))
 }
 
-/// What a program that reads commands of some kind would certainly write elsewhere.
+/// What a program that reads commands would certainly write elsewhere.
 fn sure_writes(text: &str, found: &mut Vec<Inner>) {
     for line in text.lines().take(MOST_LINES) {
         for script in wrappers::embedded(line) {

@@ -7,7 +7,7 @@ use super::tables::has;
 use super::tables::options::{HARMLESS, PROGRAMS, Risky, UNKNOWN};
 use super::word::Word;
 
-/// The table by program, then by subcommand, which is empty for what holds whatever the subcommand is.
+/// The table by program, then by subcommand; an empty subcommand is for all of them.
 static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Risks>>> = LazyLock::new(|| {
     let mut known: HashMap<&str, HashMap<&str, Risks>> = HashMap::new();
     for (names, risks) in PROGRAMS {
@@ -60,7 +60,7 @@ impl Options {
         self.each().any(|risks| risks.hold_letters(letters))
     }
 
-    /// Whether what follows the first operand belongs to a script and not to the program.
+    /// Whether everything after the first operand belongs to a script and not to the program.
     pub(super) fn end_at_operand(self) -> bool {
         self.each().any(|risks| risks.script_follows)
     }
@@ -77,7 +77,7 @@ pub(super) fn is_harmless(program: &str) -> bool {
     has(HARMLESS, program)
 }
 
-/// One entry of the table, taken apart for looking options up.
+/// One entry of the table, in a form for looking options up.
 #[derive(Clone, Debug, Default)]
 struct Risks {
     letters: String,
@@ -124,7 +124,7 @@ impl Risks {
             return true;
         }
         if value.starts_with("--") {
-            // Many programs take any beginning of a long option for the whole.
+            // Many programs accept any beginning of a long option.
             return name.len() > 2 && self.long.iter().any(|long| long.starts_with(name));
         }
         word.is_option() && self.hold_letters(&value[1..])
@@ -146,7 +146,7 @@ fn by_form(options: &'static str, letters: &mut String, long: &mut Vec<&'static 
     }
 }
 
-/// The options of a program that neither run nor write anything, where any other may.
+/// The harmless options of a program whose other options may run or write something.
 #[derive(Clone, Debug, Default)]
 struct Harmless {
     letters: String,

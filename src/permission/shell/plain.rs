@@ -1,12 +1,13 @@
-//! The plain forms of a command: what a deny must hold for, however the command is spelled.
+//! The plain forms of a command: a deny must match in whatever way the command is spelled.
 //!
 //! `/usr/bin/gh -R a/b "pr" create` is `gh pr create`. Commands of `git`, `gh`, `glab`, `hub` and `doctl` that change
-//! something elsewhere have one more form, with a mark: `gh [write] pr create`. What is not known to read writes.
+//! something elsewhere have one more form, with a mark: `gh [write] pr create`. Whatever is not known to read counts as a
+//! write.
 
 use super::remote;
 use super::word::Word;
 
-/// Letters of short options that are put into every order.
+/// Most letters of short options that are put into every order.
 const MAX_ORDERED: usize = 3;
 
 /// All plain forms of the command that `words` spell.

@@ -13,7 +13,7 @@ pub(super) fn is_wrapper(name: &str) -> bool {
     WRAPPERS.iter().any(|(_, names)| has(names, name)) || name.starts_with("ld-linux")
 }
 
-/// Whether it is a builtin that evaluates what stands in a name's brackets.
+/// Whether it is a builtin that evaluates the brackets of a variable's name.
 pub(super) fn is_evaluator(name: &str) -> bool {
     has(EVALUATORS, name)
 }
@@ -33,10 +33,10 @@ pub(super) fn changes_the_shell(name: &str) -> bool {
     has(CHANGE_THE_SHELL, name)
 }
 
-/// How many words stand before the command it runs, when it is a runner.
+/// How many words come before the command it runs, when it is a runner.
 pub(super) fn runner(words: &[&str]) -> Option<usize> {
     let (name, rest) = words.split_first()?;
-    // Options may stand between.
+    // Options may come between.
     let plain: Vec<&str> = rest
         .iter()
         .copied()
@@ -61,7 +61,7 @@ pub(super) fn runs_elsewhere(name: &str) -> bool {
     has(RUN_ELSEWHERE, name)
 }
 
-/// The options after which code stands, when it is an interpreter.
+/// The options after which code follows, when it is an interpreter.
 pub(super) fn code_options(name: &str) -> Option<Vec<&'static str>> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let options = options_in(INTERPRETERS, name).or_else(|| options_in(INTERPRETERS, bare))?;
@@ -77,7 +77,7 @@ fn options_in(
     Some(options.split_whitespace())
 }
 
-/// Whether its standard input is commands of its own, some of which run others.
+/// Whether its standard input consists of commands of its own, some of which run others.
 pub(super) fn takes_commands(name: &str) -> bool {
     has(TAKE_COMMANDS, name)
 }
@@ -87,7 +87,7 @@ pub(super) fn is_awk(name: &str) -> bool {
     has(AWKS, name)
 }
 
-/// Whether code of another language may start programs or hides what it does.
+/// Whether code of another language can start programs or hides what it does.
 pub(super) fn spawns(code: &str) -> bool {
     let signs = SPAWNS.iter().flat_map(|(_, signs)| *signs);
     signs.into_iter().any(|sign| code.contains(sign))

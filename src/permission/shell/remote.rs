@@ -21,7 +21,7 @@ pub(super) fn is_forge_command(name: &str) -> bool {
         || matches!(name, "" | "api" | "auth" | "search")
 }
 
-/// The forms of a command of one of the programs this file knows; none for any other.
+/// The forms of a command of one of the programs in this file; empty for any other.
 pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
     match name {
         "git" => git(arguments),
@@ -32,7 +32,7 @@ pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether these words, if they are run, certainly change something elsewhere: no unknown subcommand counts.
+/// Whether these words, if they are run, certainly change something elsewhere: unknown subcommands do not count.
 pub(super) fn surely_writes(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
@@ -124,7 +124,7 @@ fn forge(name: &str, arguments: &[Word]) -> Vec<String> {
     let mut words = arguments.iter().peekable();
     while let Some(word) = words.next() {
         match word.value.as_str() {
-            // Which repository, not what to do there.
+            // These say which repository, not what to do there.
             "-R" | "--repo" | "--hostname" | "-g" | "--group" => {
                 words.next();
             }
@@ -155,7 +155,7 @@ fn forge(name: &str, arguments: &[Word]) -> Vec<String> {
         }
         None => has(FORGE_NOUNS, &noun.value),
     };
-    // `gh browse` opens, `gh repo clone` and `gh pr checkout` change only the workspace.
+    // `gh browse` opens a page, `gh repo clone` and `gh pr checkout` change only the workspace.
     if !reads {
         forms.push(format!("{name} [write] {}", text(&rest)));
     }
@@ -273,7 +273,7 @@ fn doctl(arguments: &[Word]) -> Vec<String> {
 /// A bare HTTP client writing to the API of a forge or of the cloud.
 fn request(name: &str, arguments: &[Word]) -> Vec<String> {
     let target = arguments.iter().find(|word| reaches_an_api(&word.value));
-    // A file of options or a host that is put together when it runs may be any of them.
+    // A file of options, or a host that is only known when it runs, may be any of them.
     let hides = arguments.iter().enumerate().any(|(index, word)| {
         let is_config = word.value == "-K"
             || "--config".starts_with(word.value.as_str()) && word.value.len() > 4;
@@ -290,8 +290,7 @@ fn request(name: &str, arguments: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether the URL leads to such an API, in whatever case its host is written and with whatever in it that `curl`
-/// expands.
+/// Whether the URL leads to such an API, also with capitals and with patterns that `curl` expands.
 fn reaches_an_api(url: &str) -> bool {
     let lower = url.to_lowercase().replace("%2e", ".").replace("%2f", "/");
     if API_ADDRESSES

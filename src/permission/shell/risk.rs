@@ -1,4 +1,4 @@
-//! Words that a wildcard may not cover: options that write or start programs, and code.
+//! Words that a wildcard may not match: options that write or start programs, and code.
 //!
 //! Whoever allows `git log .*` means to allow reading history, not `git log --output=~/.bashrc`. Such a word is
 //! allowed only by a pattern that spells it.
@@ -51,7 +51,7 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
         if programs::runs_elsewhere(name) || rest.first().is_none_or(Word::is_option) {
             return whole(rest);
         }
-        // Which program is run must be spelled; what it does is judged as if it ran alone.
+        // The program that is run must be spelled; what it does is judged as if it ran alone.
         let program = rest.first().map(|word| Risk::Option(word.place.clone()));
         return program.into_iter().chain(of(rest)).collect();
     }
@@ -65,7 +65,7 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
     };
     let mut options = Options::of(name, subcommand);
     for (index, word) in arguments.iter().enumerate() {
-        // After `--` there are only operands, for programs that keep to that; some hand the rest on.
+        // After `--` there are only operands, for programs that follow that rule; some pass the rest on.
         if word.value == "--" {
             match name {
                 "find" | "go" | "java" => continue,
@@ -75,7 +75,7 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
             }
             continue;
         }
-        // Only where no option before it may have taken it for its value.
+        // Only where no option before can take it as its value.
         if options.end_at_operand() && !word.is_option() && risks.is_empty() {
             break;
         }
@@ -97,7 +97,7 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
     risks
 }
 
-/// Why several commands together are more than each alone, if so.
+/// Why several commands together are riskier than each alone, if so.
 pub(super) fn of_all(commands: &[Written]) -> Option<String> {
     let mut moved = false;
     for command in commands {
@@ -137,7 +137,7 @@ fn subcommand(arguments: &[Word]) -> &str {
         .unwrap_or_default()
 }
 
-/// Arguments that are code, or files written to without an option saying so.
+/// Arguments that are code, or files that are written without an option.
 fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
     let operands = operands(arguments);
     let those = |is_it: &dyn Fn(&str) -> bool| -> Vec<&'a Word> {
@@ -152,7 +152,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
                 .map(|(word, _)| word)
                 .collect()
         }
-        // What stands in a name's brackets is evaluated: `test -v 'a[$(id)]'`.
+        // The brackets of a variable's name are evaluated: `test -v 'a[$(id)]'`.
         "test" | "[" => {
             let asks_for_names = arguments
                 .iter()
@@ -211,7 +211,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .into_iter()
             .filter(|word| !is_harmless_awk(&word.value))
             .collect(),
-        // The second operand is where they write.
+        // The second operand is the file that they write.
         "uniq" | "xxd" | "ptx" => operands.into_iter().skip(1).collect(),
         "make" | "gmake" => operands
             .into_iter()
@@ -238,7 +238,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
     }
 }
 
-/// The arguments of an interpreter itself: what stands behind its script belongs to that.
+/// The arguments of an interpreter itself: those after its script belong to the script.
 fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     let options = Options::of(name, "");
     if !options.end_at_operand() {
@@ -252,7 +252,7 @@ fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     }
 }
 
-/// The words that are no options: also those behind `--` that look like one.
+/// The words that are not options, including those after `--` that look like options.
 fn operands(arguments: &[Word]) -> Vec<&Word> {
     let mut ended = false;
     let mut operands = Vec::new();
@@ -266,7 +266,7 @@ fn operands(arguments: &[Word]) -> Vec<&Word> {
     operands
 }
 
-/// Where git's subcommand stands, behind the options before it and their values.
+/// The position of git's subcommand, after the options before it and their values.
 fn git_subcommand(arguments: &[Word]) -> Option<usize> {
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| word.is_option()) {
@@ -346,7 +346,7 @@ fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
                 && !word.value.starts_with("--")
                 && word.value.contains(&option[1..])
         };
-        // Many programs take any beginning of a long option for the whole.
+        // Many programs accept any beginning of a long option.
         let is_long = |option: &&str| {
             let name = word.value.split('=').next().unwrap_or(&word.value);
             name == *option
@@ -386,7 +386,7 @@ pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
             }
             continue;
         }
-        // `-l` takes a value, which may hold an `e` that is no option.
+        // `-l` takes a value, in which an `e` is not an option.
         is_sure &= !value.contains('l');
         if let Some((_, attached)) = value.split_once('e') {
             if attached.is_empty() {

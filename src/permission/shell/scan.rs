@@ -1,4 +1,4 @@
-//! What in the raw text bash reads otherwise than the parser, or a person otherwise than both.
+//! Parts of the raw text that bash reads differently from the parser, or a person differently from both.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::text;
 
-/// Why the text itself keeps any narrow pattern from allowing it.
+/// Why no narrow pattern may allow the text, if so.
 pub(super) fn doubt(command: &str) -> Option<String> {
     if command.contains("\\\n") {
         return Some("a backslash joins two of its lines".to_owned());
@@ -28,11 +28,11 @@ pub(super) fn doubt(command: &str) -> Option<String> {
 
 /// Brackets, bars and redirections that a text may hold to be parsed.
 ///
-/// The parser takes the square of the time for some chains of them; this many it reads within a few milliseconds, and
-/// no person writes as many outside a file's content.
+/// The parser takes quadratic time for some chains of them; it reads this many within a few milliseconds, and no person
+/// writes as many outside a file's content.
 const MAX_TANGLES: usize = 600;
 
-/// Whether parsing `command` could cost more than it is worth.
+/// Whether parsing `command` could take too long.
 pub(super) fn is_tangled(command: &str) -> bool {
     let tangles = |text: &str| {
         text.bytes().filter(|byte| b"(|<".contains(byte)).count() + text.matches("${").count()
@@ -43,14 +43,14 @@ pub(super) fn is_tangled(command: &str) -> bool {
     }
 }
 
-/// A character behind a brace, with or without the digits of a range between, that the parser must not see.
+/// A character after a brace, with or without the digits of a range between, that the parser must not see.
 const BEHIND_BRACE: &str = r"\{[0-9]*(?:\.\.[0-9]*)?([^\x{0}-\x{FF}])";
 
-/// What the parser reads for `command`, as many bytes; none where that could mean something else.
+/// The text that the parser reads in place of `command`, with as many bytes; `None` where that could mean something else.
 ///
-/// Behind a brace its scanner asks C's `isdigit` of any character. That is a look into a table of 384 entries without a
-/// bound, and beyond plane 14 the end of the process. No such character is a digit, so it is read as letters. Letters could
-/// end a here-document whose delimiter has a brace, so beside such a one nothing is read.
+/// After a brace its scanner calls C's `isdigit` with any character. That reads a table of 384 entries without a bound, and
+/// ends the process for characters beyond plane 14. No such character is a digit, so it is replaced with letters. Letters
+/// could end a here-document whose delimiter has a brace, so with such a delimiter nothing is read.
 pub(super) fn for_parser(command: &str) -> Option<Cow<'_, [u8]>> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(BEHIND_BRACE).ok());
     if command.is_ascii() {
@@ -76,7 +76,7 @@ pub(super) fn for_parser(command: &str) -> Option<Cow<'_, [u8]>> {
 
 /// The parts of `command` around a here-document that its first line begins: `cat > x <<'EOF'`.
 ///
-/// Only where nothing on that line could make the parser see it otherwise.
+/// Only where nothing on that line could make the parser read it differently.
 fn heredoc_of_first_line(command: &str) -> Option<(&str, &str)> {
     let (first, rest) = command.split_once('\n')?;
     let (before, after) = first.split_once("<<")?;
@@ -100,10 +100,10 @@ fn heredoc_of_first_line(command: &str) -> Option<(&str, &str)> {
     (is_plain(before) && is_word && is_text).then(|| (first, rest.get(body..).unwrap_or_default()))
 }
 
-/// The readings of `command` besides the plain one that a deny must hold for.
+/// The readings of `command` besides the plain one that a deny must be matched against too.
 ///
-/// Bash joins lines that end in a backslash before it reads them, also inside words; control characters are parts
-/// of words to bash and blanks to the parser.
+/// Bash joins lines that end in a backslash before it reads them, also inside words; for bash control characters are parts
+/// of words, for the parser they are blanks.
 pub(super) fn other_readings(command: &str) -> Vec<String> {
     let mut readings = Vec::new();
     if command.contains("\\\n") {

@@ -1,8 +1,8 @@
 //! What the addresses of `socat` run: `EXEC:`, `SYSTEM:` and `SHELL:`, alone, or as one half of `a!!b`.
 //!
-//! Names of addresses are read without regard to case, and socat takes quotes and backslashes off the whole address, as a
-//! shell has done before it. A command in it ends at a comma or `!!` outside of quotes; where these are is not told apart
-//! here: it is read up to each of them, as it stands and without quotes.
+//! Names of addresses are read without regard to case, and socat removes quotes and backslashes from the whole address, as
+//! a shell has done before. A command in it ends at a comma or `!!` outside of quotes; which of these are outside is not
+//! worked out here: the command is read up to each of them, as written and without quotes.
 
 /// Addresses that run what follows them.
 const RUNS: [&str; 3] = ["exec:", "system:", "shell:"];
@@ -10,7 +10,7 @@ const RUNS: [&str; 3] = ["exec:", "system:", "shell:"];
 /// Ends of one command that are tried.
 const MOST_ENDS: usize = 32;
 
-/// The commands that an address may run; none where there are too many to look at.
+/// The commands that an address may run; `None` where there are too many to try.
 pub(super) fn commands(address: &str) -> Option<Vec<String>> {
     let plain: String = address
         .chars()
@@ -18,7 +18,7 @@ pub(super) fn commands(address: &str) -> Option<Vec<String>> {
         .collect();
     let mut commands = Vec::new();
     for text in [address, &plain] {
-        // Letters other than those of ASCII stay, so that places are the same.
+        // Non-ASCII letters stay, so that positions are the same.
         let lower = text.to_ascii_lowercase();
         for name in RUNS {
             for (at, _) in lower.match_indices(name) {

@@ -1,7 +1,7 @@
-//! Commands inside others that bash runs where the parser reads mere text.
+//! Commands inside others that bash runs although the parser sees plain text.
 //!
 //! The grammar has no substitutions in the patterns of `[[ … =~ … ]]`, in most of `${…}`, and no backticks in
-//! here-documents. So each place that could begin one must be a node of the tree, or stand where bash runs nothing.
+//! here-documents. So each place where one could begin must be a node of the tree, or be where bash runs nothing.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use tree_sitter::Node;
 /// What the tree says about places in the text.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Where a substitution begins or ends that is a node.
+    /// Beginnings and ends of substitutions that are nodes.
     known: HashSet<usize>,
     /// What bash takes literally.
     literal: Vec<Range<usize>>,
@@ -25,7 +25,7 @@ impl Places {
         let range = node.byte_range();
         match node.kind() {
             "command_substitution" | "process_substitution" | "arithmetic_expansion" => {
-                // Between two of them in one string the blank belongs to the second one's node.
+                // Between two of them in one string, the blank belongs to the second one's node.
                 let node = text.get(range.clone()).unwrap_or_default();
                 let blanks = node.len() - node.trim_start().len();
                 self.known.insert(range.start + blanks);
@@ -40,7 +40,7 @@ impl Places {
         }
     }
 
-    /// Where something in `text` may run that is no node, each up to its end.
+    /// The places in `text` that may run something but are not nodes, each up to its end.
     pub(super) fn unseen(mut self, text: &str) -> Vec<Range<usize>> {
         self.literal.sort_by_key(|range| range.start);
         self.quoted.sort_by_key(|range| range.start);
@@ -50,7 +50,8 @@ impl Places {
         while let Some(byte) = bytes.get(position).copied() {
             let next = bytes.get(position + 1).copied().unwrap_or_default();
             let begins = match (byte, next) {
-                // Nothing behind a backslash is special. In literal text it is none, and neither is anything else.
+                // Nothing after a backslash is special. In literal text a backslash is not special, and neither is anything
+                // else.
                 (b'\\', _) if !covers(&self.literal, position) => {
                     position += 2;
                     continue;
@@ -59,7 +60,7 @@ impl Places {
                 (b'<' | b'>', b'(') => {
                     !self.known.contains(&position) && !covers(&self.quoted, position)
                 }
-                // Newer shells run what stands in `${ …; }`.
+                // Newer shells run the content of `${ …; }`.
                 (b'$', b'{') => bytes
                     .get(position + 2)
                     .is_some_and(|third| b" \t\n|".contains(third)),
@@ -98,7 +99,7 @@ fn is_word(node: Node<'_>) -> bool {
     })
 }
 
-/// Whether the delimiter of a here-document is quoted, so that its body is mere text.
+/// Whether the delimiter of a here-document is quoted, so that its body is plain text.
 fn is_quoted(body: Node<'_>, text: &str) -> bool {
     let Some(redirect) = body.parent() else {
         return false;
@@ -111,7 +112,7 @@ fn is_quoted(body: Node<'_>, text: &str) -> bool {
         .is_some_and(|start| start.starts_with(['\'', '"', '\\']))
 }
 
-/// Whether one of `ranges`, sorted and apart, holds `position`.
+/// Whether one of `ranges`, which are sorted and do not overlap, contains `position`.
 fn covers(ranges: &[Range<usize>], position: usize) -> bool {
     let behind = ranges.partition_point(|range| range.start <= position);
     ranges
@@ -120,7 +121,7 @@ fn covers(ranges: &[Range<usize>], position: usize) -> bool {
         .is_some_and(|range| range.contains(&position))
 }
 
-/// About where a substitution that begins at `start` ends.
+/// The approximate end of a substitution that begins at `start`.
 fn end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 1..).unwrap_or_default();
     let mut open = 0_usize;

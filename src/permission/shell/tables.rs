@@ -1,13 +1,13 @@
-//! What is known of programs: data, to be read and checked by people.
+//! Facts about programs: data, to be read and checked by people.
 //!
-//! Nothing here decides; the modules beside this one do. A list of names is a text with blanks between them, so that
-//! a line holds many and a change shows as one word.
+//! Nothing here decides; the modules next to it do. A list of names is a text with blanks between them, so that a line
+//! holds many and a change shows as one word.
 
 pub(super) mod elsewhere;
 pub(super) mod options;
 pub(super) mod programs;
 
-/// Whether `word` is one of the `names`, which stand between blanks.
+/// Whether `word` is one of the `names`, which are separated by blanks.
 pub(super) fn has(names: &str, word: &str) -> bool {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
     if word.is_empty() || word.as_bytes().iter().any(is_blank) {

@@ -9,49 +9,49 @@ use super::scan;
 use super::substitution::Places;
 use super::word::Word;
 
-/// Steps the parser may take before a command counts as too tangled: a deep nest of errors costs it the square of its length.
+/// Steps the parser may take before a command counts as too tangled: deeply nested errors take quadratic time.
 const MAX_STEPS: usize = 20_000;
 
 /// Simple commands in one text.
 const MAX_COMMANDS: usize = 2_000;
 
-/// Substitutions behind the parser's back that are read by themselves: one is enough to keep a text from being allowed.
+/// Overlooked substitutions that are read separately: one is enough to keep a text from being allowed.
 const MAX_OVERLOOKED: usize = 4;
 
-/// What a text runs, as far as its tree tells.
+/// What a text runs, as far as its tree shows.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// Every simple command, wherever it stands.
+    /// Every simple command, at any depth.
     pub(super) commands: Vec<Written>,
     /// The first thing in it that is more than a plain command.
     pub(super) doubt: Option<String>,
-    /// Why commands may be hidden in it that are not in `commands`.
+    /// Why it may contain commands that are not in `commands`.
     pub(super) opaque: Option<String>,
     /// Files that it writes to.
     pub(super) targets: Vec<Word>,
-    /// Parts of the text that redirect harmlessly.
+    /// Redirections in the text that are harmless.
     pub(super) harmless: Vec<Range<usize>>,
     /// Functions that it defines, by name and body.
     pub(super) functions: Vec<(String, String)>,
-    /// Quoted texts in which bash runs what stands in `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
+    /// Quoted texts in which bash runs `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
     pub(super) evaluated: Vec<String>,
-    /// Values that are given to variables, before a program's name and elsewhere.
+    /// Values that are assigned to variables, before a program's name and elsewhere.
     pub(super) assigned: Vec<(String, Word)>,
-    /// Substitutions that the parser took for text, the first few.
+    /// The first few substitutions that the parser took for text.
     pub(super) overlooked: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) text: String,
-    /// Where it begins in the whole, in bytes.
+    /// Its byte offset in the whole text.
     pub(super) at: usize,
-    /// Its words, the program first; assignments and redirections left out.
+    /// Its words, the program first, without assignments and redirections.
     pub(super) words: Vec<Word>,
     pub(super) input: Input,
 }
 
-/// What a command gets on its standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Nothing,
@@ -114,7 +114,7 @@ impl Tree {
         self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Visits every node, each with what its commands read. The nodes waiting are on a list, not on our stack.
+    /// Visits every node, each with the input of its commands. The waiting nodes are in a list, not on our stack.
     fn walk(&mut self, root: Node<'_>, text: &str) {
         let mut waiting = vec![(root, Input::Nothing)];
         let mut places = Places::default();
@@ -135,7 +135,7 @@ impl Tree {
                 "test_command" | "declaration_command" | "unset_command" => {
                     self.evaluates(node, text);
                 }
-                // Inside backticks a backslash is taken off before the rest is read.
+                // Inside backticks a backslash is removed before the rest is read.
                 "command_substitution"
                     if slice(node, text).starts_with('`') && slice(node, text).contains('\\') =>
                 {
@@ -256,7 +256,7 @@ impl Tree {
         }
     }
 
-    /// Takes `words`, which the grammar counts as further files of a redirection, for what they are: words of its command.
+    /// `words`, which the grammar counts as further files of a redirection, are really words of its command.
     fn behind_redirect(&mut self, redirect: Node<'_>, words: Vec<Word>, text: &str) {
         if words.is_empty() {
             return;
@@ -310,12 +310,12 @@ fn slice<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// The children of `node`, by a cursor: asking for each by its number would cost the square of their count.
+/// The children of `node`, by a cursor: asking for each by its number would take quadratic time.
 fn children<'tree>(node: Node<'tree>) -> Vec<Node<'tree>> {
     node.children(&mut node.walk()).collect()
 }
 
-/// Why a kind of node is not plain. The list is of what is: whatever a later grammar adds is not.
+/// Why a kind of node is not plain. The list names plain kinds: whatever a later grammar adds is not plain.
 fn unjudged(node: Node<'_>) -> Option<&'static str> {
     match node.kind() {
         "program"
@@ -339,7 +339,7 @@ fn unjudged(node: Node<'_>) -> Option<&'static str> {
         | "|&"
         | "\n"
         | "\"" => None,
-        // Judged with their redirection.
+        // Judged together with their redirection.
         ">" | ">>" | "<" | ">&" | "&>" | "&>>" | "<&" | ">|" | ">&-" | "<&-" => None,
         "&" => Some("it runs something in the background"),
         "comment" => Some("it holds a comment"),
@@ -354,7 +354,7 @@ fn unjudged(node: Node<'_>) -> Option<&'static str> {
     }
 }
 
-/// What the commands under each child of `node` read.
+/// The input of the commands under each child of `node`.
 fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> Vec<Input> {
     match node.kind() {
         "pipeline" => {
@@ -385,7 +385,7 @@ fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> V
             };
             children.iter().map(|_| own.clone()).collect()
         }
-        // A pipeline may go on behind a here-document's delimiter; what feeds it is its neighbour's output.
+        // A pipeline may continue after a here-document's delimiter; its input is its neighbour's output.
         "heredoc_redirect" => children.iter().map(|_| Input::Unknown).collect(),
         "command_substitution" | "process_substitution" => {
             children.iter().map(|_| Input::Nothing).collect()
@@ -414,7 +414,7 @@ fn here_text(node: Node<'_>, text: &str) -> Input {
     }
 }
 
-/// What a stage of a pipeline prints, when its words tell.
+/// The output of a stage of a pipeline, where its words determine it.
 fn output(node: Node<'_>, text: &str) -> Input {
     if node.kind() != "command" {
         return Input::Unknown;

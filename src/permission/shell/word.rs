@@ -1,17 +1,17 @@
-//! One word of a command, its quotes taken off as bash would.
+//! One word of a command, with its quotes removed as bash would.
 
 use std::ops::Range;
 
 /// A word as the program would get it, as far as that is known before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::permission) struct Word {
-    /// Its value; where the word varies, what is fixed before the first part that does.
+    /// Its value; where only a part is known, the part before the first unknown one.
     pub(super) value: String,
-    /// Whether only the running shell knows the value.
+    /// Whether the value is only known when the shell runs.
     pub(super) varies: bool,
     /// Something in it that bash rewrites: a glob, braces, a tilde, `$'…'`.
     pub(super) rewritten: Option<&'static str>,
-    /// Where it stands in the text of its command; empty for a word that was made up by looking through.
+    /// Its position in the text of its command; empty for a word that was derived from others.
     pub(super) place: Range<usize>,
 }
 
@@ -46,17 +46,17 @@ impl Word {
         &self.value
     }
 
-    /// Where it stands in the text of its command.
+    /// Its position in the text of its command.
     pub(in crate::permission) fn place(&self) -> Range<usize> {
         self.place.clone()
     }
 
-    /// Whether it is an option, as far as one can tell.
+    /// Whether it is an option, as far as that can be known.
     pub(in crate::permission) fn is_option(&self) -> bool {
         self.value.starts_with('-') && self.value.len() > 1
     }
 
-    /// Takes the quotes off `source`, one word as written, found at `place`.
+    /// Removes the quotes from `source`, one word as written, found at `place`.
     pub(super) fn read(source: &str, place: Range<usize>) -> Self {
         let mut reader = Reader {
             rest: source.chars().collect(),
@@ -94,7 +94,7 @@ impl Reader {
     fn unquoted(&mut self) {
         let mut before = None;
         while let Some(c) = self.take() {
-            // Bash puts a home in its place at the beginning of a word, and behind `=` and `:` as in an assignment.
+            // Bash replaces it with a home at the beginning of a word, and after `=` and `:` as in an assignment.
             if c == '~' && matches!(before, None | Some('=' | ':')) {
                 self.word.rewritten = Some("a tilde");
             }

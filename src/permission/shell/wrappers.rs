@@ -19,10 +19,10 @@ use super::tables::programs::{
 use super::tree::{Input, Written};
 use super::word::Word;
 
-/// Words of one command after which a wrapper is not looked into.
+/// Words of one command beyond which a wrapper is not followed.
 const MAX_WORDS: usize = 200;
 
-/// Most letters of a cluster of short options behind which a command is looked for.
+/// Most letters of a cluster of short options after which a command is looked for.
 const MOST_LETTERS: usize = 16;
 
 /// What a command runs besides itself.
@@ -32,7 +32,7 @@ pub(super) enum Inner {
     Words(Vec<Word>),
     /// A text of shell commands.
     Script(String),
-    /// Something that cannot be seen before it runs, and why.
+    /// Something that is not known before it runs, and why.
     Unseen(String),
 }
 
@@ -165,7 +165,7 @@ fn known(words: &[Word]) -> Vec<&str> {
         .collect()
 }
 
-/// A wrapper runs what follows it, wherever its own options end: each word may be where that begins.
+/// A wrapper runs what follows it, wherever its own options end: the command may begin at any word.
 fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
     let mut arguments = arguments.to_vec();
     if matches!(name, "xargs" | "gxargs" | "parallel" | "entr" | "watchexec") {
@@ -189,7 +189,7 @@ fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>
     suffixes(&arguments, input, found);
 }
 
-/// What may stand behind each letter of a cluster of short options: `-vS'git push'`.
+/// What may follow each letter of a cluster of short options: `-vS'git push'`.
 fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
     let letters = word.strip_prefix('-').unwrap_or_default();
     let count = letters
@@ -215,7 +215,7 @@ fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
             }
             return;
         }
-        // A number is an option's value (`timeout 5`), not yet the program.
+        // A number is an option's value (`timeout 5`), not the program.
         has_program |= !word.value.starts_with(|c: char| c.is_ascii_digit());
         found.push(Inner::Words(rest.to_vec()));
         let name = plain::name(&word.value);
@@ -333,7 +333,7 @@ fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Texts in which bash runs what stands in `$(…)`, though they are quoted.
+/// Texts in which bash runs `$(…)`, though they are quoted.
 fn evaluator(arguments: &[Word], found: &mut Vec<Inner>) {
     for word in arguments.iter().filter_map(Word::known) {
         if word.contains("$(") || word.contains('`') || word.contains("<(") {
@@ -364,7 +364,7 @@ fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     for option in programs::command_options(name) {
         for (index, word) in arguments.iter().enumerate() {
             let begins = match option.strip_prefix("--") {
-                // Any beginning of a long option stands for it.
+                // Any beginning of a long option counts as that option.
                 Some(long) => word.value.strip_prefix("--").is_some_and(|word| {
                     let given = word.split('=').next().unwrap_or(word);
                     !given.is_empty() && long.starts_with(given)
@@ -420,7 +420,7 @@ fn sure_writes(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Whether its arguments are text to it, such as words to search for or a message, or are judged in another way.
+/// Whether its arguments are only text, such as words to search for or a message, or are judged in another way.
 fn is_about_text(name: &str) -> bool {
     options::is_harmless(name)
         || programs::is_wrapper(name)

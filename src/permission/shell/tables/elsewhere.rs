@@ -1,9 +1,9 @@
 //! Which commands of git, the forges' clients, doctl and bare HTTP clients change nothing elsewhere.
 //!
-//! What is listed reads. Everything else writes: an unknown subcommand may be an alias, an extension or something
-//! that a later version adds.
+//! What is listed reads. Everything else counts as a write: an unknown subcommand may be an alias, an extension or
+//! something that a later version adds.
 
-/// git's subcommands that reach no other repository's contents to change them.
+/// git's subcommands that cannot change the contents of another repository.
 pub(in crate::permission::shell) const GIT_LOCAL: &str = "\
     add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap \
     check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit commit-graph \
@@ -20,7 +20,7 @@ pub(in crate::permission::shell) const GIT_LOCAL: &str = "\
 /// git's subcommands that send something.
 pub(in crate::permission::shell) const GIT_SENDS: &str = "push send-pack http-push send-email";
 
-/// git's other subcommands of its own: any that is not listed at all is an alias or a program `git-<name>`.
+/// git's other subcommands: any that is not listed at all is an alias or a program `git-<name>`.
 pub(in crate::permission::shell) const GIT_OTHER: &str = "push send-pack receive-pack upload-pack";
 
 /// git's options before the subcommand that take the next word.
@@ -32,13 +32,13 @@ pub(in crate::permission::shell) const GIT_BEFORE_HARMLESS: &str = "\
     --no-pager -P --version -v --help -h --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs \
     --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --html-path --man-path --info-path";
 
-/// git's subcommands that run other programs or take commands in.
+/// git's subcommands that run other programs or read commands.
 pub(in crate::permission::shell) const GIT_RUNS_OTHERS: &str = "\
     filter-branch difftool mergetool for-each-repo hook instaweb gui citool daemon credential shell web--browse \
     http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send fast-import \
     lfs subtree upload-archive remote-ext remote-fd";
 
-/// Words by which `git config` only reads.
+/// Words with which `git config` only reads.
 pub(in crate::permission::shell) const GIT_CONFIG_READS: &str =
     "--get --get-all --get-regexp --get-urlmatch --list -l get list";
 
@@ -50,7 +50,7 @@ pub(in crate::permission::shell) const GIT_TAKES_COMMANDS: &str = "\
 pub(in crate::permission::shell) const FORGE_READS: &str = "\
     list ls view status diff checks watch verify get search check field-list item-list trace download clone checkout";
 
-/// Nouns of the forges' clients; a verb is only a verb behind one.
+/// Nouns of the forges' clients; a verb counts as one only after a noun.
 pub(in crate::permission::shell) const FORGE_NOUNS: &str = "\
     pr issue release repo run workflow gist label project cache ruleset org ssh-key gpg-key secret variable \
     extension extensions config alias attestation mr ci snippet pipeline pipe job milestone iteration codespace cs";
@@ -85,6 +85,6 @@ pub(in crate::permission::shell) const DOCTL_VALUED: &str = "\
 pub(in crate::permission::shell) const API_ADDRESSES: &str = "\
     api.github.com uploads.github.com api.digitalocean.com /api/v4/ /api/v3/ /api/graphql";
 
-/// Options of HTTP clients that send something, by their beginnings.
+/// Beginnings of options with which HTTP clients send something.
 pub(in crate::permission::shell) const HTTP_SENDS: &str =
     "--data --json --form --post --body --upload --url-query";

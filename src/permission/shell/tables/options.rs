@@ -1,8 +1,8 @@
-//! The options of each known program that a wildcard never covers, and what each of them does.
+//! The options of each known program that a wildcard never matches, and what each of them does.
 //!
-//! A line is one risk: how the program reads the options, the options, what they can do. Programs that share
-//! their options share an entry. `git clone` is what `git` adds for that subcommand, `git *` what it adds for any
-//! subcommand without an entry of its own.
+//! A line is one risk: how the program reads the options, the options, what they can do. Programs that share their options
+//! share an entry. `git clone` is what `git` adds for that subcommand, `git *` what it adds for any subcommand without an
+//! entry of its own.
 
 use Risky::{Beginning, Flag, HarmlessOnly, HarmlessValue, ScriptFollows, Word};
 
@@ -19,7 +19,7 @@ pub(in crate::permission::shell) enum Risky {
     HarmlessOnly(&'static str, &'static str),
     /// Harmless options too, whose value is attached or in the next word.
     HarmlessValue(&'static str),
-    /// What follows the first operand belongs to a script, not to the program.
+    /// Everything after the first operand belongs to a script, not to the program.
     ScriptFollows,
 }
 
@@ -87,7 +87,7 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Flag("-o",                                              "writes a file"),
         Word("-c -C",                                           "sets configuration or the folder"),
     ]),
-    // After these subcommands `-c` and `-C` are others and harmless: `git log -c`.
+    // After these subcommands `-c` and `-C` have other meanings and are harmless: `git log -c`.
     ("git log, git diff, git show, git status, git commit, git sparse-checkout", &[]),
     ("git branch", &[
         Word("-d -D --delete",                                  "deletes a branch"),
@@ -466,7 +466,7 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
     ]),
 ];
 
-// A line that names no risk, or an option that is neither `-o` nor `--output`, does not compile.
+// A line that names no risk, or an option that is neither like `-o` nor like `--output`, does not compile.
 const _: () = {
     assert!(are_well_formed(UNKNOWN));
     let mut at = 0;
@@ -495,7 +495,7 @@ const fn are_well_formed(lines: &[Risky]) -> bool {
     true
 }
 
-/// Whether each word of `options` is a letter behind one dash or a name behind two.
+/// Whether each word of `options` is a letter after one dash or a name after two.
 const fn are_flags(options: &[u8]) -> bool {
     let mut at = 0;
     while at < options.len() {

@@ -10,7 +10,7 @@ pub(in crate::permission::shell) const SHELLS: &str = "\
 /// Words that read a file of shell commands into this shell.
 pub(in crate::permission::shell) const SOURCES: &str = "source .";
 
-/// Programs that run the command that follows, by what else they do with it.
+/// Programs that run the command that follows, grouped by what else they do with it.
 #[rustfmt::skip]
 pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
     ("as part of the shell",
@@ -49,7 +49,7 @@ pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
     ("as one program of several in it", "busybox toybox"),
 ];
 
-/// Builtins of bash that read names, and evaluate what stands in a name's brackets: `test -v 'a[$(id)]'`.
+/// Builtins of bash that read names, and evaluate the brackets of a variable's name: `test -v 'a[$(id)]'`.
 pub(in crate::permission::shell) const EVALUATORS: &str = "\
     test [ printf read declare typeset local export readonly unset let mapfile readarray getopts wait compgen \
     complete compopt bind jobs trap enable";
@@ -108,7 +108,7 @@ pub(in crate::permission::shell) const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("git",                 "--upload-pack --receive-pack --exec --extcmd --open-files-in-pager"),
 ];
 
-/// Interpreters, and the options after which their code stands; `-` where no option gives code.
+/// Interpreters, and the options after which their code follows; `-` where no option gives code.
 #[rustfmt::skip]
 pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("python pypy guile",   "-c"),
@@ -156,7 +156,7 @@ pub(in crate::permission::shell) const COMMAND_VARIABLES: &str = "\
     SYSTEMD_PAGER GH_PAGER GH_EDITOR GH_BROWSER BAT_PAGER PSQL_PAGER PSQL_EDITOR RSYNC_RSH SVN_SSH SVN_EDITOR CVS_RSH \
     HGEDITOR FCEDIT KUBE_EDITOR FZF_DEFAULT_COMMAND";
 
-/// Variables in whose value bash runs what stands in `$(…)`, whenever it shows them: `PS4` before each command of `set -x`.
+/// Variables in whose value bash runs `$(…)` whenever it shows them: `PS4` before each command of `set -x`.
 pub(in crate::permission::shell) const PROMPTS: &str = "PS0 PS1 PS2 PS3 PS4 RPS1 PROMPT RPROMPT";
 
 /// Variables whose value is options of a program, which may run commands.
@@ -166,11 +166,11 @@ pub(in crate::permission::shell) const OPTION_VARIABLES: &str =
 /// Variables that change what later words mean.
 pub(in crate::permission::shell) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
 
-/// Programs besides the harmless ones whose arguments are text to them, or are judged in another way.
+/// Programs besides the harmless ones whose arguments are only text, or are judged in another way.
 pub(in crate::permission::shell) const ABOUT_TEXT: &str = "\
     printf rg ag ack jq yq sed gsed find fd fdfind git gh glab hub doctl which type logger read";
 
-/// Harmless programs whose arguments are no files.
+/// Harmless programs whose arguments are not files.
 pub(in crate::permission::shell) const TAKE_NO_FILES: &str =
     "echo true false sleep seq kill pgrep test [";
 
