@@ -1,9 +1,10 @@
-//! The database speaks our verbs; SQL stays in this module.
+//! The database with the program's own verbs; SQL stays in this module.
 //!
-//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no
-//! call that writes returns before its transaction is on the disk. Reads use a few connections of their own.
+//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no call that
+//! writes returns before its transaction is on the disk. Reads use a few connections of their own.
 //!
-//! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` tells the whole way):
+//! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` explains the whole
+//! way):
 //!
 //! ```text
 //! D1 accept ▸ D2 begin_turn ▸ D3 record_and_start ▸ D4 open_questions ▸ D5 decide_question
@@ -113,7 +114,7 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Opens the database file `path`, making or upgrading it as needed. Hold the home's [`HomeLock`] before.
     ///
-    /// After a stop that was not in order (or a change by other hands) the whole file is checked first.
+    /// After an unclean stop (or a change by another program) the whole file is checked first.
     ///
     /// # Errors
     ///
@@ -137,13 +138,13 @@ impl Store {
         })
     }
 
-    /// Finishes what waits, writes the log back into the database and closes it. Later calls get
-    /// [`StoreError::Closed`]; closing twice is fine.
+    /// Finishes waiting jobs, writes the log back into the database and closes it. Later calls get [`StoreError::Closed`];
+    /// closing twice is fine.
     pub async fn close(&self) {
         let writer = self.inner.writer.lock().take();
         let Some(writer) = writer else { return };
         self.inner.readers.close().await;
-        // Refused only when the writer has ended already.
+        // This fails only when the writer has ended already.
         let _ = self.inner.jobs.send(Message::Stop).await;
         if writer.await.is_ok() {
             open::mark_closed(&self.inner.path);
@@ -154,7 +155,7 @@ impl Store {
         &self.inner.path
     }
 
-    /// Copies the whole database, as it stands at one moment, into the new file `target`.
+    /// Copies the whole database, in the state of one moment, into the new file `target`.
     ///
     /// # Errors
     ///
@@ -166,13 +167,13 @@ impl Store {
 
     /// Hands `batch` to the writer; it is stored when this returns.
     ///
-    /// Dropping the future does not take it back.
+    /// Dropping the future does not undo it.
     async fn run(&self, batch: Batch) -> Result<batch::Outcome, StoreError> {
         self.hand_over_job(|reply| Box::new(Scripted::new(batch, reply)))
             .await
     }
 
-    /// As [`Self::run`], for work of which a later step depends on what an earlier one found.
+    /// Like [`Self::run`], for work in which a step depends on what an earlier one found.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

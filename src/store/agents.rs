@@ -1,4 +1,4 @@
-//! The index of agents: who there is, where, in which state.
+//! The index of agents: which ones exist, where, in which state.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::codec::{json, parsed, readable, stamp, time, time_option};
 use super::error::StoreError;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
-/// An agent as the index holds it; its `agent.json` is the truth.
+/// An agent as the index holds it; its `agent.json` is authoritative.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRow {
     /// Key of all its rows.
@@ -20,7 +20,7 @@ pub struct AgentRow {
     pub name: String,
     /// The server it lives in.
     pub guild_id: GuildId,
-    /// Its channel; none while it is being made.
+    /// Its channel; `None` while it is being made.
     pub channel_id: Option<ChannelId>,
     /// Model to ask first.
     pub model: Option<String>,
@@ -30,7 +30,7 @@ pub struct AgentRow {
     /// When it was made again over the files of a destroyed agent.
     #[serde(default)]
     pub back_since: Option<DateTime<Utc>>,
-    /// Where it stands in its life.
+    /// The state of its life.
     pub status: AgentStatus,
 }
 
@@ -47,7 +47,7 @@ pub enum Registered {
 const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status FROM agents";
 
 impl Store {
-    /// Registers an agent; one that was destroyed and comes back under the same id takes its old row.
+    /// Registers an agent; one that was destroyed and returns under the same id gets its old row.
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut batch = Batch::default();
         put(&mut batch, &agent)?;
@@ -63,12 +63,12 @@ impl Store {
         }
     }
 
-    /// Writes the row again from what `agent.json` says now.
+    /// Updates the row from what `agent.json` says now.
     pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         self.insert_agent(agent).await
     }
 
-    /// All agents ever, destroyed ones too, by name and then age. One whose row does not read back is left out.
+    /// All agents ever, including destroyed ones, by name and then age. One whose row cannot be read is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(agents_where("ORDER BY name, created_at"))
@@ -97,7 +97,7 @@ impl Store {
     }
 }
 
-/// Adds the row of an agent, or puts it in the place of what was known of it.
+/// Adds the row of an agent, or replaces it.
 pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError> {
     batch
         .add(
@@ -126,7 +126,7 @@ fn agents_where(condition: &'static str) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(format!("{COLUMNS} {condition}"))
 }
 
-/// What another agent has that this one wanted, if that is the fault.
+/// What another agent has already, if that is the cause of the error.
 fn taken(error: &sqlx::Error) -> Option<Registered> {
     let database = error.as_database_error()?;
     if !database.is_unique_violation() {

@@ -12,7 +12,7 @@ pub struct AttachedRows {
     pub audit: Vec<AuditRow>,
     /// Requests and tool runs that ended.
     pub attempts: Vec<AttemptRow>,
-    /// What a turn began with, once that is known: whom it may ask, its tools, its limits.
+    /// What a turn began with, once that is known: its targets, its tools, its limits.
     pub begun_with: Option<(TurnId, String)>,
     /// The root of a run whose words pass a role before people get them.
     pub hides_words: Option<TurnId>,

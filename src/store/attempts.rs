@@ -1,4 +1,4 @@
-//! What was asked of models and tools, and what it cost: the rows behind `/usage` and budgets.
+//! Requests to models and runs of tools, and their cost: the rows behind `/usage` and budgets.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct AttemptRow {
     pub at: DateTime<Utc>,
     pub guild: Option<GuildId>,
     pub agent: AgentId,
-    /// The turn it served; none for work beside turns (a summary).
+    /// The turn it served; `None` for work beside turns (a summary).
     pub turn: Option<TurnId>,
     /// The turn that caused that one.
     pub parent: Option<TurnId>,
@@ -58,8 +58,8 @@ pub struct UsageFilter {
 }
 
 impl UsageFilter {
-    /// The condition, with a place for each value that [`bind_filter`] binds: only what is asked for, so that an index
-    /// serves it.
+    /// The condition, with a place for each value that [`bind_filter`] binds: only what is asked for, so that an index can
+    /// be used.
     fn sql(&self) -> String {
         let conditions = [
             self.since.map(|_| " AND at >= ?"),
@@ -72,7 +72,7 @@ impl UsageFilter {
         format!("WHERE provider <> '' AND kind <> 'queue'{asked}")
     }
 
-    /// The same for rows behind one that is bound first: they are few, so no index is to serve it but that of the rows.
+    /// The same for rows after one that is bound first: they are few, so only the index of rows is to be used.
     fn sql_behind(&self) -> String {
         let conditions = [
             self.since.map(|_| " AND +at >= ?"),
@@ -136,7 +136,7 @@ pub struct UsageLine {
     pub of_children: ChildrenUse,
 }
 
-/// What sub-agents took of a sum.
+/// The share of sub-agents in a sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChildrenUse {
     pub requests: u64,
@@ -156,13 +156,13 @@ impl UsageLine {
     }
 }
 
-/// What child turns took of the same rows. Their run is named by another turn than theirs.
+/// The share of child turns in the same rows. Their run is named by another turn than theirs.
 const OF_CHILDREN: &str = "count(*) FILTER (WHERE turn_id <> run_id) AS children_requests,
          total(cost_usd) FILTER (WHERE turn_id <> run_id) AS children_usd,
          count(*) FILTER (WHERE turn_id <> run_id AND cost_usd IS NULL
              AND input + output + cache_read + cache_write > 0) AS children_unpriced";
 
-/// Child turns hang together by their parents; hops of hooks and messages begin runs of their own.
+/// Child turns are found through their parents; hops of hooks and messages begin runs of their own.
 const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
          SELECT turns.id FROM tree JOIN turns ON turns.parent_id = tree.id WHERE turns.kind <> 'turn') SELECT id FROM tree)";
 
@@ -182,16 +182,16 @@ const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
 impl Store {
-    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::AttachedRows`]). A turn that has ended,
-    /// such as one whose summary came after its answer, costs so much more.
+    /// Stores one attempt separately; a step's own attempts are stored with the step ([`super::AttachedRows`]). It is added
+    /// to the cost of a turn that has ended, such as one whose summary came after its answer.
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_attempt(&mut batch, &attempt);
         self.record_with_costs(batch, &attempt).await
     }
 
-    /// The same of a turn's attempt that was to be stored with something else, unless the ledger has it: who stored it may have
-    /// ended before it heard so.
+    /// The same for a turn's attempt that was to be stored with something else, unless the ledger has it: the task that
+    /// stored it may have ended before it learned that.
     pub async fn record_missing_attempt(&self, attempt: &AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         let missing = concat!(
@@ -223,7 +223,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// What models were used, by day, agent and model; newest day first.
+    /// The use of models, by day, agent and model; newest day first.
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
         let mut db = self.reader().await?;
         let sql = format!(
@@ -254,7 +254,8 @@ impl Store {
         rows.iter().map(role_usage).collect()
     }
 
-    /// What was spent on models: what budgets are held against. Of the same filter `before`, only rows are read that came since.
+    /// What was spent on models: budgets are compared with this. If `before` was read with the same filter, only newer rows
+    /// are read.
     pub async fn spent(
         &self,
         filter: UsageFilter,
@@ -285,7 +286,7 @@ impl Store {
         })
     }
 
-    /// Tokens of the latest answer to a conversation and of its request; none where no answer was counted.
+    /// Tokens of the latest answer in a conversation and of its request; `None` where no answer was counted.
     pub async fn latest_size(
         &self,
         conversation: ConversationId,

@@ -1,5 +1,5 @@
-//! Who asked for what, who decided, and the outcome. A row is written before anything happens, and only its outcome
-//! changes afterwards.
+//! Who asked for what, who decided, and the outcome. A row is written before anything happens, and only its outcome changes
+//! afterwards.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::error::StoreError;
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 
-/// Characters of a failure's reason that are kept; all of it is in the transcript.
+/// Characters of a failure's reason that are kept; the whole text is in the transcript.
 const LONGEST_REASON: usize = 300;
 
 /// Begins the text of a failure.
@@ -32,19 +32,20 @@ pub struct AuditRow {
     pub run: Option<TurnId>,
     /// The role that asked for it, in a child turn.
     pub role: Option<String>,
-    /// The agent's name and those of the roles down to that turn; of the turn's own row, so only where a row is read.
+    /// The agent's name and those of the roles down to that turn; stored with the turn, so it is set only in rows that were
+    /// read.
     pub path: Option<String>,
     pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
     pub decision: AuditDecision,
-    /// Whose message it goes back to, or who gave the command.
+    /// The author of the message that led to it, or of the command.
     pub user: Option<UserId>,
     /// Who answered the question, where one was asked.
     pub decided_by: Option<UserId>,
-    /// The outcome; none in rows from before it was kept.
+    /// The outcome; `None` in rows from before outcomes were stored.
     pub outcome: Option<Outcome>,
-    /// What more there is to know (old and new value), secrets taken out.
+    /// Further details (old and new value), with secrets removed.
     pub detail: Option<String>,
 }
 
@@ -74,7 +75,7 @@ words! {
 }
 
 impl AuditDecision {
-    /// What comes of the decision itself.
+    /// The outcome that follows from the decision itself.
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Allow | Self::AskApproved => Outcome::Started,
@@ -96,9 +97,9 @@ pub enum Outcome {
     /// It was allowed and has begun.
     Started,
     Applied,
-    /// It was allowed and did not work, for this reason.
+    /// It was allowed and failed, for this reason.
     Failed(String),
-    /// It was decided against, so nothing was done.
+    /// It was refused, so nothing was done.
     Refused,
     /// Nobody decided, or the turn ended first, so nothing was done.
     NotRun,
@@ -107,7 +108,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// [`Self::Failed`] with the beginning of what is said of it.
+    /// [`Self::Failed`] with the beginning of the reason.
     pub fn failed(reason: &str) -> Self {
         Self::Failed(text::one_line(reason, LONGEST_REASON))
     }
@@ -146,7 +147,7 @@ pub struct AuditFilter {
 }
 
 impl Store {
-    /// Adds one decision by itself and gives its id; a step's own go along with the step ([`super::AttachedRows`]).
+    /// Adds one decision separately and returns its id; a step's own are stored with the step ([`super::AttachedRows`]).
     pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
         let mut batch = Batch::default();
         insert_audit(&mut batch, &row);
@@ -164,7 +165,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// At the start: nobody knows the outcome of what had begun when the daemon stopped.
+    /// At the start: the outcome of what had begun when the daemon stopped is unknown.
     pub async fn close_audit(&self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -173,8 +174,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never hold a row twice,
-    /// so an export of any length needs no more memory than a page.
+    /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never repeat a row, so an export
+    /// of any length needs no more memory than a page.
     pub async fn audit_page(
         &self,
         filter: AuditFilter,

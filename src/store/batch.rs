@@ -1,7 +1,7 @@
 //! Statements that go to SQLite together.
 //!
-//! A connection of sqlx is a thread of its own, so a small statement costs little beside the way to that thread and
-//! back. A batch makes that way once for all of its statements, `BEGIN` and `COMMIT` included
+//! A connection of sqlx is a thread of its own, so a small statement costs little compared with the way to that thread and
+//! back. A batch goes that way once for all of its statements, `BEGIN` and `COMMIT` included
 //! (`docs/decisions/0607-statements-go-together.md`).
 
 use futures_util::TryStreamExt as _;
@@ -11,8 +11,8 @@ use sqlx::{Arguments as _, AssertSqlSafe, Either, Encode, Executor as _, Type};
 use super::durability::Durability;
 use super::error::StoreError;
 
-/// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that
-/// refuses its argument ends a batch as well. It gives no row: each wakes whoever waits for the batch.
+/// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that refuses
+/// its argument ends a batch as well. It returns no row, because each row wakes the task that waits for the batch.
 const ASSERTION: &str = "SELECT 1 WHERE json(iif(changes(), '0', ''))";
 
 /// Statements to run one after another: all of them take effect, or none.
@@ -25,10 +25,10 @@ pub(super) struct Batch {
     durability: Durability,
 }
 
-/// What stands at one place of a batch.
+/// One element of a batch.
 enum Part {
     Statement,
-    /// The statement before it must have changed this.
+    /// The statement before it must have changed a row of this.
     Assertion(String),
     /// It belongs to the frame.
     Frame,
@@ -43,7 +43,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The first row, where a batch must give one.
+    /// The first row, of a batch that must give one.
     pub(super) fn row(&self) -> Result<&SqliteRow, StoreError> {
         self.rows
             .first()
@@ -51,18 +51,18 @@ impl Outcome {
     }
 }
 
-/// What is written before and after the work of one job, and what takes it back.
+/// The statements before and after the work of one job, and those that undo it.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) begin: &'static str,
-    /// How many statements `begin` holds.
+    /// Number of statements in `begin`.
     pub(super) begins: usize,
     pub(super) end: &'static str,
     pub(super) undo: &'static str,
 }
 
 impl Batch {
-    /// Adds a statement. Its values follow by [`Self::bind`], each for a plain `?`.
+    /// Adds a statement. Its values follow with [`Self::bind`], each for a plain `?`.
     pub(super) fn add(&mut self, statement: &'static str) -> &mut Self {
         self.write(statement);
         self.parts.push(Part::Statement);
@@ -77,14 +77,14 @@ impl Batch {
         self
     }
 
-    /// Has the batch fail with [`StoreError::NotFound`] when the statement added last changes nothing.
+    /// Makes the batch fail with [`StoreError::NotFound`] when the statement added last changes nothing.
     pub(super) fn must_change(&mut self, what: impl Into<String>) -> &mut Self {
         self.write(ASSERTION);
         self.parts.push(Part::Assertion(what.into()));
         self
     }
 
-    /// Has the commit not wait for the disk.
+    /// Makes the commit not wait for the disk.
     pub(super) const fn unsynced(mut self) -> Self {
         self.durability = Durability::Written;
         self
@@ -99,7 +99,7 @@ impl Batch {
         self.sql.push(';');
     }
 
-    /// Runs it within a transaction that is open.
+    /// Runs it within an open transaction.
     pub(super) async fn run(self, db: &mut SqliteConnection) -> Result<Outcome, StoreError> {
         match self.fault {
             Some(fault) => Err(fault),
@@ -109,8 +109,8 @@ impl Batch {
         }
     }
 
-    /// Runs it within `frame`. The outer error ends the transaction around it; the inner one is the batch's own, and
-    /// nothing of it is left.
+    /// Runs it within `frame`. The outer error ends the transaction around it; the inner one is the batch's own, whose
+    /// changes are undone.
     pub(super) async fn run_framed(
         self,
         db: &mut SqliteConnection,
@@ -137,7 +137,7 @@ impl Batch {
     }
 }
 
-/// Why a batch broke off.
+/// Why a batch ended early.
 struct Failed {
     at: usize,
     error: StoreError,

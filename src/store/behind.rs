@@ -1,4 +1,4 @@
-//! Who is behind a turn: the people whose messages led to it, however many hooks and agents lie between.
+//! The people behind a turn: those whose messages led to it, through any number of hooks and agents.
 
 use super::Store;
 use super::error::StoreError;
@@ -14,8 +14,8 @@ const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
      )";
 
 impl Store {
-    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first. Where no person wrote
-    /// in any of them: the owners of their agents, who answer for what agents do by themselves.
+    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first. Where no person wrote in
+    /// any of them: the owners of their agents, who are responsible for what agents do on their own.
     pub async fn people_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         let people = self.authors_behind(turn).await?;
         if !people.is_empty() {
@@ -26,10 +26,10 @@ impl Store {
         self.ids(&format!("{CHAIN} {owners}"), turn).await
     }
 
-    /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest first:
-    /// what was written to a child comes up with its report.
+    /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest
+    /// first: what was written to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        // The author of a row that does not read back is nobody that anybody knows: user 0.
+        // Where a row cannot be read, its author becomes user 0, whom nobody knows.
         let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
                  THEN json_extract(inbound.body, '$.author.id') END, 0)
              FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)

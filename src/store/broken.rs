@@ -1,4 +1,4 @@
-//! Turns whose task broke off: what they left open, and what they took.
+//! Turns whose task panicked: what they left open, and what they used.
 
 use serde_json::{Value, json};
 use sqlx::Row as _;
@@ -18,7 +18,7 @@ macro_rules! below {
     };
 }
 
-/// Tokens and money of requests, as the ledger has them. The condition that follows says whose.
+/// Tokens and money of requests, as stored. The condition that follows says whose.
 macro_rules! sums {
     () => {
         "coalesce(sum(a.input), 0) AS input, coalesce(sum(a.output), 0) AS output,
@@ -29,7 +29,7 @@ macro_rules! sums {
     };
 }
 
-/// What requests took. The condition that follows says whose.
+/// The use of requests. The condition that follows says whose.
 macro_rules! took {
     () => {
         concat!(
@@ -39,7 +39,7 @@ macro_rules! took {
     };
 }
 
-/// Gives turns the tokens and the money of their requests.
+/// Sets the tokens and the money of turns to the sums of their requests.
 macro_rules! costs {
     () => {
         concat!(
@@ -50,7 +50,7 @@ macro_rules! costs {
     };
 }
 
-/// Gives turns what their requests took: for those that nobody adds up any more.
+/// Sets the use of turns to that of their requests: for turns whose task cannot add it up any more.
 macro_rules! adds_up {
     () => {
         concat!(
@@ -62,27 +62,27 @@ macro_rules! adds_up {
 }
 pub(super) use {adds_up, costs, sums, took};
 
-/// In place of the reason of a report that lacks something: there is none, for the turn broke off.
+/// The reason in place of a report: the turn's task panicked.
 pub(super) const BROKE_OFF: &str = "broke_off";
 
-/// What a turn that broke off had left open.
+/// What a turn whose task panicked had left open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOpen {
     /// The child turns that ran below it, at any depth.
     pub below: Vec<TurnId>,
     /// Questions that nobody had decided, its own and those of the turns below it.
     pub questions: Vec<i64>,
-    /// What it took itself.
+    /// Its own use.
     pub own: Took,
-    /// What all child turns below it took, those that had ended too.
+    /// The use of all child turns below it, including those that had ended.
     pub of_below: Took,
     /// How many of them there are.
     pub children: usize,
-    /// Those of them that an abort ended.
+    /// How many of them an abort ended.
     pub aborted: usize,
 }
 
-/// What turns took of models, as the ledger has it.
+/// What turns used of models, as stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
     /// Requests that were answered.
@@ -92,8 +92,8 @@ pub struct Took {
 }
 
 impl Store {
-    /// Closes the calls and questions that a turn left open whose task broke off. The child turns below it end as failed, with
-    /// theirs; the turn itself is still to be ended.
+    /// Closes the calls and questions that a turn left open when its task panicked. The child turns below it end as failed,
+    /// with theirs; the turn itself is still to be ended.
     pub async fn close_left_open(&self, turn: TurnId) -> Result<LeftOpen, StoreError> {
         let id = turn.to_string();
         self.write(move |db| {
@@ -144,7 +144,7 @@ impl Store {
     }
 }
 
-/// What the row of a turn that broke off has in place of a report.
+/// The report in the row of a turn whose task panicked.
 pub(super) fn report() -> Value {
     json!({ "reason": BROKE_OFF })
 }

@@ -1,4 +1,4 @@
-//! D4 to D7: a tool call from proposal to result, and the question that may stand between.
+//! D4 to D7: a tool call from proposal to result, and the question that may come between.
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -41,9 +41,9 @@ words! {
 /// The outcome of deciding a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// This decision stands.
+    /// This decision was stored.
     Now,
-    /// It had been decided so before.
+    /// It was decided before, in this way.
     Before(Decision),
 }
 
@@ -61,8 +61,8 @@ pub struct OpenQuestion {
 }
 
 impl Store {
-    /// D4. Stores the questions on calls that are asked about together, before they are shown: all of them, or none. Gives
-    /// the ids that their buttons carry.
+    /// D4. Stores the questions about calls that are asked about together, before they are shown: all of them, or none.
+    /// Returns the ids that their buttons contain.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Store {
         ids.collect()
     }
 
-    /// Keeps the id of the message that calls were asked about in, so that it can be shown as expired after a crash.
+    /// Stores the id of the message that asks about calls, so that it can be shown as expired after a crash.
     pub async fn set_question_post(
         &self,
         calls: &[i64],
@@ -108,7 +108,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D5. Decides a question, once; the first decision stands.
+    /// D5. Decides a question, once; the first decision wins.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Store {
         .await
     }
 
-    /// One question, open or decided: what a press on an old button is about.
+    /// One question, open or decided, for a press on an old button.
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")
@@ -159,7 +159,7 @@ impl Store {
         row.as_ref().map(question).transpose()
     }
 
-    /// D6. Marks a call started, before anything of it runs.
+    /// D6. Marks a call started, before it runs.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D7. Stores what a started call gave.
+    /// D7. Stores the result of a started call.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl Store {
             .await
     }
 
-    /// Stores the answer to a call that does not run: refused, denied, cancelled before its start.
+    /// Stores the result of a call that does not run: refused, denied, cancelled before its start.
     ///
     /// # Errors
     ///

@@ -25,9 +25,9 @@ pub struct NewChild {
     pub turn: NewTurn,
     /// What it is to do.
     pub item: Item,
-    /// What it is told besides; of a conversation that is made for it.
+    /// What it knows of earlier conversations; for a new conversation.
     pub seed: Option<String>,
-    /// The conversation of a former child turn that it goes on in.
+    /// The conversation of a former child turn that it continues.
     pub goes_on: Option<ConversationId>,
 }
 
@@ -40,20 +40,20 @@ pub struct EndedBelow {
     pub results: Vec<(ToolResult, CallEnd)>,
 }
 
-/// What people are told of a child turn as it ends.
+/// What people are told when a child turn ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToldOfEnd {
-    /// The channel of the other agent that it worked as, and what is said there.
+    /// The channel of the other agent that it worked as, and the message there.
     pub elsewhere: Option<(ChannelId, String)>,
     /// Its last words in its own thread, where it has one.
     pub in_thread: Vec<NewPart>,
 }
 
-/// From one stage of a turn to the next: what is stored of it in one transaction.
+/// The change from one stage of a turn to the next, stored in one transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NextStage {
     pub ended: Vec<EndedBelow>,
-    /// What they came to, as an item of their parent.
+    /// Their outcomes, as an item of their parent.
     pub note: Option<Item>,
     /// The child turns that begin.
     pub begun: Vec<NewChild>,
@@ -61,12 +61,12 @@ pub struct NextStage {
 }
 
 impl Store {
-    /// C1. Marks a call started together with the child turn that answers it. Gives the child's conversation.
+    /// C1. Marks a call started together with the child turn that answers it. Returns the child's conversation.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed, or the child would go on in a conversation that is at work or is a
-    /// branch by now: nothing is begun then.
+    /// [`StoreError::NotFound`] when the call is not proposed, or the child would continue a conversation in which a turn
+    /// runs or that has become a branch: nothing is begun then.
     pub async fn start_child(
         &self,
         parent: TurnId,
@@ -81,8 +81,8 @@ impl Store {
         begun_child(self.run(batch).await?.row()?)
     }
 
-    /// Child turns of `parent` end, what they came to becomes an item of it (C2), and others begin (C1). Gives the conversations
-    /// of those that begin, in their order.
+    /// Child turns of `parent` end, their outcomes become an item of it (C2), and others begin (C1). Returns the
+    /// conversations of those that begin, in their order.
     ///
     /// # Errors
     ///
@@ -111,8 +111,8 @@ impl Store {
             .collect()
     }
 
-    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it, and so is
-    /// what people are told.
+    /// C2. Ends a child turn together with the call that it answers: the report, its parent's result and what people are
+    /// told are stored at once.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The sub-agents of turns of `conversation` that `id` names: whole, or the beginning of what people see of it.
+    /// The sub-agents of turns of `conversation` that `id` names: whole, or the beginning of the part that people see.
     pub async fn former_children(
         &self,
         conversation: ConversationId,
@@ -153,7 +153,7 @@ impl Store {
         rows.iter().map(turn_row).collect()
     }
 
-    /// Keeps that people see the child turns of a conversation in a thread.
+    /// Stores the thread in which people see the child turns of a conversation.
     pub async fn child_lives_in(
         &self,
         conversation: ConversationId,
@@ -177,7 +177,8 @@ impl Store {
         Ok(found.await?.pop())
     }
 
-    /// Makes a branch of the conversation of child turns that are over; none where one runs, or it is none any more.
+    /// Makes a branch from the conversation of child turns that have ended; `None` where one runs, or it is a branch
+    /// already.
     pub async fn child_becomes_branch(
         &self,
         conversation: ConversationId,
@@ -263,7 +264,7 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
     insert_item_of(batch, turn.id, item)
 }
 
-/// A former child's conversation, as long as it is one and no turn runs in it.
+/// A former child's conversation, if it still is one and no turn runs in it.
 fn go_on_in(batch: &mut Batch, former: ConversationId, at: &str) {
     batch
         .add(
@@ -297,7 +298,7 @@ pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError>
     Ok(ConversationId(row.try_get("id")?))
 }
 
-/// What a turn is in its run; none for the root.
+/// The place of a turn in its run; `None` for the root.
 pub(super) fn child_of(row: &SqliteRow) -> Result<Option<ChildOf>, StoreError> {
     let kind: &str = row.try_get("kind")?;
     if kind == "turn" {

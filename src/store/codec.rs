@@ -1,4 +1,4 @@
-//! Between our types and SQLite's: times, ids and JSON in columns, and rows that do not read back.
+//! Converts between our types and SQLite's columns: times, ids and JSON, and rows that cannot be read.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use tracing::error;
 use super::error::StoreError;
 use crate::domain::{Cost, Usage};
 
-/// The text of a moment, of one width, so that text order is time order.
+/// The text of a time, always of one width, so that text order is time order.
 pub(super) fn stamp(moment: DateTime<Utc>) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
@@ -32,7 +32,7 @@ pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Res
     serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, fault(&error)))
 }
 
-/// What is wrong with a JSON text, without anything of it: that may be people's words, and this goes into the log.
+/// What is wrong with a JSON text, without quoting it: it may hold people's words, and this goes into the log.
 fn fault(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let what = match error.classify() {
@@ -89,8 +89,8 @@ fn moment(name: &str, text: &str) -> Result<DateTime<Utc>, StoreError> {
         .map_err(|error| StoreError::bad_row(name, error))
 }
 
-/// Reads each row of `table`. One that does not read back is left out, and the log says which: it must not keep the others
-/// from being used. `key` is the column that tells the rows apart.
+/// Reads each row of `table`. One that cannot be read is left out, and the log says which: it must not make the others
+/// unusable. `key` is the column that identifies the row.
 pub(super) fn readable<T>(
     rows: &[SqliteRow],
     table: &str,
@@ -105,7 +105,7 @@ pub(super) fn readable<T>(
     rows.iter().filter_map(read).collect()
 }
 
-/// Tells the operator of a row that does not read back.
+/// Logs a row that cannot be read.
 pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: &StoreError) {
     let id = row
         .try_get::<String, _>(key)
@@ -129,7 +129,7 @@ pub(super) const fn dollars(cost: Cost) -> Option<f64> {
     }
 }
 
-/// The tokens of a row, in columns that are called alike in all tables.
+/// The tokens of a row, in columns that have the same names in all tables.
 pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
     Ok(Usage {
         input: counted(row, "input")?,
@@ -145,13 +145,13 @@ pub(super) fn cost(row: &SqliteRow) -> Result<Cost, StoreError> {
     Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
-/// A count that SQLite held; negative ones can only be damage and read as none.
+/// A count of SQLite's; a negative one can only be damage and counts as zero.
 pub(super) fn counted(row: &SqliteRow, name: &str) -> Result<u64, StoreError> {
     let value: i64 = row.try_get(name)?;
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
-/// Makes an enum whose values are words in a column: `as_str`, and `FromStr` that names what it does not know.
+/// Makes an enum whose values are words in a column: `as_str`, and a `FromStr` whose error names the unknown word.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*

@@ -1,4 +1,4 @@
-//! Conversations: opened, found again, closed. What they hold is next door, in `items`.
+//! Conversations: opened, found, closed. Their items are in `items`.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub struct NewConversation {
     pub prompt: String,
     /// The role that it works as.
     pub role: Option<String>,
-    /// The conversation that is told what its first turn came to.
+    /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
 }
 
@@ -40,39 +40,39 @@ pub struct ConversationRow {
     pub prompt: String,
     /// The role that it works as.
     pub role: Option<String>,
-    /// The conversation that is still to be told what a branch came to.
+    /// The conversation that is still to get a branch's report.
     pub reports_to: Option<ConversationId>,
     pub opened_at: DateTime<Utc>,
-    /// When something last entered it.
+    /// When an item was last added to it.
     pub last_active_at: DateTime<Utc>,
     /// When it was closed, if it was.
     pub closed_at: Option<DateTime<Utc>>,
     pub items: u64,
-    /// How many of them, from the first, a saved session covers.
+    /// How many of its items, from the first, a saved session covers.
     pub saved_items: u64,
-    /// The session that holds its first [`Self::saved_items`] items and nothing else, where one does.
+    /// The session that holds its first [`Self::saved_items`] items and nothing else, if there is one.
     pub saved_as: Option<SessionId>,
-    /// The id of the session that is being saved of it, or is due after a crash.
+    /// The id of the session that is being saved, or is due after a crash.
     pub crash_session: Option<SessionId>,
-    /// What it is told of earlier conversations.
+    /// What it knows of earlier conversations.
     pub seed: Option<String>,
 }
 
 impl ConversationRow {
-    /// Whether it holds something that no session covers.
+    /// Whether it holds items that no session covers.
     pub const fn is_unsaved(&self) -> bool {
         self.items > self.saved_items
     }
 
-    /// The session that holds just what is in it, where one does.
+    /// The session that holds exactly its items, if there is one.
     pub fn held_by(&self) -> Option<SessionId> {
         let is_as_saved = self.closed_at.is_none() && self.items == self.saved_items;
         self.saved_as.filter(|_| is_as_saved)
     }
 }
 
-/// Each conversation with what it holds and when its last turn was active. A turn is activity from its beginning to its end; that
-/// it was interrupted is no activity.
+/// Each conversation with its number of items and when its last turn was active. A turn is active from its beginning to its
+/// end; its interruption does not count.
 pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
      WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at FROM conversations c";
@@ -83,8 +83,8 @@ static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {
 });
 
 impl Store {
-    /// The main conversation of an agent, opened where none is open. That does not wait for the disk: the commit that puts
-    /// something into it does.
+    /// The main conversation of an agent, opened where none is open. That does not wait for the disk: the commit that adds
+    /// an item does.
     pub async fn main_conversation(&self, agent: AgentId) -> Result<ConversationRow, StoreError> {
         let (agent, at) = (agent.to_string(), now());
         let mut batch = Batch::default();
@@ -101,7 +101,7 @@ impl Store {
         conversation(self.run(batch.unsynced()).await?.row()?)
     }
 
-    /// Opens a branch that holds `items` from its beginning.
+    /// Opens a branch with these first `items`.
     pub async fn open_branch_with(
         &self,
         agent: AgentId,
@@ -162,7 +162,7 @@ impl Store {
             .pop())
     }
 
-    /// The conversation that a message belongs to, be it a person's or one of ours.
+    /// The conversation that a message belongs to, a person's message or one of ours.
     pub async fn conversation_of_message(
         &self,
         message: MessageId,
@@ -188,7 +188,7 @@ impl Store {
         Ok(readable(&rows, "conversations", "id", conversation))
     }
 
-    /// Branches without a running turn that are still to tell what they came to.
+    /// Branches without a running turn that have not reported yet.
     pub async fn reports_due(&self) -> Result<Vec<(AgentId, ConversationId)>, StoreError> {
         let condition = "WHERE c.kind = ? AND c.parent_id IS NOT NULL AND NOT EXISTS
              (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.state = 'running')";
@@ -197,7 +197,7 @@ impl Store {
         Ok(due.map(|branch| (branch.agent, branch.id)).collect())
     }
 
-    /// What a branch came to is told to nobody any more.
+    /// The report of a branch is not given to anybody any more.
     pub async fn drop_report(&self, branch: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         has_reported(&mut batch, branch);
@@ -214,7 +214,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Keeps what a conversation is told of earlier ones. That does not wait for the disk: what is said in it does.
+    /// Stores what a conversation knows of earlier ones. That does not wait for the disk: the commit that adds an item
+    /// does.
     pub async fn set_seed(
         &self,
         conversation: ConversationId,
@@ -228,8 +229,8 @@ impl Store {
         self.run(batch.unsynced()).await.map(drop)
     }
 
-    /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is
-    /// put right with it at the next start.
+    /// Notes the id of the session as which a conversation is about to be saved: after a crash between its file and its
+    /// row, the next start completes it.
     pub async fn promise_session(
         &self,
         conversation: ConversationId,
@@ -243,7 +244,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Keeps when somebody last wrote to an agent, or near it, for the time that its conversations have left.
+    /// Stores when somebody last wrote to an agent, or near it, from which the remaining time of its conversations follows.
     pub async fn keep_activity(
         &self,
         agent: AgentId,
@@ -289,7 +290,7 @@ async fn open_branch(
     conversation(&row)
 }
 
-/// A branch has told what it came to; it does so once.
+/// A branch has reported; it does so once.
 pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
     batch
         .add("UPDATE conversations SET parent_id = NULL WHERE id = ? AND kind = 'branch' AND parent_id IS NOT NULL")
@@ -297,7 +298,7 @@ pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
         .must_change("branch that has not reported");
 }
 
-/// Notes that something entered a conversation outside of its turns.
+/// Notes that an item was added to a conversation outside of its turns.
 pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
     batch
         .add("UPDATE conversations SET last_active_at = ? WHERE id = ?")
@@ -329,7 +330,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
     })
 }
 
-/// A turn whose times do not read back spoils its own row, not its conversation's.
+/// A turn with unreadable times makes its own row unreadable, not its conversation's.
 fn last_active_at(row: &SqliteRow) -> Result<DateTime<Utc>, StoreError> {
     let turn = time_option(row, "turn_at").ok().flatten();
     Ok(time(row, "last_active_at")?.max(turn.unwrap_or_default()))

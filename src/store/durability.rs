@@ -3,10 +3,10 @@
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// The disk has it: neither a crash nor a power cut takes it back.
+    /// It is on the disk: neither a crash nor a power cut undoes it.
     #[default]
     Synced,
-    /// The system has it: a crash of the daemon does not take it back, a power cut may, until the next synced commit.
+    /// The operating system has it: a crash of the daemon does not undo it, a power cut may, until the next synced commit.
     /// For what recovery finds out by itself (`docs/decisions/0613-what-each-fsync-is-for.md`).
     Written,
 }
@@ -15,7 +15,7 @@ pub(super) enum Durability {
 pub(super) type Opening = (&'static str, usize);
 
 impl Durability {
-    /// What a transaction of several jobs waits for: as much as the most careful of them.
+    /// What a transaction of several jobs waits for: the maximum of theirs.
     pub(super) fn of_all(jobs: impl IntoIterator<Item = Self>) -> Self {
         if jobs.into_iter().all(|job| job == Self::Written) {
             Self::Written
@@ -24,7 +24,7 @@ impl Durability {
         }
     }
 
-    /// Begins a transaction of this kind on a connection that was set to `level` last; none if that is not known.
+    /// Begins a transaction of this kind on a connection that was last set to `level`; `None` if that is not known.
     pub(super) fn opening(self, level: Option<Self>) -> Opening {
         match self {
             _ if level == Some(self) => ("BEGIN IMMEDIATE", 1),

@@ -10,10 +10,10 @@ const DATABASE_FILE: &str = "db/chorus.db";
 
 /// Why the database could not do what was asked.
 ///
-/// Cloned, because all jobs that shared a transaction share its end.
+/// Cloned, because all jobs of a transaction get its error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The disk did not take it; nothing of it was stored. The next call tries again.
+    /// The disk refused it; nothing of it was stored. The next call tries again.
     #[error("nothing was stored: {fault} ({detail})")]
     Disk {
         /// What is wrong with the disk.
@@ -21,13 +21,13 @@ pub enum StoreError {
         /// SQLite's or the system's own words.
         detail: String,
     },
-    /// The database does not read back as what was written.
+    /// The database is not what was written.
     #[error(
         "the database {} is damaged: {reason}. It was left as it is: keep a copy, then put a backup in its place (`chorus restore`)",
         path.display()
     )]
     Damaged { path: PathBuf, reason: String },
-    /// One row does not read back; the rest is not touched by that.
+    /// One row cannot be read; the others are not affected.
     #[error(
         "the database holds something unreadable in {what}: {reason}; a backup may have it as it was (`chorus restore`)"
     )]
@@ -45,7 +45,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema version.
         found: i64,
-        /// The newest this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
     /// It is a database, but not one of ours.
@@ -54,7 +54,7 @@ pub enum StoreError {
         path.display()
     )]
     Foreign { path: PathBuf, reason: String },
-    /// Another daemon works on this home.
+    /// Another daemon uses this home.
     #[error("another Chorus{} works on {}: stop it first, or set another CHORUS_HOME", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Locked {
         home: PathBuf,
@@ -76,12 +76,12 @@ pub enum StoreError {
     /// The store was closed; the daemon is stopping.
     #[error("the database is closed: the daemon is stopping")]
     Closed,
-    /// SQLite refused for another reason: ours to correct.
+    /// SQLite refused for another reason: a mistake of this program.
     #[error("the database refused: {0}")]
     Query(Arc<sqlx::Error>),
 }
 
-/// A word in a column that this program does not write there.
+/// A word in a column that this program never writes there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown word `{0}`")]
 pub struct UnknownWord(pub String);
@@ -106,7 +106,7 @@ impl std::fmt::Display for DiskFault {
 }
 
 impl StoreError {
-    /// A row that does not read back.
+    /// A row that cannot be read.
     pub(super) fn bad_row(what: &str, reason: impl std::fmt::Display) -> Self {
         Self::BadRow {
             what: what.to_owned(),
@@ -125,7 +125,7 @@ impl StoreError {
         }
     }
 
-    /// Whether SQLite has given up the whole transaction, not just the statement.
+    /// Whether SQLite has rolled back the whole transaction, not only the statement.
     pub(super) const fn ends_transaction(&self) -> bool {
         matches!(
             self,
@@ -153,7 +153,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// What `io` says of the disk.
+/// The fault of the disk that `io` reports.
 fn fault_of(io: &std::io::Error) -> DiskFault {
     match io.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => DiskFault::Full,

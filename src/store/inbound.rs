@@ -28,11 +28,12 @@ pub enum Queued {
     NotWaiting,
 }
 
-/// The reason beside a message whose row does not read back.
+/// The reason of a message that was dropped because its row cannot be read.
 const UNREADABLE: &str = "unreadable";
 
 impl Store {
-    /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show a sign.
+    /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show that it has
+    /// seen it.
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -52,13 +53,13 @@ impl Store {
         })
     }
 
-    /// Sets a message aside that no turn will take, with the reason.
+    /// Marks a message that no turn will take as skipped, with the reason.
     pub async fn skip(&self, message: MessageId, why: &str) -> Result<Queued, StoreError> {
         self.leave_queue(message, "skipped", Some(why.to_owned()))
             .await
     }
 
-    /// Takes a message out that was deleted while it waited.
+    /// Removes a message that was deleted while it waited.
     pub async fn drop_queued(&self, message: MessageId) -> Result<Queued, StoreError> {
         self.leave_queue(message, "dropped", None).await
     }
@@ -82,7 +83,7 @@ impl Store {
         })
     }
 
-    /// Gives a message that still waits its edited text, and its files where these are told too.
+    /// Gives a waiting message its edited text, and its files where these are given too.
     pub async fn update_queued(
         &self,
         message: MessageId,
@@ -115,7 +116,7 @@ impl Store {
     }
 
     /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
-    /// does not read back is left out; see [`Self::drop_unreadable`].
+    /// cannot be read is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
@@ -128,7 +129,7 @@ impl Store {
         }))
     }
 
-    /// Drops messages that wait and do not read back; whoever wrote them is told so in `words`.
+    /// Drops waiting messages that cannot be read; their authors are told so in `words`.
     pub async fn drop_unreadable(&self, words: &str) -> Result<(), StoreError> {
         let mut db = self.reader().await?;
         let rows =
@@ -155,7 +156,7 @@ impl Store {
         Ok(())
     }
 
-    /// A message that waits for its turn, as it is after edits; none once it was taken, dropped or skipped.
+    /// A message that waits for its turn, as it is after edits; `None` once it was taken, dropped or skipped.
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
@@ -165,7 +166,7 @@ impl Store {
         row.map(|row| from_json(&row, "body")).transpose()
     }
 
-    /// A message of a person that is in the ledger, whatever became of it.
+    /// A message of a person in the ledger, in any state.
     pub async fn message(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ?")
@@ -175,7 +176,7 @@ impl Store {
         row.map(|row| from_json(&row, "body")).transpose()
     }
 
-    /// The newest message of `channel` that was stored or passed over.
+    /// The newest message of `channel` that was stored or skipped.
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
         let mut db = self.reader().await?;
         let id: Option<i64> =
@@ -186,7 +187,7 @@ impl Store {
         Ok(id.map(MessageId::from_i64))
     }
 
-    /// All cursors, for finding the channels that moved on while the daemon was away.
+    /// All cursors, for finding the channels with new messages after the daemon was away.
     pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT channel_id, message_id FROM cursors")
@@ -202,7 +203,7 @@ impl Store {
             .collect()
     }
 
-    /// Moves a channel's cursor past messages that are not for an agent, or are too old to be caught up with.
+    /// Moves a channel's cursor past messages that are not for an agent, or too old to be answered.
     pub async fn advance_cursor(
         &self,
         channel: ChannelId,
@@ -225,7 +226,7 @@ pub(super) fn move_cursor(batch: &mut Batch, channel: ChannelId, message: Messag
         .bind(message.as_i64());
 }
 
-/// The message `id` is in `turn` now; none for the one that it triggered, which names it.
+/// Assigns the message `id` to `turn`; not needed for the trigger, which the turn's row names.
 pub(super) fn claim(batch: &mut Batch, turn: Option<TurnId>, id: MessageId) {
     batch
         .add("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
@@ -233,7 +234,7 @@ pub(super) fn claim(batch: &mut Batch, turn: Option<TurnId>, id: MessageId) {
         .bind(id.as_i64());
 }
 
-/// [`claim`] of `message` as it is given; fails when it was edited, dropped or taken.
+/// [`claim`] for `message` in exactly this version; fails when it was edited, dropped or taken.
 pub(super) fn claim_unchanged(
     batch: &mut Batch,
     turn: Option<TurnId>,

@@ -1,4 +1,4 @@
-//! What conversations hold, item by item: what an agent's memory is read back from.
+//! The items of conversations: an agent's memory.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use super::error::StoreError;
 use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
 use crate::text::long;
 
-/// What stands in the place of an item that does not read back.
+/// Replaces an item that cannot be read.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
 
-/// What a conversation tells; what its compactions dropped is left out.
+/// The items that a conversation tells, without those that its compactions dropped.
 const TOLD: &str =
     "SELECT id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id";
 
@@ -26,7 +26,7 @@ const TOLD: &str =
 pub enum SavedAs {
     /// This one holds just them.
     This(SessionId),
-    /// One does, or several do, and more besides.
+    /// They are saved, in a session that holds more or in several sessions.
     Others,
     /// They are not saved.
     Nothing,
@@ -39,7 +39,7 @@ impl Store {
         read_items(&mut db, conversation).await
     }
 
-    /// The items of a conversation that entered it before `turn` did.
+    /// The items of a conversation from before `turn`.
     pub async fn items_before(
         &self,
         conversation: ConversationId,
@@ -58,8 +58,8 @@ impl Store {
         Ok(items_of(&rows))
     }
 
-    /// The items of a conversation up to those of `message`, which `turn` took or gave; none where it does not hold them any
-    /// more: it was cleared, or they were put into a summary.
+    /// The items of a conversation up to those of `message`, which `turn` took or gave; `None` where it does not hold them
+    /// any more, because it was cleared or compacted.
     pub async fn items_until(
         &self,
         conversation: ConversationId,
@@ -87,7 +87,7 @@ impl Store {
         Ok(last.and_then(|last| rows.get(..=last)).map(items_of))
     }
 
-    /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
+    /// Replaces all items of a conversation (restore, compaction, repair).
     pub async fn replace_items(
         &self,
         conversation: ConversationId,
@@ -120,8 +120,8 @@ impl Store {
 }
 
 impl Store {
-    /// Puts other items in the place of all that a child's conversation tells. What it told stays in the ledger, for no
-    /// session holds it.
+    /// Replaces all items that a child's conversation tells. The old ones stay in the ledger, because no session holds
+    /// them.
     pub async fn drop_items(
         &self,
         conversation: ConversationId,
@@ -171,8 +171,8 @@ pub(super) fn insert_item_of(
     Ok(())
 }
 
-/// Puts `items` in the place of all that `conversation` holds. Rows at the beginning that stay as they are are not
-/// written again: a repair changes the end of what may be a long history.
+/// Replaces all items of `conversation` with `items`. Unchanged rows at the beginning are not written again: a repair
+/// changes the end of what may be a long history.
 pub(super) async fn replace(
     db: &mut SqliteConnection,
     conversation: ConversationId,
@@ -230,8 +230,7 @@ pub(super) async fn read_items(
     Ok(items_of(&rows))
 }
 
-/// The items of these rows. In the place of one that does not read back stands a note of that: the rest of what was said
-/// is worth keeping.
+/// The items of these rows. One that cannot be read is replaced with a note, so that the rest is kept.
 fn items_of(rows: &[SqliteRow]) -> Vec<Item> {
     let read = |row| {
         from_json(row, "body").unwrap_or_else(|error| {
@@ -244,7 +243,7 @@ fn items_of(rows: &[SqliteRow]) -> Vec<Item> {
     items
 }
 
-/// Results are stored as calls end; a model is shown them in the order of the calls.
+/// Results are stored as calls end; a model gets them in the order of the calls.
 fn order_results(items: &mut [Item]) {
     let mut from = 0;
     while from < items.len() {

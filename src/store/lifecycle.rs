@@ -1,7 +1,7 @@
-//! What is under way with an agent as a whole: written down before it is begun, gone when all of it is done.
+//! Operations on an agent as a whole: written down before they begin, deleted when all of them is done.
 //!
-//! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. The
-//! intent is what a start after a crash goes by: it finishes what it finds, each step of which may be done already.
+//! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. A start
+//! after a crash follows the intent: it finishes what it finds, and each step may have been done already.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,21 +17,21 @@ use super::outbox::queue;
 use super::part::NewPart;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
-/// What is under way with an agent.
+/// An operation that is under way with an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub enum Intent {
     Init {
-        /// Keys for the `agent.json` of a folder that was there before; none where the folder is new.
+        /// Keys for the `agent.json` of a folder that existed before; `None` where the folder is new.
         kept: Option<Map<String, Value>>,
         /// The row that it had as a destroyed agent.
         before: Option<Box<AgentRow>>,
     },
-    /// Its folder and row are getting another name.
+    /// Its folder and row are being renamed.
     Rename { from: String, to: String },
     /// It is being destroyed; its contexts are saved.
     Destroy { keep_files: bool },
-    /// Its channel gets this name as soon as Discord allows it.
+    /// Its channel is to get this name as soon as Discord allows it.
     ChannelName { name: String },
     /// People were told what it lacks, and how to repair it.
     Repair {
@@ -42,7 +42,7 @@ pub enum Intent {
     },
 }
 
-/// Which of the intents an agent can have, one of each.
+/// The kinds of intents; an agent can have one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentKind {
     Init,
@@ -82,7 +82,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; it must not be begun then.
+    /// See [`StoreError`]; then the operation must not be begun.
     pub async fn intend(&self, agent: AgentId, intent: Intent) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         note(&mut batch, agent, &intent)?;
@@ -90,11 +90,11 @@ impl Store {
     }
 
     /// Notes that an agent is about to be destroyed, and closes its conversations, which are saved: after a crash it is
-    /// either going or as it was.
+    /// either being destroyed or unchanged.
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; it must not be begun then.
+    /// See [`StoreError`]; then the operation must not be begun.
     pub async fn begin_destroy(&self, agent: AgentId, keep_files: bool) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         note(&mut batch, agent, &Intent::Destroy { keep_files })?;
@@ -108,14 +108,14 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that it is done, or was undone.
+    /// Notes that the operation is done, or was undone.
     pub async fn settled(&self, agent: AgentId, kind: IntentKind) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         strike(&mut batch, agent, kind);
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that a channel has this name, unless it is to have another by now.
+    /// Notes that a channel has this name, unless it is to have a newer one.
     pub async fn channel_is_named(&self, agent: AgentId, name: &str) -> Result<(), StoreError> {
         let intent = Intent::ChannelName {
             name: name.to_owned(),
@@ -129,7 +129,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Everything under way. What does not read back is left out.
+    /// Everything under way. What cannot be read is left out.
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at")
@@ -168,7 +168,7 @@ impl Store {
         self.register(batch).await
     }
 
-    /// Takes back a registration whose making failed. The row of a destroyed agent comes back as it was `before`.
+    /// Undoes a registration whose creation failed. The row of a destroyed agent is restored as it was `before`.
     pub async fn undo_init(
         &self,
         agent: AgentId,
@@ -187,7 +187,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Writes the row of an agent that was renamed; its channel is to follow.
+    /// Updates the row of a renamed agent; its channel is to follow.
     pub async fn finish_rename(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut batch = Batch::default();
         agents::put(&mut batch, &agent)?;
@@ -199,7 +199,7 @@ impl Store {
         self.register(batch).await
     }
 
-    /// Destroys the row of an agent; what is under way with it is given up, all but the destruction itself.
+    /// Destroys the row of an agent; all its intents except the destruction are dropped.
     ///
     /// # Errors
     ///
@@ -218,8 +218,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Registers an agent of which only the folder is left. Its channel is told, and what was written there until
-    /// `seen` is not taken for new.
+    /// Registers an agent of which only the folder is left. Its channel is told, and messages there up to `seen` do not
+    /// count as new.
     pub async fn rebuild_agent(
         &self,
         agent: AgentRow,

@@ -1,4 +1,4 @@
-//! One daemon to a home: the lock that a second one runs into.
+//! The lock on a home, which only one daemon may use.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -10,14 +10,14 @@ use super::error::StoreError;
 /// Name of the lock file within the home.
 pub const LOCK_FILE: &str = ".lock";
 
-/// Holds a home for this process; dropped or killed, it is free again.
+/// Holds a home for this process; dropping it, or the end of the process, frees it.
 #[derive(Debug)]
 pub struct HomeLock {
     _file: File,
 }
 
 impl HomeLock {
-    /// Takes `home`, which is made when it is missing.
+    /// Locks `home`, which is made when it is missing.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl HomeLock {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
         }
-        // The number only helps the words of a refusal; the lock holds without it (on a full disk, say).
+        // The number is only for the message of a refusal; the lock works without it (for example on a full disk).
         let _ = file
             .set_len(0)
             .and_then(|()| write!(file, "{}", std::process::id()));

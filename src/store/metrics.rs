@@ -1,6 +1,6 @@
-//! What `/metrics` counts: sums over attempts and turns that ended, and what is under way at this moment.
+//! The figures behind `/metrics`: sums over attempts and turns that ended, and what is under way now.
 //!
-//! A row that ended never changes again, so it is added up once: a [`Tally`] remembers how far it has read.
+//! A row that ended never changes again, so it is added only once: a [`Tally`] remembers how far it has read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Adds what `other` counted by the same bounds.
+    /// Adds the counts of `other`, which has the same bounds.
     pub fn add(&mut self, other: &Self) {
         self.sum += other.sum;
         self.count += other.count;
@@ -90,7 +90,7 @@ pub struct AttemptSums {
     pub durations: Durations,
 }
 
-/// Everything that ended, counted up to some row.
+/// Counts of everything that ended, up to some row.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     attempts: BTreeMap<AttemptLabels, AttemptSums>,
@@ -99,9 +99,9 @@ pub struct Tally {
     turns: BTreeMap<String, Durations>,
     /// Turns up to this row are counted: none of them runs any more.
     turns_to: i64,
-    /// Turns after that row which have ended, counted from the start each time.
+    /// Later turns that have ended, counted again each time.
     later_turns: BTreeMap<String, Durations>,
-    /// Runs up to the same row, and those after it.
+    /// Runs up to the same row, and later ones.
     runs: Costs,
     later_runs: Costs,
 }
@@ -128,7 +128,7 @@ impl Tally {
     }
 }
 
-/// What waits or runs at this moment.
+/// What waits or runs now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
     pub turns: u64,
@@ -144,7 +144,7 @@ pub struct UnderWay {
 }
 
 impl Store {
-    /// Adds to `tally` what ended since it was last brought up to date. One that failed or was cut short counts nothing twice.
+    /// Adds to `tally` what ended since its last update. An update that failed or was interrupted counts nothing twice.
     pub async fn bring_up_to_date(&self, tally: &mut Tally) -> Result<(), StoreError> {
         let mut db = self.reader().await?;
         let settled: i64 = sqlx::query_scalar(
@@ -216,7 +216,7 @@ impl Store {
         Ok(())
     }
 
-    /// What waits or runs at this moment.
+    /// What waits or runs now.
     pub async fn under_way(&self) -> Result<UnderWay, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(
@@ -262,7 +262,8 @@ fn durations_sql(bounds: &[u64]) -> String {
     format!("count(*) AS count, CAST(sum(millis) AS INTEGER) AS millis{within}")
 }
 
-/// What runs whose root ended cost, by whether nothing before them runs any more. A run without a known price is left out.
+/// The costs of runs whose root ended, by whether nothing before them runs any more. A run without a known price is left
+/// out.
 fn run_costs_sql() -> String {
     let within: String = COST_BOUNDS
         .iter()

@@ -1,4 +1,4 @@
-//! The schema: the files that make it, which of them a database has, and what its tables must be.
+//! The schema: its files, which of them a database has, and what its tables must be.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use sqlx::{ConnectOptions as _, Row as _, SqlSafeStr as _};
 
 use super::error::StoreError;
 
-/// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
-/// which would have SQLite compiled a second time, for the compiler's own use.
+/// All files of `migrations/`, in order: version, description, text. Listed here rather than found by sqlx's macro, for
+/// which SQLite would be compiled a second time.
 const MIGRATIONS: [(i64, &str, &str); 14] = [
     (
         1,
@@ -73,7 +73,7 @@ pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError>
         Migration::new(version, description.into(), kind, sql.into_sql_str(), false)
     });
     let migrator = Migrator::with_migrations(steps.into());
-    // Not `run`: the compiler cannot see of its future that it can be sent.
+    // Not `run`: the compiler cannot prove that its future is `Send`.
     let migrated = migrator.run_direct(None, db, false).await;
     migrated.map_err(|error| match error {
         sqlx::migrate::MigrateError::Execute(error) => error.into(),
@@ -110,7 +110,7 @@ pub(super) async fn expected_schema() -> Result<Vec<(String, String, String)>, S
     schema(&mut model).await
 }
 
-/// The newest migration applied. None applied, or one that broke off, can only be damage: ours are made whole.
+/// The newest migration applied. None applied, or an interrupted one, can only be damage: a database is made whole.
 pub(super) async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
     let newest: Result<Option<i64>, sqlx::Error> =
         sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")

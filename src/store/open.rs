@@ -1,4 +1,5 @@
-//! Opening the database: made whole or not at all, checked when in doubt, upgraded after a copy, refused untouched.
+//! Opens the database: makes it whole or not at all, checks it when in doubt, upgrades it after a copy, or refuses it
+//! untouched.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -24,18 +25,18 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// Connections that read. Each is a thread and a page cache; more would wait for the same disk.
 const READERS: u32 = 3;
 
-/// How long a connection waits for another's lock. Only a backup by other hands ever holds one.
+/// How long a connection waits for another's lock. Only a backup by another program ever holds one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Batches and statements kept prepared per connection: those of every day. A batch differs by what goes along with
-/// it, and each of its shapes takes room.
+/// Batches and statements kept prepared per connection: those in constant use. The shape of a batch depends on what is
+/// stored together, and each shape takes memory.
 const PREPARED: usize = 96;
 
 /// Bytes of a page. A turn changes a little in many places, and each change writes its whole page.
 const PAGE: u32 = 512;
 
-/// Pages in the log at which it is written back into the database: a page that changes with each turn is written back once
-/// for many of them.
+/// Size of the log in pages at which it is written back into the database: a page that changes with each turn is then
+/// written back once for many turns.
 const CHECKPOINT: &str = "32768";
 
 pub(super) struct Opened {
@@ -44,7 +45,7 @@ pub(super) struct Opened {
     pub(super) readers: SqlitePool,
 }
 
-/// Opens `path`, or says why it must not be.
+/// Opens `path`, or returns why it must not be opened.
 pub(super) async fn open(path: &Path) -> Result<Opened, StoreError> {
     match look(path)? {
         Found::Nothing => create(path).await?,
@@ -118,7 +119,7 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     })
 }
 
-/// Makes a new database beside its place and moves it there when it is whole, so that a crash leaves either
+/// Makes a new database under a temporary name and moves it into place when it is complete, so that a crash leaves either
 /// nothing or a database.
 async fn create(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent() {
@@ -167,7 +168,7 @@ pub(super) enum Depth {
 }
 
 pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
-    // Without a log nobody works on it, and it is read without a trace: SQLite would leave an empty log behind.
+    // Without a log no process uses it, and it can be read without side effects: SQLite would leave an empty log behind.
     let is_at_rest = ["-wal", "-journal"]
         .iter()
         .all(|log| !beside(path, log).exists());
@@ -175,7 +176,7 @@ pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, S
     Ok(options.connect().await?)
 }
 
-/// Looks at a database that another process may be working on.
+/// Checks a database that another process may be using.
 pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
     match look(path)? {
         Found::Nothing => Err(StoreError::NotFound(format!("database {}", path.display()))),
@@ -185,11 +186,11 @@ pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), Sto
     }
 }
 
-/// Looks at a database without the power to change it.
+/// Checks a database without the ability to change it.
 async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
     let mut db = connect_read_only(path).await?;
     let verdict = judge(&mut db, path, in_order).await;
-    // A reader has nothing to write back; what closing says changes nothing.
+    // A reader has nothing to write back, so an error of closing does not matter.
     let _ = db.close().await;
     verdict
 }
@@ -253,12 +254,12 @@ async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(
     Ok(())
 }
 
-/// Whether SQLite found a value that its column does not allow, which spoils a row, and not the structure of the file.
+/// Whether SQLite found a value that its column does not allow, which affects a row and not the structure of the file.
 fn is_of_a_value(finding: &str) -> bool {
     finding.starts_with("CHECK constraint failed in") || finding.contains(" value in ")
 }
 
-/// Brings an older database up to date, after a copy of it.
+/// Upgrades an older database, after making a copy of it.
 async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let found = version(db, path).await?;
     if found == newest() {
@@ -282,7 +283,8 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
     resize_pages(db, path).await
 }
 
-/// Gives a database that was made with larger pages ours. It works with any: a disk without room for it stops no upgrade.
+/// Gives a database with larger pages our page size. It works with any size: a disk without room for the change prevents no
+/// upgrade.
 async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let found: u32 = sqlx::query_scalar("PRAGMA page_size")
         .fetch_one(&mut *db)
@@ -301,7 +303,7 @@ async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), Stor
     Ok(())
 }
 
-/// Copies a database as it stands at one moment into a new file.
+/// Copies a database, in the state of one moment, into a new file.
 pub(super) async fn vacuum_into(
     db: &mut SqliteConnection,
     target: &Path,
@@ -351,7 +353,7 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// What a database closed in order looked like: a file beside it holds its size and time of change.
+/// Size and time of change of a database that was closed cleanly, which a file next to it holds.
 fn stamp(metadata: &fs::Metadata) -> String {
     format!(
         "{} {}.{:09}\n",
@@ -367,7 +369,7 @@ fn closed_in_order(path: &Path, metadata: &fs::Metadata) -> bool {
         && fs::read_to_string(beside(path, ".closed")).is_ok_and(|text| text == stamp(metadata))
 }
 
-/// Notes that the database was closed in order, so that the next start need not read it whole.
+/// Notes that the database was closed cleanly, so that the next start need not read it whole.
 pub(super) fn mark_closed(path: &Path) {
     let written = fs::metadata(path)
         .and_then(|metadata| fs::write(beside(path, ".closed"), stamp(&metadata)));
@@ -377,6 +379,6 @@ pub(super) fn mark_closed(path: &Path) {
 }
 
 fn forget_closed(path: &Path) {
-    // Left behind it could only match a database that has not changed since.
+    // If it stays, it can only match a database that has not changed since.
     let _ = fs::remove_file(beside(path, ".closed"));
 }

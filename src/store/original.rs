@@ -8,13 +8,13 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
 use super::error::StoreError;
 
-/// What the original's database holds that Chorus has a place for. Everything else stays in the copy of the file.
+/// What Chorus imports from the original's database. Everything else stays in the copy of the file.
 #[derive(Debug, Default)]
 pub struct Original {
     pub agents: Vec<OriginalAgent>,
     /// Its saved sessions, oldest first.
     pub sessions: Vec<OriginalSession>,
-    /// Everything that was said, oldest first.
+    /// Every message, oldest first.
     pub messages: Vec<OriginalMessage>,
     /// Its audit log, oldest first.
     pub audit: Vec<OriginalAudit>,
@@ -22,7 +22,7 @@ pub struct Original {
 
 #[derive(Debug)]
 pub struct OriginalAgent {
-    /// Its name; the original allowed more than we do.
+    /// Its name; the original allowed more characters.
     pub name: String,
     pub channel_id: i64,
     pub guild_id: i64,
@@ -31,7 +31,7 @@ pub struct OriginalAgent {
     pub permissions: String,
     /// RFC 3339.
     pub created_at: String,
-    /// `active` in all that is known.
+    /// `active` in all databases that are known.
     pub status: String,
 }
 
@@ -83,7 +83,7 @@ impl Original {
     ///
     /// # Errors
     ///
-    /// When it is none of the original's, or cannot be read.
+    /// When it is not a database of the original, or cannot be read.
     pub async fn read(path: &Path) -> Result<Self, StoreError> {
         let mut db = SqliteConnectOptions::new()
             .filename(path)
@@ -152,7 +152,7 @@ fn session(row: &SqliteRow) -> Result<OriginalSession, sqlx::Error> {
         description: row
             .try_get::<Option<_>, _>("description")?
             .unwrap_or_default(),
-        // A column that came with a later version of the original.
+        // A column that a later version of the original added.
         summary: row
             .try_get::<Option<_>, _>("summary")
             .ok()

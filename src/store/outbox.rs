@@ -1,4 +1,4 @@
-//! D8 and D9: what people will be shown, decided before it is sent, sent once.
+//! D8 and D9: what people will be shown, decided before it is sent, and sent once.
 //!
 //! ```text
 //! pending ──mark_sending──▶ sending ──mark_sent──▶ sent
@@ -21,24 +21,24 @@ use crate::domain::{ChannelId, MessageId, TurnId};
 /// Discord's limit on a nonce, in characters.
 const NONCE_LENGTH: usize = 25;
 
-/// Why a part failed that does not read back.
+/// Why a part failed whose row cannot be read.
 const UNREADABLE: &str = "it does not read back from the database";
 
 /// Whether the first of several parts is marked `sending` as it is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstPart {
-    /// It goes out at once, unless an older one waits in its channel.
+    /// It is sent at once, unless an older one waits in its channel.
     Sends,
     /// It waits its turn.
     Waits,
 }
 
-/// What is left in a channel's queue when a part was sent.
+/// What waits in a channel's queue after a part was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextPart {
     Next(Box<Part>),
     Nothing,
-    /// One waits that does not read back; [`Store::next_parts`] settles it.
+    /// The next one cannot be read; [`Store::next_parts`] removes it.
     Unreadable,
 }
 
@@ -48,7 +48,7 @@ impl Store {
         self.post(channel, None, NewPart::notice(text)).await
     }
 
-    /// The same, and keeps in a fact of the daemon (key and value) that people are told.
+    /// The same, and stores a fact of the daemon (key and value): that people are told.
     ///
     /// # Errors
     ///
@@ -62,11 +62,11 @@ impl Store {
         self.post_of(channel, NewPart::notice(text), fact).await
     }
 
-    /// Queues a part that is no turn's outcome, and keeps a fact of the daemon along with it.
+    /// Queues a part that is not a turn's outcome, and stores a fact of the daemon with it.
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; neither is done then.
+    /// See [`StoreError`]; then neither is done.
     pub async fn post_of(
         &self,
         channel: ChannelId,
@@ -79,7 +79,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Queues a part that is no turn's outcome (a welcome, a file an agent sends, a notice with an embed).
+    /// Queues a part that is not a turn's outcome (a welcome, a file an agent sends, a notice with an embed).
     pub async fn post(
         &self,
         channel: ChannelId,
@@ -91,12 +91,12 @@ impl Store {
         part_row(self.run(batch).await?.row()?)
     }
 
-    /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time. What does not read back
-    /// cannot be sent: it fails here, so that what comes after it is.
+    /// The parts that wait in a channel, in order, including one that is being sent; at most 32 at a time. One that cannot
+    /// be read cannot be sent: it is marked as failed here, so that those after it can be.
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            // A limit that is bound has SQLite compile the statement again each time.
+            // With a bound limit SQLite would compile the statement again each time.
             "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT 32",
         )
         .bind(channel.as_i64())
@@ -115,7 +115,7 @@ impl Store {
         Ok(parts)
     }
 
-    /// Whether a part takes, or took, the place of this message.
+    /// Whether a part replaces, or replaced, this message.
     pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
         let mut db = self.reader().await?;
         let found: Option<i64> =
@@ -137,11 +137,11 @@ impl Store {
         Ok(ids.into_iter().map(ChannelId::from_i64).collect())
     }
 
-    /// D9, before the POST. The time of the first try is kept. Gives the part as it is now.
+    /// D9, before the POST. The time of the first try is stored. Returns the part as it is now.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
+    /// [`StoreError::NotFound`] when the part is done: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
         match self.sending(part).await? {
             Some(row) => part_row(&row),
@@ -161,11 +161,11 @@ impl Store {
         Ok(self.run(batch).await?.rows.pop())
     }
 
-    /// Keeps that a part takes the place of the message `shown`, before it does.
+    /// Stores that a part replaces the message `shown`, before it does.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
+    /// [`StoreError::NotFound`] when the part is done: it must not be sent.
     pub async fn take_place_of(&self, part: i64, shown: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -176,10 +176,10 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D9, after the POST. The channel's next part is marked `sending` and given, to be posted now.
+    /// D9, after the POST. The channel's next part is marked `sending` and returned, to be posted now.
     ///
-    /// The mark itself costs no fsync: where a power cut takes it back, the part is `sending`, and recovery looks for it in
-    /// the channel.
+    /// The mark itself needs no fsync: if a power cut undoes it, the part is `sending`, and recovery looks for it in the
+    /// channel.
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<NextPart, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -203,17 +203,17 @@ impl Store {
         Ok(match row.as_ref().map(part_row) {
             None => NextPart::Nothing,
             Some(Ok(next)) => NextPart::Next(Box::new(next)),
-            // It must not undo the end of the one before it.
+            // The end of the part before it must not be undone.
             Some(Err(_)) => NextPart::Unreadable,
         })
     }
 
-    /// Discord refused the part for good; the reason is kept.
+    /// Discord refused the part for good; the reason is stored.
     pub async fn mark_failed(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Failed, why).await
     }
 
-    /// Nobody can say whether the part was posted; it will not be posted again.
+    /// It is unknown whether the part was posted; it will not be posted again.
     pub async fn mark_unknown(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Unknown, why).await
     }
@@ -229,7 +229,7 @@ impl Store {
     }
 }
 
-/// Queues a part that is no turn's outcome; it takes the place of the message `edits`, if there is one.
+/// Queues a part that is not a turn's outcome; it replaces the message `edits`, if one is given.
 pub(super) fn queue(
     batch: &mut Batch,
     channel: ChannelId,
@@ -252,8 +252,8 @@ pub(super) fn queue(
     Ok(())
 }
 
-/// Queues what `turn` says: its outcome, or words before its calls. The first part goes out at once if it may and nothing
-/// older waits.
+/// Queues what `turn` says: its outcome, or words before its calls. The first part is sent at once if that is allowed and
+/// nothing older waits.
 pub(super) fn queue_of_turn(
     batch: &mut Batch,
     turn: TurnId,

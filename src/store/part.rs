@@ -11,11 +11,11 @@ use super::codec::{from_json, parsed, parsed_option, time, time_option, words};
 use super::error::StoreError;
 use crate::domain::{ChannelId, MessageId, TurnId, UserId};
 
-/// How long Discord can be trusted to know a nonce; it promises "a few minutes".
+/// How long Discord surely remembers a nonce; it promises "a few minutes".
 const NONCE_LIFE: Duration = Duration::from_secs(60);
 
 words! {
-    /// What a part is, for its looks and for statistics.
+    /// What a part is, for its appearance and for statistics.
     PartKind {
         Reply = "reply",
         Failure = "failure",
@@ -32,7 +32,7 @@ words! {
         /// It may have been posted.
         Sending = "sending",
         Sent = "sent",
-        /// Nobody can say whether it was posted; people were told.
+        /// It is unknown whether it was posted; people were told.
         Unknown = "unknown",
         /// Discord refused it for good.
         Failed = "failed",
@@ -50,10 +50,10 @@ pub struct PartBody {
     /// It makes no sound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_silent: bool,
-    /// The one person whom it may call by name.
+    /// The one person whom it may mention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mention: Option<UserId>,
-    /// The step of the turn whose words these are: the message that showed them grow may become this one.
+    /// The step of the turn that these words belong to: its preview may become this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
     /// A button under it.
@@ -64,7 +64,7 @@ pub struct PartBody {
     pub archives: bool,
 }
 
-/// A button under a part, by what comes back when it is pressed and what it says.
+/// A button under a part, with the id that a press sends and its label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartButton {
     pub id: String,
@@ -116,7 +116,7 @@ impl NewPart {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its row; parts of a channel go out in this order.
+    /// Its row; parts of a channel are sent in this order.
     pub id: i64,
     pub channel: ChannelId,
     /// The turn whose outcome it is part of.
@@ -125,9 +125,9 @@ pub struct Part {
     pub part: u32,
     pub kind: PartKind,
     pub body: PartBody,
-    /// Sent along with `enforce_nonce`, the same for every try.
+    /// Sent with `enforce_nonce`, the same for every try.
     pub nonce: String,
-    /// The message it takes the place of by an edit; a repeated edit does no harm.
+    /// The message that it replaces by an edit; repeating the edit does no harm.
     pub edits: Option<MessageId>,
     pub state: PartState,
     pub message: Option<MessageId>,
@@ -136,12 +136,12 @@ pub struct Part {
     pub first_try: Option<DateTime<Utc>>,
 }
 
-/// How a part is sent again that may have been posted.
+/// How to send a part again that may have been posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resend {
-    /// The edit does no harm twice, or Discord still knows the nonce.
+    /// Repeating the edit does no harm, or Discord still knows the nonce.
     Now,
-    /// Look into the channel first; send it only when it is not there for sure.
+    /// Look into the channel first; send it only if it is surely not there.
     LookFirst,
 }
 
@@ -151,7 +151,7 @@ impl Part {
         if self.edits.is_some() {
             return Resend::Now;
         }
-        // A first try in the future says that the clock was set back: its age is not known.
+        // A first try in the future means that the clock was set back, so its age is not known.
         let age = self.first_try.map(|tried| (now - tried).to_std());
         match age {
             None => Resend::Now,

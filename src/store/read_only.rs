@@ -1,4 +1,4 @@
-//! Looking into the database beside a running daemon, without the power to change it.
+//! Reads the database beside a running daemon, without the ability to change it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Store {
         })
     }
 
-    /// Reads the whole database and says in one line what it found.
+    /// Reads the whole database and returns the result in one line.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! Runs as they are looked at: one read of each table for a run, by its turns and by an index.
+//! Runs for people to look at: one query per table and run, using an index on its turns.
 //!
-//! Everything here is read at one moment. A row that does not read back is left out and named ([`crate::domain::Run::gaps`]); the rest is
-//! worth seeing.
+//! Everything is read at one moment. A row that cannot be read is left out and named ([`crate::domain::Run::gaps`]); the
+//! rest is still useful.
 
 mod exit;
 mod list;
@@ -21,37 +21,37 @@ pub use exit::{EndFacts, ExitCode, Lacking, exit_code};
 pub use list::{FoundRun, RunFilter, RunLine};
 pub use rows::RunRows;
 
-/// Most rows of one table that are read of a run: a hundred times what the largest one has.
+/// Most rows of one table that are read for a run: a hundred times as many as the largest run has.
 const MOST_ROWS: i64 = 100_000;
 
-/// Most items whose words are read: with them the largest answer stays below a few dozen megabytes.
+/// Most items whose words are read: with these the largest answer takes no more than a few dozen megabytes.
 const MOST_SAID: i64 = 4_000;
 
 /// The turns of the run `?1`.
 const TURNS: &str = "SELECT id FROM turns WHERE id = ?1 UNION ALL SELECT id FROM turns WHERE run_id = ?1 AND kind <> 'turn'";
 
-/// Whether people get what turns of a run say.
+/// Whether people got the words of a run's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// They have got it, or could have.
+    /// They got them, or could have.
     Said,
     /// They do once it is said.
     OnTheirWay,
-    /// It passes a role first, which may change it.
+    /// The words pass a role first, which may change them.
     Pass,
 }
 
-/// How much of what was said is read with a run.
+/// How much of the texts is read with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Previews {
-    /// Nothing: what was done, and what it took.
+    /// None: only what was done, and what it used.
     None,
     /// At most so many bytes of each text.
     Bytes(usize),
 }
 
 impl Store {
-    /// The rows of a run; none where there is no such turn. [`RunRows::into_run`] makes the tree of them.
+    /// The rows of a run; `None` where there is no such turn. [`RunRows::into_run`] makes the tree from them.
     pub async fn run_rows(
         &self,
         run: TurnId,
@@ -96,7 +96,7 @@ impl Store {
 }
 
 impl Store {
-    /// Whether people get what turns of a run say, and when.
+    /// Whether people get the words of a run's turns.
     pub async fn words_of_run(&self, run: TurnId) -> Result<Words, StoreError> {
         let mut db = self.reader().await?;
         let found =
@@ -136,7 +136,7 @@ fn of_turns(select: &str, order: &str) -> String {
     format!("{select} WHERE turn_id IN ({TURNS}) {order} LIMIT {MOST_ROWS}")
 }
 
-/// Who asked, and the beginning of what.
+/// Who asked, and the beginning of the question.
 const ASKED: &str = "SELECT iif(json_valid(body), json_extract(body, '$.author.name'), NULL) AS name,
         iif(json_valid(body), substr(json_extract(body, '$.content'), 1, 4000), NULL) AS words, json_valid(body) AS is_sound,
         message_id AS id
@@ -162,12 +162,13 @@ fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     })
 }
 
-/// A body in which NUL is a sign for it: SQLite takes a text to end there. A backslash of the text itself is no beginning of one.
+/// A body in which NUL is escaped: SQLite takes a text to end there. A backslash of the text itself does not begin an
+/// escape.
 const WITHOUT_NUL: &str = r"iif(instr(body, '\u0000'),
                  replace(replace(replace(body, '\\', char(1)), '\u0000', '\u2400'), char(1), '\\'), body)";
 
-/// What the conversations of the run hold of its turns, each text cut to `most` characters: a picture or a page that was
-/// fetched is not read for its beginning.
+/// The items of the run's turns in its conversations, each text cut to `most` characters: a picture or a fetched page is
+/// not read just for its beginning.
 fn said_sql(most: usize) -> String {
     format!(
         "SELECT id, turn_id, role, sound IS NOT NULL AS is_sound, json_extract(sound, '$.call_id') AS call_id,

@@ -1,4 +1,4 @@
-//! Servers the bot was seen in, and what its operator decided about each.
+//! Servers in which the bot was seen, and the operator's decision about each.
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -11,7 +11,7 @@ use super::error::StoreError;
 use crate::domain::{GuildId, UserId};
 
 words! {
-    /// Where a server stands with the operator.
+    /// The operator's decision about a server.
     ServerState {
         /// It needs no decision.
         Seen = "seen",
@@ -36,19 +36,19 @@ pub struct ServerRow {
     pub owner: Option<UserId>,
     /// How many members it had then.
     pub members: Option<u64>,
-    /// Where it stands with the operator.
+    /// The operator's decision about it.
     pub state: ServerState,
     /// Since when it waits for the operator.
     pub asked_at: Option<DateTime<Utc>>,
-    /// When the operator was last told of it.
+    /// When the operator was last told about it.
     pub told_at: Option<DateTime<Utc>>,
-    /// Who accepted it or had the bot leave; none for a server accepted by an upgrade.
+    /// Who accepted it or had the bot leave; `None` for a server accepted by an upgrade.
     pub decided_by: Option<UserId>,
     pub decided_at: Option<DateTime<Utc>>,
 }
 
 impl ServerRow {
-    /// A server of which nothing is known yet.
+    /// A server about which nothing is known yet.
     pub const fn new(guild: GuildId) -> Self {
         Self {
             guild,

@@ -25,16 +25,16 @@ pub struct Covered {
     pub items: u64,
 }
 
-/// An agent's sessions, but for one that a stop saved and that the open conversation still is.
+/// An agent's sessions, without those that a stop saved while the conversation is still open and unchanged.
 const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id IN (SELECT c.saved_as FROM conversations c
     WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
         AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
 
-/// Newest sessions among which the one of a closed branch is looked for: one further back is of no more use.
+/// Newest sessions among which a closed branch's is looked for: an older one would be of no use.
 const RECENT: u32 = 20;
 
-/// Writes what the finished turns of a conversation took, with the child turns of their runs, each of which took something of
-/// its own.
+/// Writes the use of a conversation's finished turns, including the child turns of their runs, which used tokens of their
+/// own.
 const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = ? AND state = 'finished'),
     took AS (SELECT input, output, cache_read, cache_write, cost_usd FROM roots
         UNION ALL SELECT c.input, c.output, c.cache_read, c.cache_write, c.cost_usd
@@ -45,7 +45,7 @@ const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = 
     WHERE id = ? AND tokens_in IS NULL";
 
 impl Store {
-    /// The session that the agent's last closed branch was saved as, if that was lately.
+    /// The session of the agent's last closed branch, if that was recent.
     pub async fn last_closed_branch(
         &self,
         agent: AgentId,
@@ -63,8 +63,8 @@ impl Store {
         row.as_ref().map(session).transpose()
     }
 
-    /// Indexes a session whose file is on disk, and notes what of which conversation it covers. The same session
-    /// indexed again changes nothing.
+    /// Indexes a session whose file is on disk, and notes which part of which conversation it covers. Indexing the same
+    /// session again changes nothing.
     pub async fn insert_session(
         &self,
         session: SessionMeta,
@@ -111,8 +111,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A page of an agent's sessions, newest first. What a stop in order saved is left out while the conversation is open
-    /// and still as it was.
+    /// A page of an agent's sessions, newest first. What an orderly stop saved is left out while the conversation is open
+    /// and unchanged.
     pub async fn sessions(
         &self,
         agent: AgentId,
@@ -140,7 +140,7 @@ impl Store {
         })
     }
 
-    /// The session of this id, whoever it belongs to.
+    /// The session of this id, of any agent.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM sessions WHERE id = ?")
@@ -150,8 +150,8 @@ impl Store {
         row.as_ref().map(session).transpose()
     }
 
-    /// An agent's sessions that `word` names: a file stem or the beginning of an id. A stem that matches whole wins
-    /// alone; of several ids, at most `limit` come back, newest first.
+    /// An agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches, only that
+    /// session is returned; of several ids, at most `limit`, newest first.
     pub async fn find_sessions(
         &self,
         agent: AgentId,

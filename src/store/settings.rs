@@ -12,7 +12,7 @@ use super::error::StoreError;
 use crate::domain::GuildId;
 
 impl Store {
-    /// What a server's administrators have set, by key; null where that does not read back.
+    /// What a server's administrators have set, by key; null where that cannot be read.
     pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT key, value FROM settings WHERE guild_id = ?")
@@ -30,7 +30,7 @@ impl Store {
             .collect()
     }
 
-    /// Sets `key` for a server; `None` takes the setting back.
+    /// Sets `key` for a server; `None` unsets it.
     pub async fn set_setting(
         &self,
         guild: GuildId,
@@ -55,7 +55,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A fact of the daemon (the hash of its registered commands, say).
+    /// A fact of the daemon (for example the hash of its registered commands).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let mut db = self.reader().await?;
         Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-/// Keeps a fact of the daemon along with other things.
+/// Stores a fact of the daemon together with other rows.
 pub(super) fn put_meta(batch: &mut Batch, (key, value): (&str, &str)) {
     batch
         .add(

@@ -25,7 +25,7 @@ words! {
 
 words! {
     TaskStatus {
-        /// Its process lives, as far as is known.
+        /// Its process is alive, as far as is known.
         Running = "running",
         /// It ended with exit code 0.
         Completed = "completed",
@@ -69,7 +69,8 @@ pub struct TaskRow {
     pub id: TaskId,
     pub task: NewTask,
     pub pid: Option<u32>,
-    /// That process's start time in clock ticks since boot: a number used again has another.
+    /// That process's start time in clock ticks since boot, which distinguishes it from a later process with the same
+    /// number.
     pub pid_started: Option<u64>,
     pub status: TaskStatus,
     pub exit_code: Option<i32>,
@@ -82,7 +83,7 @@ pub struct TaskRow {
 pub struct NewHook {
     pub agent: AgentId,
     pub task: TaskId,
-    /// Trigger, action and context, in the shape of whoever runs hooks.
+    /// Trigger, action and context, in the form that the hooks' code defines.
     pub spec: Value,
     /// How often it may fire.
     pub max_fires: u32,
@@ -139,7 +140,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Ends a running task; the first end stands. Gives the task as it is now.
+    /// Ends a running task; the first end wins. Returns the task as it is now.
     ///
     /// # Errors
     ///
@@ -192,7 +193,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for what is no task id.
+    /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn task(&self, agent: AgentId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
@@ -217,7 +218,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for what is no task id.
+    /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
         let number = number(&hook.task)?;
         let mut batch = Batch::default();
@@ -234,7 +235,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for what is no task id.
+    /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn hooks(&self, agent: AgentId, task: &TaskId) -> Result<Vec<Hook>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id")
@@ -245,7 +246,7 @@ impl Store {
         Ok(readable(&rows, "hooks", "id", hook_row))
     }
 
-    /// Counts one firing before it happens; none when the hook has fired as often as it may, or is gone.
+    /// Counts one firing before it happens; `None` when the hook has fired as often as it may, or is gone.
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
         let mut batch = Batch::default();
         batch

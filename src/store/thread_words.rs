@@ -1,5 +1,5 @@
-//! What child turns say last in their threads: stored with their end (C2), since a thread may still be opening then, and what was
-//! said in it before may not be in the outbox yet.
+//! The last words of child turns in their threads: stored with their end (C2), because a thread may still be opening then,
+//! and what was said in it before may not be in the outbox yet.
 
 use super::Store;
 use super::batch::Batch;
@@ -10,8 +10,8 @@ use super::part::NewPart;
 use crate::domain::{ConversationId, TurnId};
 
 impl Store {
-    /// Puts the last words of a conversation's child turn into the outbox of its thread, and says whether there were any. Where
-    /// it has no thread, they are dropped.
+    /// Puts the last words of a conversation's child turn into the outbox of its thread, and returns whether there were
+    /// any. Without a thread they are dropped.
     pub async fn say_in_thread(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -44,7 +44,7 @@ impl Store {
     }
 }
 
-/// Keeps what is to be said last in the thread of a child turn.
+/// Stores the last words for the thread of a child turn.
 pub(super) fn keep(
     batch: &mut Batch,
     child: TurnId,

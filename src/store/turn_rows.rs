@@ -1,4 +1,4 @@
-//! Turns as the ledger holds them, and the ways to find one.
+//! Turns as the ledger holds them, and the queries that find one.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -17,7 +17,7 @@ words! {
     TurnEnd {
         Running = "running",
         Finished = "finished",
-        /// The daemon stopped under it; recovery gave it its outcome.
+        /// The daemon stopped while it ran; recovery gave it its outcome.
         Interrupted = "interrupted",
     }
 }
@@ -26,7 +26,7 @@ words! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
     pub begun: NewTurn,
-    /// The first turn of all that led to it; its own id where nothing did.
+    /// The first turn in the chain that led to it; its own id where nothing did.
     pub origin: TurnId,
     pub state: TurnEnd,
     /// Exit reason, once it ended.
@@ -34,18 +34,18 @@ pub struct TurnRow {
     pub steps: u32,
     pub usage: Usage,
     pub cost: Cost,
-    /// The message that showed the answer growing.
+    /// The message with its preview.
     pub preview: Option<MessageId>,
     /// Its live status message.
     pub status_post: Option<MessageId>,
     pub began_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// What its last word held besides: `FinishedTurn::report`.
+    /// The fields of its report: `FinishedTurn::report`.
     pub report: Option<Value>,
 }
 
 impl TurnRow {
-    /// Whether its task broke off because of a bug.
+    /// Whether its task panicked.
     pub fn broke_off(&self) -> bool {
         let reason = self.report.as_ref().map(|report| &report["reason"]);
         reason.is_some_and(|reason| reason == BROKE_OFF)
@@ -82,7 +82,7 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// The turn that a message belongs to, be it a person's or one of ours.
+    /// The turn that a message belongs to, a person's message or one of ours.
     pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(sqlx::AssertSqlSafe(format!(
@@ -94,8 +94,8 @@ impl Store {
         row.as_ref().map(turn_row).transpose()
     }
 
-    /// The messages that the answer answers which `message` is, or is a part of; none for any other message. A refusal is no
-    /// answer, for no conversation keeps it.
+    /// The messages that were answered by the answer which `message` is, or is a part of; empty for any other message. A
+    /// refusal does not count, because no conversation keeps it.
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
@@ -110,8 +110,8 @@ impl Store {
         Ok(ids.into_iter().map(MessageId::from_i64).collect())
     }
 
-    /// The turn that the message `shown` belongs to as a preview: by its id, else by the message it refers to. Where it
-    /// refers to none, the latest turn of its channel that answers none.
+    /// The turn whose preview the message `shown` is: by its id, else by the message it refers to. Where it refers to none,
+    /// the latest turn of its channel that answers none.
     pub async fn turn_shown_by(
         &self,
         shown: MessageId,

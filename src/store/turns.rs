@@ -28,9 +28,9 @@ pub struct NewTurn {
     pub agent: AgentId,
     /// The conversation it continues.
     pub conversation: ConversationId,
-    /// The message that starts it; none for hooks and other agents.
+    /// The message that starts it; `None` for hooks and other agents.
     pub trigger: Option<MessageId>,
-    /// The turn that caused it: it began this child, or a hook or message of its led here.
+    /// The turn that caused it: it began this child, or a hook or message of its led to this turn.
     pub parent: Option<TurnId>,
     /// Hops of hooks or other agents that led here; a person's turn is 0.
     pub depth: u8,
@@ -39,7 +39,7 @@ pub struct NewTurn {
     pub reply_to: Option<MessageId>,
     /// The agent's name, then those of the roles down to this turn: `lab/reviewer/explore`.
     pub path: String,
-    /// What it is in its run; none for the run's root.
+    /// Its place in its run; `None` for the run's root.
     pub child: Option<ChildOf>,
 }
 
@@ -50,7 +50,7 @@ impl NewTurn {
     }
 }
 
-/// What a child turn is in its run.
+/// The place of a child turn in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildOf {
     pub kind: ChildKind,
@@ -66,7 +66,7 @@ pub struct ChildOf {
 }
 
 words! {
-    /// On what occasion a child turn is begun.
+    /// Why a child turn is begun.
     ChildKind {
         SubAgent = "sub_agent",
         Advisor = "advisor",
@@ -79,14 +79,14 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     Running,
-    /// Another root turn has this trigger, or it is not as it was.
+    /// Another root turn has this trigger, or it has changed.
     Not,
 }
 
-/// The end of a turn: its outcome decided, before anything of it is shown.
+/// The end of a turn: its outcome, decided before any of it is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedTurn {
-    /// The final answer, when it is not stored yet (D3 and D8 in one).
+    /// The final answer, if it is not stored yet (D3 and D8 in one).
     pub answer: Option<Assistant>,
     /// Exit reason, one of `docs/models.md`.
     pub exit: EndReason,
@@ -95,16 +95,16 @@ pub struct FinishedTurn {
     pub cost: Cost,
     /// What people are shown, in order.
     pub parts: Vec<NewPart>,
-    /// Whether the first part goes out at once (D8 and D9 in one).
+    /// Whether the first part is sent at once (D8 and D9 in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
-    /// What its last word held besides, where its role owes that: `{source, data, meta, missing}`; of a turn that panicked, that
+    /// The fields of its report, where its role owes one: `{source, data, meta, missing}`; for a turn that panicked, that
     /// it did.
     pub report: Option<Value>,
 }
 
 impl FinishedTurn {
-    /// The end of a turn whose task panicked when it had taken so much; where nobody knows, none.
+    /// The end of a turn whose task panicked, with its use up to then; `None` where that is not known.
     pub fn broken_off(took: Option<Took>) -> Self {
         let Took { steps, usage, cost } = took.unwrap_or(Took {
             steps: 0,
@@ -144,15 +144,15 @@ words! {
         Budget = "budget",
         /// It went in circles.
         Loop = "loop",
-        /// Five steps in a row brought nothing but tool errors.
+        /// Five steps in a row gave nothing but tool errors.
         Errors = "errors",
-        /// The model's calls were cut or made no sense, twice.
+        /// The model's calls were cut or invalid, twice.
         BadCalls = "bad_calls",
         /// The conversation fits no model's window.
         Window = "window",
         /// No model could be had.
         Failed = "failed",
-        /// Its last word lacked what its role owes.
+        /// Its last answer lacked what its role owes.
         Report = "report",
     }
 }
@@ -172,7 +172,7 @@ pub struct Starting {
     pub children: Vec<NewChild>,
 }
 
-/// What came of storing an answer.
+/// The result of storing an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     /// What people are to read of it, as queued.
@@ -187,7 +187,7 @@ impl Store {
         self.begin(turn, items, Batch::default(), None).await
     }
 
-    /// D2 of a turn that begins with what `branch` came to: the branch has told it then, and tells it to nobody else.
+    /// D2 of a turn that begins with the report of `branch`: the branch has reported then, and does so only once.
     pub async fn begin_with_report(
         &self,
         turn: NewTurn,
@@ -199,7 +199,8 @@ impl Store {
         self.begin(turn, vec![item], batch, None).await
     }
 
-    /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if that is still what waits.
+    /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if the message has not changed
+    /// since.
     pub async fn begin_turn_with(
         &self,
         turn: NewTurn,
@@ -238,7 +239,7 @@ impl Store {
             .bind(turn.run().to_string())
             .bind(&turn.path)
             .must_change("trigger that no turn has");
-        // The index of a turn's messages holds those alone that its own row does not name.
+        // The index of a turn's messages holds only those that its own row does not name.
         let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
         let of_turn = |message| (!triggered(message)).then_some(turn.id);
         if let Some(message) = unchanged {
@@ -282,7 +283,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Adds an item to a running turn's conversation that no person and no model wrote (a hook's finding, a note).
+    /// Adds an item to a running turn's conversation that no person and no model wrote (the result of a hook, a note).
     ///
     /// # Errors
     ///
@@ -293,9 +294,9 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D3. Stores a whole answer of the model, its tool calls as `proposed`; and, in the same transaction, D6 of the calls in
-    /// `starting` and C1 of the children that answer them: where nobody is asked, nothing is seen between.
-    /// What people are to read of the answer is queued, and given as it is then.
+    /// D3. Stores a whole answer of the model, with its tool calls as `proposed`; and, in the same transaction, D6 of the
+    /// calls in `starting` and C1 of the children that answer them: where nobody is asked, nobody can see a state in
+    /// between. What people are to read of the answer is queued and returned.
     ///
     /// # Errors
     ///
@@ -346,8 +347,8 @@ impl Store {
         })
     }
 
-    /// D8. Gives a turn its outcome: final answer, exit reason and the parts people will be shown, together.
-    /// Returns the parts as queued. The first is `sending` where it was to be and nothing older waits in its channel.
+    /// D8. Gives a turn its outcome: final answer, exit reason and the parts for people, together. Returns the parts as
+    /// queued. The first is `sending` if it was to be sent at once and nothing older waits in its channel.
     ///
     /// # Errors
     ///
@@ -385,7 +386,7 @@ impl Store {
         self.run(batch).await?.rows.iter().map(part_row).collect()
     }
 
-    /// Keeps the id of the message that shows the model's words growing, so that it is put right after a crash.
+    /// Stores the id of the preview, so that it is cleaned up after a crash.
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -395,7 +396,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Keeps the id of a turn's live status message, so that a crash does not leave its buttons behind.
+    /// Stores the id of a turn's live status message, so that a crash does not leave its buttons behind.
     pub async fn set_status_post(
         &self,
         turn: TurnId,
@@ -410,7 +411,7 @@ impl Store {
     }
 }
 
-/// Ends a turn, and whatever is stored with its end.
+/// Ends a turn, with everything that is stored with its end.
 pub(super) fn end_turn(
     batch: &mut Batch,
     turn: TurnId,

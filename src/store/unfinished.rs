@@ -1,4 +1,4 @@
-//! What a stop that was not in order left behind, and closing it in one transaction.
+//! What an unclean stop left behind, and closing it in one transaction.
 
 use std::collections::BTreeMap;
 
@@ -46,56 +46,56 @@ pub struct UnfinishedTurn {
     pub calls: Vec<OpenCall>,
     /// Its questions without answers.
     pub questions: Vec<OpenQuestion>,
-    /// How often its model had answered.
+    /// How many answers its model had given.
     pub answers: usize,
 }
 
-/// A turn that was running and whose row does not read back: all that is left of it is whom to tell.
+/// A running turn whose row cannot be read: all that is known is whom to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableTurn {
     pub channel: ChannelId,
     /// The message it answers.
     pub reply_to: Option<MessageId>,
-    /// What it showed of itself: a preview, a live status.
+    /// Its messages: a preview, a live status.
     pub shown: Vec<MessageId>,
 }
 
-/// Everything that waits to be put right at start.
+/// Everything that is to be cleaned up at the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unfinished {
     /// Turns that were running, oldest first.
     pub turns: Vec<UnfinishedTurn>,
-    /// Those of which no more is known.
+    /// Those of which nothing more is known.
     pub unreadable: Vec<UnreadableTurn>,
-    /// Open conversations that hold something, by id.
+    /// Open conversations that hold items, by id.
     pub conversations: Vec<ConversationRow>,
-    /// Parts marked `sending`, in order: nobody knows whether they were posted.
+    /// Parts marked `sending`, in order: it is not known whether they were posted.
     pub doubts: Vec<Part>,
 }
 
-/// How what was unfinished is closed; all of it or nothing.
+/// How to close what was unfinished; all of it or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
-    /// Conversations whose history was repaired, with what they hold now.
+    /// Conversations whose history was repaired, with their new items.
     pub histories: BTreeMap<ConversationId, Vec<Item>>,
-    /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save
-    /// cut short by another crash is known for what it is.
+    /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save which
+    /// another crash interrupts is recognised.
     pub sessions: BTreeMap<ConversationId, SessionId>,
     pub told: Vec<Told>,
 }
 
-/// Something people are told of what was unfinished.
+/// Something that people are told about what was unfinished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub channel: ChannelId,
-    /// The message of ours it takes the place of: a question, a preview, a live status.
+    /// Our message that it replaces: a question, a preview, a live status.
     pub edits: Option<MessageId>,
     pub part: NewPart,
 }
 
 impl Store {
-    /// The channels of turns that were interrupted since then, and of the latest ones whatever became of them: a crash
-    /// may have left messages in them that it did not live to note.
+    /// The channels of turns that were interrupted since then, and of the latest turns in any state: a crash may have left
+    /// messages in them whose ids were not stored yet.
     pub async fn unsettled_channels(
         &self,
         since: DateTime<Utc>,
@@ -113,7 +113,7 @@ impl Store {
         Ok(ids.into_iter().map(ChannelId::from_i64).collect())
     }
 
-    /// What the last stop left behind. After a stop in order: nothing.
+    /// What the last stop left behind; nothing after an orderly one.
     pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id")
@@ -136,7 +136,7 @@ impl Store {
         .fetch_all(&mut *db)
         .await?;
         let conversations = readable(&rows, "conversations", "id", conversation);
-        // In the words of its index, which SQLite does not conclude from the second condition.
+        // In the words of its index, which SQLite does not infer from the second condition.
         let rows = sqlx::query(
             "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id",
         )
@@ -152,14 +152,13 @@ impl Store {
     }
 
     /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
-    /// turn that is marked as running, whether or not it reads back, becomes `interrupted`; its open calls and
-    /// questions end with it.
+    /// turn that is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
         self.write(move |db| Box::pin(async move { close(db, closing).await }))
             .await
     }
 
-    /// Notes that the session due of a conversation is saved, with its first `items` items.
+    /// Notes that the session of an interrupted conversation is saved, with its first `items` items.
     pub async fn crash_session_saved(
         &self,
         conversation: ConversationId,

@@ -4,12 +4,12 @@
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
-//! A job is a [`Batch`], or a closure where what is written next depends on what was found. A job that waits alone has
-//! the transaction for itself: a batch then is one way to SQLite's thread and back.
+//! A job is a [`Batch`], or a closure where what is written next depends on what was found. A job that waits alone has a
+//! transaction of its own: a batch is then a single trip to SQLite's thread and back.
 //!
-//! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a disk that
-//! fails undoes them all. Nobody hears of success before the commit. The task ends when it is told to stop or
-//! when no [`Store`](super::Store) is left, after finishing what waits.
+//! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a failing disk undoes
+//! them all. Success is reported only after the commit. The task ends when it is told to stop or when no
+//! [`Store`](super::Store) is left, after finishing what waits.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use super::batch::{Batch, Frame, Outcome};
 use super::durability::{Durability, Opening};
 use super::error::{DiskFault, StoreError};
 
-/// Jobs that share one transaction at most: bounds how long the first waits for the last.
+/// Most jobs that share one transaction: bounds how long the first waits for the last.
 const MAX_BATCH: usize = 256;
 
 /// Jobs that may wait before callers wait themselves.
@@ -36,24 +36,24 @@ pub(super) enum Message {
     Stop,
 }
 
-/// A piece of work within a transaction, and whoever waits for it.
+/// A piece of work within a transaction, and the caller that waits for it.
 pub(super) trait Job: Send {
     /// What its caller waits for.
     fn durability(&self) -> Durability;
 
-    /// Does the work within `frame`. An error ends the transaction around it; one of the work itself is for its caller,
-    /// and the work has been undone.
+    /// Does the work within `frame`. An error ends the transaction around it; an error of the work itself is for its
+    /// caller, and the work has been undone.
     fn run<'c>(
         &'c mut self,
         db: &'c mut SqliteConnection,
         frame: Frame,
     ) -> BoxFuture<'c, Result<(), StoreError>>;
 
-    /// Tells the waiting caller, after the transaction has ended so.
+    /// Answers the waiting caller, after the transaction has ended.
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
-/// The way back to a job's caller.
+/// Sends the result to a job's caller.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 fn answer<T>(
@@ -67,11 +67,11 @@ fn answer<T>(
         (Some(Ok(value)), Ok(())) => Ok(value),
         (None, Ok(())) => Err(StoreError::Closed),
     };
-    // A caller that went away meanwhile has no use for the answer; what it asked for is stored all the same.
+    // A caller that is gone does not need the answer; what it asked for is stored nevertheless.
     let _ = reply.send(result);
 }
 
-/// A job of statements that are known beforehand.
+/// A job whose statements are known beforehand.
 pub(super) struct Scripted {
     batch: Option<Batch>,
     result: Option<Result<Outcome, StoreError>>,
@@ -167,12 +167,12 @@ where
     }
 }
 
-/// The writing end: a connection that is opened again after the disk has failed.
+/// The writing side: a connection that is opened again after the disk has failed.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
     pub(super) options: SqliteConnectOptions,
     pub(super) db: Option<SqliteConnection>,
-    /// What commits of `db` wait for as it is set now; none after a failure.
+    /// What commits of `db` wait for with its present setting; `None` after a failure.
     pub(super) level: Option<Durability>,
 }
 
@@ -228,7 +228,7 @@ impl Writer {
         Ok(self.db.insert(db))
     }
 
-    /// After a failed fsync the system's cache may not hold what the disk holds: read everything again.
+    /// After a failed fsync the system's cache may differ from the disk: read everything again.
     async fn after_failure(&mut self, error: &StoreError) {
         let distrust = matches!(
             error,
@@ -238,7 +238,7 @@ impl Writer {
             } | StoreError::Closed
         );
         if distrust && let Some(db) = self.db.take() {
-            // It has failed already; what closing adds to that helps nobody.
+            // It has failed already; a further error of closing does not help.
             let _ = db.close().await;
         }
     }
@@ -266,13 +266,13 @@ async fn transact(
         jobs => together(db, opening, jobs).await,
     };
     if end.is_err() {
-        // SQLite may have rolled back by itself after a fault; then this is refused, and that is fine.
+        // SQLite may have rolled back already after an error; then this is refused, which is fine.
         let _ = sqlx::query(ROLLBACK).execute(db).await;
     }
     end
 }
 
-/// A job that has the transaction for itself.
+/// The frame of a job that has a transaction of its own.
 const fn alone((begin, begins): Opening) -> Frame {
     Frame {
         begin,

@@ -1,40 +1,40 @@
-//! Why a turn ended, in the words that other programs for agents have for it.
+//! Why a turn ended, in the terms that other agent programs use.
 
 use crate::domain::{AttemptOutcome, FailureClass};
 use crate::store::codec::words;
 use crate::store::turns::EndReason;
 
-/// An exit in the words of other programs.
+/// An exit in the terms of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitCode {
     pub code: &'static str,
-    /// More of it, where there is more.
+    /// A more specific reason, if there is one.
     pub reason: Option<&'static str>,
 }
 
 words! {
-    /// What a turn lacks that ended without the report that its role owes.
+    /// What is missing in a turn that ended without the report that its role owes.
     Lacking {
         Report = "final_report_missing",
-        /// The report is there, the fields besides are not.
+        /// The report is there, but its fields are missing.
         Meta = "final_meta_missing",
     }
 }
 
-/// What is known of the end of a turn besides its exit.
+/// What is known about the end of a turn besides its exit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndFacts {
-    /// It came to an answer.
+    /// Whether it has an answer.
     pub has_answer: bool,
-    /// The outcome of its last request to a model; none where it made none.
+    /// The outcome of its last request to a model; `None` where it made none.
     pub last: Option<AttemptOutcome>,
-    /// Its task broke off because of a bug.
+    /// Its task panicked.
     pub broke_off: bool,
     /// Its report lacks this.
     pub lacking: Option<Lacking>,
 }
 
-/// The exit of a turn that ended so.
+/// The exit code of a turn.
 pub const fn exit_code(exit: EndReason, facts: EndFacts) -> ExitCode {
     let code = match exit {
         EndReason::Answered | EndReason::Refused => "EXIT-FINAL-ANSWER",
@@ -59,14 +59,14 @@ pub const fn exit_code(exit: EndReason, facts: EndFacts) -> ExitCode {
     ExitCode { code, reason }
 }
 
-/// The exit of a turn without a model that answered, by the last thing that went wrong.
+/// The exit code of a turn without a model's answer, by its last error.
 const fn failed(facts: EndFacts) -> &'static str {
     if facts.broke_off {
         return "EXIT-UNCAUGHT-EXCEPTION";
     }
     match facts.last {
         None => "EXIT-NO-PROVIDERS",
-        // It answered, and said nothing.
+        // The model answered with nothing.
         Some(AttemptOutcome::Ok | AttemptOutcome::ToolError | AttemptOutcome::Stopped) => {
             "EXIT-EMPTY-RESPONSE"
         }

@@ -18,7 +18,7 @@ pub struct RunLine {
     pub agent: AgentId,
     /// The agent's name then.
     pub path: String,
-    /// Who asked for it; none where no person did.
+    /// Who asked for it; `None` where no person did.
     pub asked_by: Option<String>,
     /// The beginning of what was asked.
     pub words: String,
@@ -38,7 +38,7 @@ pub struct RunLine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     pub agent: Option<AgentId>,
-    /// Seen in this channel or thread.
+    /// Shown in this channel or thread.
     pub channel: Option<ChannelId>,
     pub since: Option<DateTime<Utc>>,
     /// Newer ones that are left out.
@@ -54,7 +54,7 @@ pub struct FoundRun {
     pub guild: GuildId,
 }
 
-/// Fewest characters of an id that is looked for.
+/// Fewest characters of an id to look for.
 const LEAST: usize = 4;
 
 /// Runs that one id can name, at most.
@@ -66,7 +66,7 @@ const LISTED: &str = "SELECT t.id, t.agent_id, t.path, t.began_at, t.ended_at, t
             WHERE message_id = t.trigger_id), '') AS words,
         (SELECT count(*) FROM turns x WHERE x.run_id = t.id AND x.kind <> 'turn') AS children";
 
-/// What a run cost, and its requests of unknown price.
+/// The cost of a run, and its requests of unknown price.
 const COST: &str = "SELECT total(cost_usd) AS usd,
         count(*) FILTER (WHERE cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced FROM attempts";
 
@@ -83,7 +83,7 @@ impl Store {
         let mut db = self.reader().await?;
         let narrowed = "(?2 IS NULL OR t.channel_id = ?2) AND (?3 IS NULL OR t.began_at >= ?3)";
         let sql = match agent {
-            // The newest of each of its conversations, by an index; there are few.
+            // The newest of each of its conversations, by an index; there are few conversations.
             Some(_) => format!(
                 "{LISTED} FROM conversations c JOIN turns t ON t.rowid IN (SELECT t.rowid FROM turns t
                      WHERE t.conversation_id = c.id AND {narrowed} ORDER BY t.rowid DESC LIMIT ?4 + ?5)
@@ -115,8 +115,8 @@ impl Store {
         Ok(lines)
     }
 
-    /// The runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more characters) of
-    /// what people see of it.
+    /// The runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more characters)
+    /// of the part that people see.
     pub async fn find_runs(&self, word: &str) -> Result<Vec<FoundRun>, StoreError> {
         let word = word.trim().to_ascii_lowercase();
         let is_id = word.len() >= LEAST
@@ -127,7 +127,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut db = self.reader().await?;
-        // The ids alone are read for this, in the index of the table.
+        // For this, only the ids are read, from the index of the table.
         let rows = sqlx::query(
             "SELECT DISTINCT r.id, r.agent_id, a.guild_id FROM turns t JOIN turns r ON r.id = coalesce(t.run_id, t.id)
                  JOIN agents a ON a.id = r.agent_id

@@ -1,4 +1,4 @@
-//! The rows of a run as they are read, before a tree is made of them.
+//! The rows of a run as they are read, before they become a tree.
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -12,7 +12,7 @@ use crate::store::error::StoreError;
 use crate::store::turn_rows::{TurnRow, turn_row};
 use crate::text;
 
-/// What is read of a text beyond what is shown of it, in characters: a secret that is cut in two is not known as one.
+/// Characters of a text that are read beyond those that are shown: a secret that is cut in two would not be recognised.
 const BEYOND: usize = 4_096;
 
 /// The rows of one run, read at one moment.
@@ -81,7 +81,7 @@ pub(super) struct Said {
 pub(super) enum SaidWhat {
     /// By a person, or a note.
     Input,
-    /// By the model: its calls with their arguments, and the tokens of it where they are known.
+    /// By the model: its calls with their arguments, and their tokens where these are known.
     Answer {
         calls: Vec<(CallId, String)>,
         tokens: Option<(u64, u64)>,
@@ -107,7 +107,7 @@ impl RunRows {
         }
     }
 
-    /// Those of `rows` that read back; the others are counted as a gap.
+    /// Those of `rows` that can be read; the others are counted as a gap.
     pub(super) fn read<T>(
         &mut self,
         rows: &[SqliteRow],
@@ -141,7 +141,7 @@ impl RunRows {
     }
 }
 
-/// Characters that are read of a text of which `most` bytes are shown.
+/// Characters to read of a text of which `most` bytes are shown.
 pub(super) const fn read_for(most: usize) -> usize {
     most.saturating_add(BEYOND)
 }
@@ -232,7 +232,7 @@ fn calls(row: &SqliteRow) -> Result<Vec<(CallId, String)>, StoreError> {
     Ok(calls.into_iter().map(call).collect())
 }
 
-/// Whether the JSON of it could be looked into.
+/// Whether its JSON could be read.
 fn is_sound(row: &SqliteRow) -> Result<(), StoreError> {
     if row.try_get("is_sound")? {
         Ok(())

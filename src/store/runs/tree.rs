@@ -1,4 +1,4 @@
-//! A tree made of the rows of a run.
+//! Makes a tree from the rows of a run.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::store::turns::EndReason;
 use crate::text::redact::Redactor;
 use crate::text::{self, one_line};
 
-/// Characters of a title: what people gave one has fewer.
+/// Characters of a title: titles that people give are shorter.
 const TITLE: usize = 100;
 
 /// Levels of a tree: five are allowed below a root.
@@ -29,7 +29,7 @@ struct OfTurn<'a> {
     questions: Vec<&'a RunQuestion>,
     said: Vec<&'a Said>,
     arguments: HashMap<&'a CallId, &'a str>,
-    /// What calls gave, and whether that is an error.
+    /// The results of calls, and whether they are errors.
     results: HashMap<&'a CallId, (&'a str, bool)>,
     shown: Shown<'a>,
 }
@@ -43,7 +43,7 @@ struct Shown<'a> {
 }
 
 impl RunRows {
-    /// The tree of them, without secrets. It takes as long as the texts are, which may be too long for an async thread.
+    /// The tree, without secrets. The time grows with the length of the texts, and may be too long for an async thread.
     pub fn into_run(self, redactor: &Redactor) -> Run {
         let shown = Shown {
             redactor,
@@ -67,7 +67,7 @@ impl RunRows {
             below.entry(node.parent).or_default().push(node);
         }
         hang(&mut root, &mut below, 0);
-        // Whoever began these does not read back.
+        // The row of the turn that began these cannot be read.
         let mut lost: Vec<Node> = below.into_values().flatten().collect();
         lost.sort_by_key(|node| (node.began_at, node.turn));
         root.children.extend(lost);
@@ -125,7 +125,7 @@ fn by_turn<T>(rows: &[T], turn: impl Fn(&T) -> Option<TurnId>) -> HashMap<TurnId
     by_turn
 }
 
-/// Puts those below a node into it.
+/// Adds to a node those below it.
 fn hang(node: &mut Node, below: &mut HashMap<Option<TurnId>, Vec<Node>>, depth: usize) {
     if depth == DEEPEST {
         return;
@@ -136,7 +136,7 @@ fn hang(node: &mut Node, below: &mut HashMap<Option<TurnId>, Vec<Node>>, depth: 
     }
 }
 
-/// Adds what those below it took to what each node took itself.
+/// Adds the use of the turns below it to each node's own.
 fn add_up(node: &mut Node) {
     for child in &mut node.children {
         add_up(child);
@@ -148,7 +148,7 @@ fn add_up(node: &mut Node) {
     }
 }
 
-/// What stands in the place of a root that does not read back.
+/// The replacement for a root that cannot be read.
 fn unreadable(turn: TurnId) -> Node {
     Node {
         turn,
@@ -246,7 +246,7 @@ impl OfTurn<'_> {
             last: self.requests().last().map(|row| row.outcome),
             lacking: reason.and_then(|word| word.parse().ok()),
             broke_off: reason == Some(BROKE_OFF)
-                // What the row of one said before.
+                // For turns that panicked before there was a word for it.
                 || row.exit == Some(EndReason::Failed)
                     && row.steps == 0
                     && row.cost == Cost::Unknown,
@@ -280,7 +280,7 @@ impl OfTurn<'_> {
         ops
     }
 
-    /// What it began with: targets, tools and limits, and below them what a child turn was told.
+    /// What it began with: targets, tools and limits, and below them the task of a child turn.
     fn begun(&self) -> Option<String> {
         let with = self.turn.begun_with.as_deref();
         let with = with.map(|text| self.shown.line(text, 2_000));
@@ -411,7 +411,7 @@ impl OfTurn<'_> {
         }
     }
 
-    /// A call's arguments and what it gave.
+    /// A call's arguments and its result.
     fn said_of(&self, call: &CallId) -> Option<String> {
         let arguments = self.shown.preview(self.arguments.get(call)?)?;
         let result = self
@@ -457,7 +457,7 @@ impl Said {
 }
 
 impl Shown<'_> {
-    /// The beginning of a text, without secrets; none where texts are not shown, or it is empty.
+    /// The beginning of a text, without secrets; `None` where texts are not shown, or it is empty.
     fn preview(self, words: &str) -> Option<String> {
         if self.most == 0 || words.trim().is_empty() {
             return None;
@@ -482,7 +482,7 @@ impl Shown<'_> {
     }
 }
 
-/// What took so long, without more.
+/// An operation with its duration and no further details.
 fn op(kind: OpKind, at: DateTime<Utc>, end: DateTime<Utc>, name: &str) -> Op {
     Op {
         at,
