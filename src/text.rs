@@ -1,4 +1,4 @@
-//! Text for people: splitting, redaction, what is hidden made visible.
+//! Text for people: splitting it, removing secrets, showing invisible characters.
 //!
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 

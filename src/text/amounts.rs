@@ -1,4 +1,4 @@
-//! Amounts as people read them: counts, money, running times, what a request took.
+//! Amounts for people: counts, money, running times, the use of a request.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub fn tokens_in_short(tokens: u64) -> String {
     }
 }
 
-/// What requests took: `4,800 in / 420 out · $0.012`. What costs nothing, or nobody knows what, has no price.
+/// The use of requests: `4,800 in / 420 out · $0.012`. The price is left out where it is zero or unknown.
 pub fn tokens_and_cost(input: u64, output: u64, usd: Option<f64>) -> String {
     let mut line = format!("{} in / {} out", thousands(input), thousands(output));
     if let Some(sum) = usd.filter(|sum| *sum > 0.0) {

@@ -1,8 +1,8 @@
-//! An error with what caused it: a library's outermost words are often the least telling.
+//! An error with its causes: a library's outermost message often says the least.
 
 use std::error::Error;
 
-/// `error` and its causes, outermost first, each said once.
+/// `error` and its causes, outermost first, without repetitions.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut said = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! Code as Discord's Markdown shows it.
+//! Code in Discord's Markdown.
 //!
 //! Discord's own rules, not CommonMark's: a block of code begins with three backticks anywhere in a line and ends with the
 //! next three; there are no longer fences, and no fences of tildes. A span of code within a line has marks of one or two
@@ -10,17 +10,17 @@ use std::ops::Range;
 use super::short::one_line;
 use super::visible::{is_hidden, visible, written_out};
 
-/// What opens and closes a block.
+/// Opens and closes a block.
 pub(super) const FENCE: &str = "```";
 
-/// Whether `text` holds what would end a block: three backticks in a row.
+/// Whether `text` contains what would end a block: three backticks in a row.
 pub fn holds_fence(text: &str) -> bool {
     text.contains(FENCE)
 }
 
 /// `code` in a block that nothing inside can end.
 ///
-/// What does not show is written by its number (`\u{202E}`), and so is each backtick where three or more meet (`\u{60}`).
+/// Invisible characters are written by number (`\u{202E}`), and so is each backtick where three or more meet (`\u{60}`).
 pub fn fenced(code: &str, language: &str) -> String {
     let code = without_runs(code, FENCE.len());
     // A block of line feeds alone would reach to the next fence of the message.
@@ -54,7 +54,7 @@ pub fn fenced_tail(code: &str, language: &str, max: usize) -> String {
 
 /// `text` as a span of code on one line.
 ///
-/// What does not show is written by its number, and so is each backtick where two or more meet.
+/// Invisible characters are written by number, and so is each backtick where two or more meet.
 pub fn span(text: &str) -> String {
     let line = without_runs(
         &text.replace("\r\n", " ").replace(['\n', '\t'], " "),
@@ -90,7 +90,7 @@ fn within(count: usize, max: usize, make: impl Fn(usize) -> String) -> String {
     }
 }
 
-/// `code` with all that hides written out, and each backtick where at least `least` meet.
+/// `code` with all invisible characters written out, and each backtick where at least `least` meet.
 fn without_runs(code: &str, least: usize) -> String {
     let runs = runs(code, least);
     if runs.is_empty() {
@@ -99,7 +99,7 @@ fn without_runs(code: &str, least: usize) -> String {
     written_out(code, |index, c| is_hidden(c) || is_within(&runs, index))
 }
 
-/// `code` in a block that nothing inside can end, where what hides is shown already.
+/// `code` in a block that nothing inside can end; invisible characters are written out already.
 pub(super) fn block(code: &str) -> String {
     let runs = runs(code, FENCE.len());
     if runs.is_empty() {
@@ -129,13 +129,13 @@ fn is_within(runs: &[Range<usize>], index: usize) -> bool {
     runs.get(next).is_some_and(|run| run.start <= index)
 }
 
-/// Backticks that `text` begins with.
+/// How many backticks `text` begins with.
 pub(super) fn run_length(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// At most `max` characters of a Markdown text; where something is left out, an ellipsis marks it, and code that the cut
-/// would leave open is closed.
+/// At most `max` characters of a Markdown text; an ellipsis replaces what is left out, and code that the cut would leave
+/// open is closed.
 pub fn clip_markdown(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
@@ -148,7 +148,7 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     let Some(open) = open_code(whole) else {
         return format!("{whole}…");
     };
-    // Marks that nothing ever closes are no code.
+    // Marks that are never closed are not code.
     if open.mark.len() < FENCE.len() && open_code(text) == Some(open) {
         return format!("{whole}…");
     }
@@ -162,7 +162,7 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     }
 }
 
-/// A Markdown text with its block of code closed, where the text ends within one: what follows is no code.
+/// A Markdown text with its block of code closed, where the text ends within one: what follows is not code.
 pub fn close_code(text: &str) -> Cow<'_, str> {
     match open_code(text) {
         Some(open) if open.mark == FENCE => format!("{text}\n{FENCE}").into(),
@@ -170,8 +170,8 @@ pub fn close_code(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The end of a Markdown text in at most `max` characters; an ellipsis marks what is left out, and code that the cut fell
-/// into is opened again.
+/// The end of a Markdown text in at most `max` characters; an ellipsis replaces what is left out, and code that the cut
+/// falls into is opened again.
 pub fn tail_markdown(text: &str, max: usize) -> String {
     let count = text.chars().count();
     if count <= max {
@@ -185,14 +185,14 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
         .map_or(start, |line| start + line + 1);
     let (before, rest) = text.split_at(start);
     match open_code(before) {
-        // The fence that would close the block is no tail of it.
+        // The fence that would close the block is not part of its tail.
         Some(open) if open.mark == FENCE && rest.trim() != FENCE => format!("{opening}{rest}"),
         Some(open) if open.mark == FENCE => "…".to_owned(),
         _ => format!("…\n{rest}"),
     }
 }
 
-/// A mark of code that nothing behind it closes.
+/// A mark of code that is never closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Open<'a> {
     pub(super) at: usize,
@@ -225,10 +225,10 @@ pub(super) fn open_code(text: &str) -> Option<Open<'_>> {
     unclosed
 }
 
-/// Where the code ends whose opening `mark` ends at `from`.
+/// The end of the code whose opening `mark` ends at `from`.
 fn end_of_code(text: &str, from: usize, mark: &str) -> Option<usize> {
     if mark == FENCE {
-        // At least one character stands within.
+        // There is at least one character inside.
         let first = text[from..].chars().next()?.len_utf8();
         let end = text[from + first..].find(FENCE)?;
         return Some(from + first + end + FENCE.len());

@@ -1,9 +1,9 @@
-//! What a model writes, in Discord's dialect of Markdown.
+//! Translates what a model writes into Discord's dialect of Markdown.
 //!
-//! Models write CommonMark and GitHub's additions to it. Discord draws a part of that and shows the rest as it is typed: pipes of
-//! a table, `[ ]`, `####`, `![`, `&nbsp;`, `---`. Each of these becomes what Discord draws: a table an aligned block of code
-//! or, where that would be too wide, a list; an image a link; a deep heading a bold line. Code is left alone but for its
-//! [`fences`]. All else stays as it was typed: the text is edited in places, not written again.
+//! Models write CommonMark and GitHub's additions to it. Discord renders a part of that and shows the rest as it is typed:
+//! pipes of a table, `[ ]`, `####`, `![`, `&nbsp;`, `---`. Each of these becomes what Discord renders: a table an aligned
+//! block of code or, where that would be too wide, a list; an image a link; a deep heading a bold line. Code is not changed
+//! except for its [`fences`]. Everything else stays as it was typed: the text is edited in places, not written again.
 
 mod fences;
 mod html;
@@ -21,7 +21,7 @@ use self::translation::Translation;
 use super::code::run_length;
 use super::visible::prose;
 
-/// `markdown` as Discord shows what its writer meant, with nothing in it hidden.
+/// `markdown` in a form that Discord shows as its author meant, with invisible characters shown.
 pub fn for_discord(markdown: &str) -> String {
     let text = prose(markdown);
     if !text.bytes().any(may_mean_something) && !text.contains("    ") {
@@ -32,7 +32,7 @@ pub fn for_discord(markdown: &str) -> String {
     rendered(&text, 0..text.len(), edits)
 }
 
-/// The same for a text that is still being written: the first lines of what may become a table wait until it is one.
+/// The same for a text that is still being written: the first lines of a possible table wait until it is one.
 pub fn for_preview(markdown: &str) -> String {
     for_discord(table::without_half(markdown))
 }
@@ -59,7 +59,7 @@ const fn may_mean_something(byte: u8) -> bool {
     )
 }
 
-/// What of GitHub's additions models write.
+/// GitHub's additions that models use.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -68,7 +68,7 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// A place of the text, and what stands there instead; without that it is code that stays as it is.
+/// A place of the text, and its replacement; without one it is code that stays as it is.
 struct Edit {
     range: Range<usize>,
     by: Option<Cow<'static, str>>,
@@ -83,7 +83,7 @@ impl Edit {
     }
 }
 
-/// The part of `text` in `range` with its `edits`. Where one lies within another, the outer one counts.
+/// The part of `text` in `range` with its `edits`. Where one is inside another, the outer one is used.
 fn rendered(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.range.start);
     let mut end = range.start;
@@ -109,7 +109,7 @@ fn rendered(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     written
 }
 
-/// Escapes backticks that open no code: to Discord they might.
+/// Escapes backticks that do not open code here, but might in Discord.
 fn escape_others(text: &str, range: Range<usize>, edits: &mut Vec<Edit>) {
     let mut escapes = Vec::new();
     let mut next = 0;
@@ -124,7 +124,7 @@ fn escape_others(text: &str, range: Range<usize>, edits: &mut Vec<Edit>) {
             at = edit.end;
             continue;
         }
-        // Code may begin within the run: an escape takes only its first backtick.
+        // Code may begin within the run: an escape affects only its first backtick.
         let run_end = start + run_length(&text[start..range.end]);
         let end = edit.map_or(run_end, |edit| run_end.min(edit.start));
         let before = text[range.start..start].bytes().rev();

@@ -1,6 +1,7 @@
 //! Makes names and other foreign text harmless in Discord's Markdown.
 //!
-//! What hides is shown ([`prose`]); what Markdown would make something of gets a backslash, which Discord does not show.
+//! Invisible characters are shown ([`prose`]); those that mean something in Markdown get a backslash, which Discord does
+//! not show.
 
 use super::code;
 use super::visible::{is_hidden, prose};
@@ -10,7 +11,7 @@ pub use super::code::{span as code, span_within as code_within};
 /// Characters that mean something in Markdown, or begin a mention, an emoji or a link.
 const SPECIAL: &str = r"\*_~`|>#-[]()<:@.+!";
 
-/// `text` as one line that shows as it is written: no formatting, no mention, no link, nothing hidden.
+/// `text` as one line that shows as it is written: no formatting, no mention, no link, nothing invisible.
 ///
 /// For names of people and channels, which their owners choose.
 pub fn name(text: &str) -> String {
@@ -27,22 +28,22 @@ pub fn name(text: &str) -> String {
     safe.trim().to_owned()
 }
 
-/// `text` as one line of plain words: no formatting, no mention, no link. Signs that only mean something in the
-/// company of others stay as they are, so that sentences, paths and ids read well.
+/// `text` as one line of plain words: no formatting, no mention, no link. Characters that only mean something in
+/// combination with others stay as they are, so that sentences, paths and ids are easy to read.
 pub fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     push_words(&mut safe, &prose(text).replace(['\n', '\t'], " "));
     guarded(safe.trim())
 }
 
-/// `text`, line by line, as plain words: shown as it is written, however many lines it has.
+/// `text`, line by line, as plain words: shown as it is written.
 pub fn lines(text: &str) -> String {
     let lines: Vec<String> = prose(text).lines().map(self::text).collect();
     lines.join("\n")
 }
 
-/// A sentence of ours with foreign words in it, which stand between backticks: spans of code stay such, everything else is
-/// plain words. Channels, people and roles that are named by their ids stay named, and times stay times.
+/// A sentence of ours with foreign words between backticks: spans of code stay spans, everything else is plain words.
+/// Mentions of channels, people and roles by id stay mentions, and times stay times.
 pub fn sentence(text: &str) -> String {
     let lines: Vec<String> = prose(text).lines().map(sentence_line).collect();
     lines.join("\n")
@@ -71,7 +72,7 @@ fn sentence_line(line: &str) -> String {
     guarded(&safe)
 }
 
-/// Plain words, with mentions by id left as they are: nobody is pinged by what we post.
+/// Plain words, with mentions by id unchanged: our posts notify nobody.
 fn push_mentions(safe: &mut String, text: &str) {
     let mut rest = text;
     while let Some(start) = rest.find('<') {
@@ -88,7 +89,7 @@ fn push_mentions(safe: &mut String, text: &str) {
     push_words(safe, rest);
 }
 
-/// The length of the mention or the time that `text` begins with: `<#1>`, `<@1>`, `<@&1>`, `<t:1:R>`.
+/// The length of the mention or the time with which `text` begins: `<#1>`, `<@1>`, `<@&1>`, `<t:1:R>`.
 fn mention(text: &str) -> Option<usize> {
     let (inside, _) = text.strip_prefix('<')?.split_once('>')?;
     if is_time(inside) {
@@ -101,7 +102,7 @@ fn mention(text: &str) -> Option<usize> {
     is_id.then_some(inside.len() + 2)
 }
 
-/// Whether this is a moment of our days between the brackets, such as `t:1795442449:R`.
+/// Whether the text between the brackets is a time of our days, such as `t:1795442449:R`.
 fn is_time(inside: &str) -> bool {
     let Some(seconds) = inside.strip_prefix("t:") else {
         return false;
@@ -143,7 +144,7 @@ fn without_invites(mut words: String) -> String {
     words
 }
 
-/// `line` with what would make it a heading, small print, a quote or an item of a list escaped.
+/// `line` with its beginning escaped if that would make it a heading, small print, a quote or a list item.
 fn guarded(line: &str) -> String {
     let body = line.trim_start();
     let indent = &line[..line.len() - body.len()];

@@ -2,7 +2,8 @@
 
 use super::visible::prose;
 
-/// `text` as HTML shows it to the letter, also inside an attribute in double quotes. What hides is shown by its number.
+/// `text` such that HTML shows it exactly, also inside an attribute in double quotes. Invisible characters are shown by
+/// their number.
 pub fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in prose(text).chars() {

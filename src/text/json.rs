@@ -1,12 +1,12 @@
-//! JSON that people write: a key that stands twice is a mistake. serde_json would silently take the last one, and a list of
-//! what is denied could vanish that way.
+//! JSON that people write: a repeated key is a mistake. serde_json would silently use the last value, and a list of what is
+//! denied could vanish that way.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Refuses a text in which an object has a key twice, at any depth.
+/// Refuses a text in which an object has the same key twice, at any depth.
 ///
 /// # Errors
 ///
@@ -17,13 +17,13 @@ pub fn refuse_double_keys(text: &str) -> Result<(), serde_json::Error> {
     reader.end()
 }
 
-/// The words for a key that stands twice; serde has others for the fields of its own types.
+/// The message for a repeated key; serde has another one for the fields of its own types.
 pub fn double_key(message: &str) -> Option<String> {
     let key = message.strip_prefix("duplicate field ")?;
     Some(format!("the key {key} stands twice: keep one of them"))
 }
 
-/// A value that is only looked through.
+/// A value that is only checked.
 #[derive(Clone, Copy)]
 struct Unique;
 

@@ -1,4 +1,4 @@
-//! Long blocks of code in an answer, each as a file: read better there than over many messages.
+//! Long blocks of code in an answer as files, in which they are easier to read than over many messages.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use super::dialect;
 use super::short::count;
 
-/// Characters of a block that is still shown in messages: three of them.
+/// Longest block, in characters, that is shown in messages: three of them.
 const SHOWN: usize = 6_000;
 
 /// Files under one message; Discord takes ten.

@@ -1,6 +1,7 @@
 //! Letters that look like others.
 //!
-//! `gіthub.com` with a Cyrillic letter leads elsewhere, and `ɡit` is another program: who approves a command must be told.
+//! `gіthub.com` with a Cyrillic letter leads elsewhere, and `ɡit` is another program: whoever approves a command must be
+//! told.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,15 +11,15 @@ use unicode_security::skeleton;
 
 use super::visible::is_hidden;
 
-/// Words named; whoever hides more has been told enough.
+/// Most words that are named; these are enough of a warning.
 const MOST: usize = 5;
 
-/// Signs that bash, paths and addresses are made of.
+/// Signs that have a meaning in bash, paths and addresses.
 const SIGNS: &str = r"/\:;|&$<>()=#!~*.%@?,+{}";
 
-/// Words of `text` that hold letters or signs which look like those of ASCII and are not, and what they look like.
+/// Words of `text` with letters or signs that look like ASCII but are not, and what they look like.
 ///
-/// Words of another script that could not be mistaken for ASCII, and accents that are part of their letter, are none.
+/// Words of another script that could not be mistaken for ASCII do not count, nor do accents that are part of their letter.
 pub fn look_alikes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for text in texts.into_iter().filter(|text| !text.is_ascii()) {
@@ -54,12 +55,12 @@ fn is_suspicious(token: &str) -> bool {
             .any(|word| is_false_word(token, word))
 }
 
-/// Whether a word holds letters of ASCII beside such that look so, or could be read as ASCII throughout.
+/// Whether a word mixes ASCII letters with others that look like them, or could be read as ASCII throughout.
 fn is_false_word(token: &str, word: &str) -> bool {
     let looks = word.chars().filter(|c| looks_like(*c).is_some()).count();
     let ascii = word.chars().filter(char::is_ascii_alphanumeric).count();
     let count = word.chars().count();
-    // A letter that is a word by itself is one of a language, unless it stands in an option or a path.
+    // A letter that is a word on its own belongs to a language, unless it is in an option or a path.
     let stands_alone = count == 1 && !token.contains(['-', '/', '.', '=', ':']);
     looks > 0 && (ascii > 0 || looks == count) && !stands_alone
 }
@@ -74,9 +75,9 @@ fn has_false_sign(token: &str) -> bool {
             continue;
         }
         match looks_like(c) {
-            // Dashes are everywhere in prose; before a word they pose as an option.
+            // Dashes are everywhere in prose; before a word they look like an option.
             Some('-') if begins_word => return true,
-            // The tables know one shape for the bar, the letter l and the number one.
+            // The tables have one shape for the bar, the letter l and the number one.
             Some(sign) if SIGNS.contains(sign) || sign == 'l' => return true,
             _ => {}
         }
@@ -84,7 +85,7 @@ fn has_false_sign(token: &str) -> bool {
     false
 }
 
-/// The character of ASCII that `c`, which is none, looks like.
+/// The ASCII character that `c`, which is not one, looks like.
 fn looks_like(c: char) -> Option<char> {
     static ASCII: LazyLock<HashMap<String, char>> = LazyLock::new(|| {
         let preferred = (' '..='~').filter(|c| !c.is_ascii_alphanumeric());
@@ -96,7 +97,7 @@ fn looks_like(c: char) -> Option<char> {
     if c.is_ascii() {
         return None;
     }
-    // Full-width forms of all signs, of which the tables of look-alikes name but some.
+    // Full-width forms of all signs, of which the tables of look-alikes have only some.
     if let '\u{FF01}'..='\u{FF5E}' = c {
         return char::from_u32(u32::from(c) - 0xFEE0);
     }
@@ -107,7 +108,8 @@ fn looks_like(c: char) -> Option<char> {
     ASCII.get(&shape).copied()
 }
 
-/// Whether `c` is a mark that goes with the letter before it. Accents that languages write are part of their letter once that is composed.
+/// Whether `c` is a mark on the letter before it. Accents that languages use are part of their letter once that is
+/// composed.
 const fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}'
@@ -122,7 +124,7 @@ const fn is_mark_below(c: char) -> bool {
     matches!(c, '\u{316}'..='\u{326}' | '\u{329}'..='\u{338}')
 }
 
-/// Lines and boxes that trees and tables are drawn with.
+/// Lines and boxes with which trees and tables are drawn.
 const fn is_drawing(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{25FF}')
 }

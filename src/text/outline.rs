@@ -31,7 +31,7 @@ impl Rank {
     ];
 }
 
-/// A place to cut: the part ends at `end`, the next begins at `next`; what lies between is white space.
+/// A place to cut: the part ends at `end`, the next begins at `next`; in between there is only white space.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub(super) end: usize,
@@ -54,19 +54,19 @@ impl Fence {
         format!("{FENCE}{}\n", self.language)
     }
 
-    /// What of it stands behind `place` in its `text`.
+    /// The rest of it after `place` in its `text`.
     pub(super) fn rest<'t>(&self, text: &'t str, place: usize) -> &'t str {
         text.get(place..self.range.end).unwrap_or_default()
     }
 }
 
-/// The places where a text may be cut, and what stands around them.
+/// The places where a text may be cut, and the blocks around them.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     /// In order of their end.
     cuts: Vec<Cut>,
     pub(super) fences: Vec<Fence>,
-    /// Tables, lists and code: blocks that lose most when they are torn.
+    /// Tables, lists and code: the blocks that suffer most from a cut.
     whole: Vec<Range<usize>>,
 }
 
@@ -122,7 +122,7 @@ impl Outline {
         &self.cuts[first..last.max(first)]
     }
 
-    /// The fence that a cut at `end` would tear.
+    /// The fence that a cut at `end` would break.
     pub(super) fn fence_around(&self, end: usize) -> Option<&Fence> {
         let next = self.fences.partition_point(|fence| fence.range.start < end);
         self.fences[..next]
@@ -130,7 +130,7 @@ impl Outline {
             .filter(|fence| end < fence.range.end)
     }
 
-    /// The table, list or code that begins at `start`, spaces before it left out.
+    /// The table, list or code that begins at `start`, after spaces.
     pub(super) fn whole_block_at(&self, start: usize) -> Option<Range<usize>> {
         let index = self.whole.partition_point(|block| block.start < start);
         self.whole
@@ -159,7 +159,7 @@ impl Outline {
         self.drop_cuts_beside_fences(text);
     }
 
-    /// Cuts between sentences and words of one line. Code is cut between lines only, unless nothing else is left.
+    /// Cuts between sentences and words of one line. Code is cut between lines only, unless there is no other way.
     fn cuts_within(&mut self, text: &str, start: usize, line: &str, spans: &[Range<usize>]) {
         if self.fence_around(start + 1).is_some() {
             return;
@@ -188,7 +188,7 @@ impl Outline {
     fn raise(&mut self, text: &str, starts: &[usize], rank: Rank) {
         for start in starts {
             let index = self.cuts.partition_point(|cut| cut.next <= *start);
-            // Only white space and marks of a quote or a list may stand between.
+            // Only white space and marks of a quote or a list may be between.
             let Some(cut) = index
                 .checked_sub(1)
                 .and_then(|index| self.cuts.get_mut(index))
@@ -201,7 +201,7 @@ impl Outline {
                 cut.rank = rank;
             }
         }
-        // An empty line parts whatever stands around it.
+        // An empty line separates what is around it.
         for index in 1..self.cuts.len() {
             let (before, cut) = (&self.cuts[index - 1], &self.cuts[index]);
             let is_empty = before.next <= cut.end
@@ -214,7 +214,7 @@ impl Outline {
         }
     }
 
-    /// A cut right behind the opening line of a fence, or right before its closing one, would leave an empty block.
+    /// A cut right after the opening line of a fence, or right before its closing one, would leave an empty block.
     fn drop_cuts_beside_fences(&mut self, text: &str) {
         let fences = std::mem::take(&mut self.fences);
         self.cuts.retain(|cut| {
@@ -232,8 +232,8 @@ impl Outline {
     }
 }
 
-/// Whether `text`, were it to begin a message, would be read there as code, a heading, a quote or a list: in the
-/// middle of its line it is none of them, so no message may begin with it.
+/// Whether `text` would be read as code, a heading, a quote or a list if it began a message: in the middle of its line it
+/// is none of them, so no message may begin with it.
 pub(super) fn begins_block(text: &str) -> bool {
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = after_digits.len() < text.len() && after_digits.starts_with(['.', ')']);
@@ -245,7 +245,7 @@ pub(super) fn begins_block(text: &str) -> bool {
 
 /// Whether `place` lies inside one of `spans`, which are in order of their start.
 fn covers(spans: &[Range<usize>], place: usize) -> bool {
-    /// Spans nest no deeper in what a person reads.
+    /// Spans are not nested deeper in what a person reads.
     const NESTED: usize = 8;
     let index = spans.partition_point(|span| span.start < place);
     spans[..index]

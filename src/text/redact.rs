@@ -1,8 +1,8 @@
 //! Keeps secrets out of everything that leaves the daemon.
 //!
-//! The redactor is seeded with the real values of the configured secrets, so what it removes is exact. It also knows
-//! each value in Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. Tokens of
-//! well-known shapes that are not ours are masked too.
+//! The redactor knows the real values of the configured secrets, so what it removes is exact. It also knows each value in
+//! Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. Tokens of well-known shapes
+//! that are not ours are masked too.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,27 +17,27 @@ use super::{long, shapes};
 
 pub use super::shapes::PLACEHOLDER;
 
-/// Bytes below which a value is no secret: masking `main` or `1234` everywhere would hide nothing and break much.
+/// Values of fewer bytes are not treated as secrets: masking `main` or `1234` everywhere would hide nothing and break much.
 const SHORTEST: usize = 8;
 
-/// Bytes of one line of a secret from which that line alone is a secret: a key shown in part is a key shown.
+/// Length in bytes from which a single line of a secret counts as a secret: a key shown in part is a key shown.
 const SECRET_LINE: usize = 20;
 
-/// Bytes a stream holds back at most while something in it may still become a secret.
+/// Most bytes that a stream holds back while something in it may still become a secret.
 const MOST_HELD: usize = 32 * 1024;
 
-/// Removes configured secrets and shapes of tokens from text. A clone is cheap, and learns what the others learn.
+/// Removes configured secrets and tokens of known shapes from text. A clone is cheap, and shares what is learned.
 #[derive(Clone, Default)]
 pub struct Redactor {
     known: Arc<ArcSwap<Known>>,
 }
 
-/// The secrets that are known, in all their spellings.
+/// The known secrets, in all their spellings.
 #[derive(Default)]
 struct Known {
     values: Vec<String>,
     secrets: Option<Regex>,
-    /// Whether a secret holds white space, so that a stream cannot be cut at any.
+    /// Whether a secret contains white space, so that a stream cannot be cut at any.
     holds_blanks: bool,
     /// Longest spelling of a secret in bytes.
     longest: usize,
@@ -50,7 +50,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// A redactor for these secrets. Values of fewer than 8 bytes are ignored: they are no secrets.
+    /// A redactor for these secrets. Values of fewer than 8 bytes are ignored.
     pub fn new(secrets: Vec<String>) -> Self {
         Self {
             known: Arc::new(ArcSwap::from_pointee(Known::of(secrets))),
@@ -137,7 +137,7 @@ impl Known {
         }
     }
 
-    /// `place`, or where the secret begins in which it lies.
+    /// `place`, or the beginning of the secret that contains it.
     fn before_any_across(&self, text: &str, place: usize) -> usize {
         let across = |found: &regex::Match<'_>| found.start() < place && place < found.end();
         let secret = self
@@ -151,7 +151,7 @@ impl Known {
     }
 }
 
-/// Redacts a text that comes in pieces, wherever they are cut.
+/// Redacts a text that comes in pieces, in whatever way it is cut.
 ///
 /// What may still become a secret is held back until more has come or the text ends.
 pub struct RedactedStream {
@@ -166,7 +166,7 @@ impl fmt::Debug for RedactedStream {
 }
 
 impl RedactedStream {
-    /// Takes the next piece and gives what is safe to show.
+    /// Takes the next piece and returns what is safe to show.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let safe = self.safe();
@@ -175,7 +175,7 @@ impl RedactedStream {
         shown
     }
 
-    /// Ends the text and gives the rest of it.
+    /// Ends the text and returns the rest of it.
     pub fn finish(self) -> String {
         self.known.redact(&self.held).into_owned()
     }
@@ -192,14 +192,14 @@ impl RedactedStream {
             safe = safe.min(last_gap(&held[..held.floor_char_boundary(late)]));
         }
         if held.len() - safe > MOST_HELD.max(2 * self.known.longest) {
-            // No token is that long. What a secret could still need stays.
+            // No token is that long. Only what a secret could still need stays.
             safe = held.floor_char_boundary(held.len() - self.known.longest.max(1024));
         }
         self.known.before_any_across(held, safe)
     }
 }
 
-/// Where the last word of `text` begins. Lines of nothing but Base64 belong to one word, as encoders break them.
+/// The beginning of the last word of `text`. Lines that consist of Base64 belong to one word, because encoders break them.
 fn last_gap(text: &str) -> usize {
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
     let mut start = text.len();
@@ -256,7 +256,7 @@ fn url_encoded(secret: &str) -> String {
     pattern
 }
 
-/// The characters that Base64 gives `secret` after `offset` other bytes, whatever they and what follows are.
+/// The characters that Base64 gives `secret` after `offset` other bytes, independent of these and of what follows.
 fn base64_at(secret: &str, offset: usize) -> Vec<String> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret.as_bytes());

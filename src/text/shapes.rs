@@ -1,14 +1,14 @@
-//! Tokens that are known by their shape, whoever they belong to.
+//! Tokens that are recognised by their shape, of any owner.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 pub const PLACEHOLDER: &str = "[redacted]";
 
-/// The shapes. What `keep` holds stays in the text: it says what was masked.
+/// The shapes. The groups `k1` to `k5` stay in the text: they say what was masked.
 const SHAPES: [&str; 20] = [
     // Private keys, whole.
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
@@ -16,7 +16,7 @@ const SHAPES: [&str; 20] = [
     r"\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,45}\b",
     r"\bmfa\.[A-Za-z0-9_-]{80,}",
     r"(?<k1>discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/)[A-Za-z0-9_-]{40,}",
-    // Anthropic, OpenAI and those who copy their form.
+    // Anthropic, OpenAI and others with the same form.
     r"\bsk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{16,}",
     r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",
     // GitHub, GitLab, npm, PyPI, Hugging Face, DigitalOcean.
@@ -33,7 +33,7 @@ const SHAPES: [&str; 20] = [
     r"\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}",
     // JSON web tokens.
     r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*",
-    // What stands behind a word that says so.
+    // After a word that announces a secret.
     r"(?<k2>(?i:\b(?:bearer|basic)[ \t]+))[A-Za-z0-9._~+/=-]{16,}",
     r"(?<k3>[A-Za-z][A-Za-z0-9+.-]*://[^\s:@/]*:)[^\s:@/]{3,}(?<k4>@)",
     r#"(?<k5>\b[A-Z0-9_]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_KEY)[A-Z0-9_]*["']?[ \t]*[=:][ \t]*["']?)[A-Za-z0-9+/=_.-]{16,}"#,
@@ -57,7 +57,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = regex::Match<'_>> {
     TOKENS.iter().flat_map(|tokens| tokens.find_iter(text))
 }
 
-/// Where something begins in `text` that may become a token although white space has come since.
+/// The beginning of something in `text` that may still become a token, although white space has followed.
 pub(super) fn unfinished(text: &str) -> Option<usize> {
     let key = text
         .rfind("-----BEGIN ")

@@ -2,18 +2,18 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Bytes of a character that are looked at, marks upon it included.
+/// Bytes of a character that are read, including its marks.
 const MOST_BYTES: usize = 16;
 
-/// Bytes of blanks that are looked at besides.
+/// Bytes of blanks that are read besides.
 const MOST_BLANK: usize = 4 << 10;
 
 /// `text` on one line and at most `max` characters, an ellipsis marking what was cut.
 ///
-/// Runs of blanks, tabs and ends of lines become one blank; a character is never cut in two, whatever it is made of.
+/// Runs of blanks, tabs and line ends become one blank; a character is never cut in two, even one of several code points.
 pub fn one_line(text: &str, max: usize) -> String {
     let whole = text.len();
-    // A megabyte of blanks, or of marks upon one letter, is not looked through for what would follow it.
+    // A megabyte of blanks, or of marks on one letter, is not searched for what follows.
     let most = max.saturating_mul(MOST_BYTES).saturating_add(MOST_BLANK);
     let text = &text[..text.floor_char_boundary(most)];
     let is_cut = text.len() < whole;
@@ -46,7 +46,7 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
-/// `text` with a full stop at its end, unless it ends a sentence already, be it inside quotation marks.
+/// `text` with a full stop at its end, unless it ends a sentence already, perhaps inside quotation marks.
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
     let words = text.trim_end_matches(['"', '”', '’', '\'', ')', '*', '_', '`']);
@@ -65,7 +65,7 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A count of bytes as people read it: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
+/// A number of bytes for people: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
@@ -86,7 +86,7 @@ pub fn bytes(count: u64) -> String {
 
 /// `text` as part of a file name: lower-case letters and digits joined by single hyphens, at most `max` bytes.
 ///
-/// Empty when nothing of it can stay.
+/// Empty when no character of it is allowed.
 pub fn slug(text: &str, max: usize) -> String {
     let mut slug = String::new();
     for word in text
@@ -106,7 +106,7 @@ pub fn slug(text: &str, max: usize) -> String {
     slug
 }
 
-/// The candidate that `word` was probably meant to be, if one is near enough to suggest.
+/// The candidate that `word` was probably meant to be, if one is similar enough to suggest.
 pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Below this, a suggestion confuses more than it helps.
     const LIKENESS: f64 = 0.8;

@@ -12,23 +12,23 @@ use super::outline::{Cut, Fence, Outline, Rank, begins_block};
 /// Characters one Discord message may hold.
 pub const PART_CHARS: usize = 2000;
 
-/// Messages a reply may become; beyond, it is posted as a file.
+/// Most messages of a reply; a longer one is posted as a file.
 pub const MAX_PARTS: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// As messages, in order. None when there is nothing to say.
+    /// As messages, in order; an empty list when there is nothing to say.
     Parts(Vec<String>),
-    /// As one file: it is too long to be read in a channel.
+    /// As one file, because it is too long to be read in a channel.
     File,
 }
 
 /// Splits `reply` into parts that each fit in one message, in order.
 ///
-/// Cuts fall between paragraphs, items, lines, sentences or words, in that order, and never inside what a reader sees
+/// Cuts are made between paragraphs, items, lines, sentences or words, in that order, and never inside what a reader sees
 /// as one character unless that alone is longer than a message.
 ///
-/// The parts are in Discord's dialect ([`for_discord`]); what the file holds is the caller's to take.
+/// The parts are in Discord's dialect ([`for_discord`]); the file is left to the caller.
 pub fn split(reply: &str) -> Split {
     // Discord's dialect rarely has less than half the characters.
     if reply.chars().nth(2 * MAX_PARTS * PART_CHARS).is_some() {
@@ -112,7 +112,7 @@ impl Splitter<'_> {
         self.text[start..].chars().nth(room).is_none()
     }
 
-    /// Where the part that begins at `start` ends, and where the next begins.
+    /// The end of the part that begins at `start`, and the beginning of the next.
     fn cut(&self, start: usize, room: usize) -> (usize, usize) {
         let limit = self.text[start..]
             .char_indices()
@@ -143,7 +143,8 @@ impl Splitter<'_> {
         (self.text[block].chars().count() <= room).then_some(last)
     }
 
-    /// The end of the last whole grapheme cluster before `limit` that parts no marks; `limit` itself when there is none.
+    /// The end of the last whole grapheme cluster before `limit` that separates no marks; `limit` itself when there is
+    /// none.
     fn last_grapheme(&self, start: usize, limit: usize) -> usize {
         // One cluster beyond the limit shows whether the last one before it is whole.
         let window = self.text[start..]
@@ -159,7 +160,8 @@ impl Splitter<'_> {
             .unwrap_or(limit)
     }
 
-    /// Whether a cut at `end` would begin a block where there was none, tear a fence, or leave a block of code with only its end.
+    /// Whether a cut at `end` would begin a block where there was none, break a fence, or leave a block of code with only
+    /// its end.
     fn parts_marks(&self, end: usize) -> bool {
         let rest = &self.text[end..];
         let is_in_run = self.text[..end].ends_with('`') && rest.starts_with('`');

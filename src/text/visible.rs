@@ -1,11 +1,11 @@
-//! What a reader would not see, made visible.
+//! Makes invisible characters visible.
 //!
-//! A person who approves a command must read what runs. Characters that print nothing, or turn the
-//! direction of what follows, are therefore shown by their number.
+//! A person who approves a command must read what runs. Characters that print nothing, or change the direction of what
+//! follows, are therefore shown by their number.
 
 use std::borrow::Cow;
 
-/// Whether `c` shows nothing or changes how its neighbours show. Line feed and tab are not hidden.
+/// Whether `c` shows nothing or changes how its neighbours show. Line feed and tab do not count.
 pub const fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -54,7 +54,7 @@ pub const fn is_hidden(c: char) -> bool {
 
 /// `text` with each hidden character written as `\u{202E}`, and whether there was any.
 ///
-/// Where there was one, a `\u{` of the text itself is written as `\u{5C}u{`, so that what is shown can be one text only.
+/// If there was one, a `\u{` of the text itself is written as `\u{5C}u{`, so that the result stands for exactly one text.
 pub fn visible(text: &str) -> (String, bool) {
     if text.contains(is_hidden) {
         (written_out(text, |_, c| is_hidden(c)), true)
@@ -63,8 +63,8 @@ pub fn visible(text: &str) -> (String, bool) {
     }
 }
 
-/// `text` with the characters that `is_odd` tells by place and letter written by their number, and its own `\u{` told
-/// from those.
+/// `text` with the characters for which `is_odd` is true, by place and character, written by their number; a `\u{` of its
+/// own is escaped.
 pub(super) fn written_out(text: &str, is_odd: impl Fn(usize, char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     for (index, c) in text.char_indices() {
@@ -81,7 +81,7 @@ fn push_number(shown: &mut String, c: char) {
     shown.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
 }
 
-/// JSON that says the same, with each hidden character in its texts escaped: a reader sees it, and a terminal shows it.
+/// Equivalent JSON, with each hidden character in its strings escaped: a reader sees it, and a terminal shows it.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
@@ -100,11 +100,11 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` as prose, with what hides written by its number.
+/// `text` as prose, with invisible characters written by their number.
 ///
-/// Unlike [`visible`] it leaves alone what prose in the languages of people and in emoji needs: blanks that print as blanks,
-/// joiners between letters that join and within emoji, marks of direction beside letters that run from right to left.
-/// A line's end of two characters becomes one.
+/// Unlike [`visible`] it keeps what prose in human languages and in emoji needs: blanks that print as blanks, joiners
+/// between letters that join and within emoji, marks of direction next to letters that run from right to left. A line end
+/// of two characters becomes one.
 pub fn prose(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -136,12 +136,12 @@ const FLAGS: [&str; 3] = [
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
 ];
 
-/// Whether a hidden character does its proper work in prose between its neighbours.
+/// Whether a hidden character is used properly in prose between its neighbours.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
     let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
     match c {
-        // Blanks that print as such, the blank of Braille pictures, letters of icon fonts.
+        // Blanks that print as blanks, the blank of Braille pictures, letters of icon fonts.
         '\u{A0}'
         | '\u{1680}'
         | '\u{2000}'..='\u{200A}'
@@ -158,7 +158,7 @@ fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
         '\u{200D}' => both(is_emoji) || both(joins),
         '\u{200C}' => both(joins),
         '\u{200E}' | '\u{200F}' | '\u{61C}' => either(runs_leftwards),
-        // Behind a symbol or a digit it chooses between a letter and a picture.
+        // After a symbol or a digit it chooses between a letter and a picture.
         '\u{FE0E}' | '\u{FE0F}' => {
             before.is_some_and(|c| c.is_ascii_digit() || (!c.is_alphanumeric() && !is_hidden(c)))
         }

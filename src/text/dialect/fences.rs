@@ -1,8 +1,8 @@
-//! Code: spans and fenced blocks of CommonMark, written as Discord reads them.
+//! Code: spans and fenced blocks of CommonMark, in the form that Discord reads.
 //!
-//! Discord knows only fences of three backticks, anywhere in a line, and takes the next three for the end whatever stands
-//! before them. So a fence of tildes or of more backticks becomes one of three; a line of code that holds three backticks
-//! stands as plain text between two blocks; what is not closed is closed.
+//! Discord knows only fences of three backticks, anywhere in a line, and the next three end the block whatever comes before
+//! them. So a fence of tildes or of more backticks becomes one of three; a line of code that contains three backticks is
+//! written as plain text between two blocks; unclosed code is closed.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::text::escape;
 /// Longest language that a block is shown with.
 const MAX_LANGUAGE: usize = 30;
 
-/// A span whose mark is too long for Discord, with one that is not.
+/// A span whose mark is too long for Discord, with a shorter one.
 pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
     if run_length(raw) < FENCE.len() {
         return None;
@@ -31,14 +31,14 @@ pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
 
 /// A fenced block of CommonMark.
 pub(super) struct Block<'a> {
-    /// What stands before each of its lines: marks of the quote and blanks of the list that it is in.
+    /// The prefix of each of its lines: marks of the quote and blanks of the list around it.
     prefix: String,
     mark: &'a str,
     language: &'a str,
     info: &'a str,
-    /// Its lines between the fences, with what stands before them.
+    /// Its lines between the fences, with their prefixes.
     lines: Vec<&'a str>,
-    /// The fence that ends it, with what stands before it.
+    /// The fence that ends it, with its prefix.
     closing: Option<&'a str>,
     ends_line: bool,
 }
@@ -77,7 +77,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The block as Discord reads it; none when it stands so already.
+    /// The block as Discord reads it; `None` when no change is needed.
     pub(super) fn written(&self) -> Option<String> {
         let is_blank = self.lines.iter().all(|line| bare(line).is_empty());
         let is_so = self.mark == FENCE
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
             self.push_part(&mut out, &part);
         }
         let mut written = out.join("\n");
-        // The first line's prefix stands in the text already.
+        // The first line's prefix is in the text already.
         if let Some(rest) = written.strip_prefix(&self.prefix) {
             written = rest.to_owned();
         }

@@ -1,4 +1,5 @@
-//! HTML that models write between their Markdown, as Markdown: what only marks or holds text. All other HTML is text.
+//! HTML that models write between their Markdown, as Markdown: tags that only format or contain text. All other HTML stays
+//! text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::{Edit, options};
 
-/// `text` with the tags that have a meaning in Markdown written as that, and comments and mere containers left out.
+/// `text` with the tags that have a meaning in Markdown translated, and comments and mere containers removed.
 pub(super) fn as_markdown(text: &str) -> Cow<'_, str> {
     if !may_hold_tags(text) {
         return Cow::Borrowed(text);
@@ -45,7 +46,7 @@ pub(super) fn as_markdown(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Appends `piece`, with one empty line at most where the two meet: what is left out leaves no gap.
+/// Appends `piece`, with at most one empty line in between: what is removed leaves no gap.
 fn push(written: &mut String, piece: &str) {
     let before = match written.as_str() {
         "" => 2,
@@ -72,11 +73,11 @@ fn may_hold_tags(text: &str) -> bool {
     bytes.windows(2).any(begins)
 }
 
-/// Tags that were read, and what to put in their places.
+/// Tags that were read, and their replacements.
 #[derive(Default)]
 struct Tags {
     edits: Vec<Edit>,
-    /// Tags that nothing has closed yet.
+    /// Tags that are not closed yet.
     open: Vec<Open>,
 }
 
@@ -159,7 +160,7 @@ impl Tags {
         }
     }
 
-    /// Both tags count once the second is there: alone, each is text about HTML.
+    /// Both tags count once there is a second one: alone, each is text about HTML.
     fn close(&mut self, name: &str, range: Range<usize>) {
         let Some(at) = self.open.iter().rposition(|open| open.name == name) else {
             return;
@@ -170,7 +171,7 @@ impl Tags {
     }
 }
 
-/// What a pair of tags becomes, and whether it closes within its paragraph.
+/// The Markdown for a pair of tags, and whether it closes within its paragraph.
 fn markdown_of(name: &str) -> Option<(&'static str, &'static str, bool)> {
     Some(match name {
         "b" | "strong" => ("**", "**", true),

@@ -1,4 +1,4 @@
-//! Links and images, of which Discord draws `[words](https://…)`.
+//! Links and images; Discord renders only `[words](https://…)`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use pulldown_cmark::LinkType;
 use super::Edit;
 use crate::text::escape;
 
-/// Longest target that is not on the web and is named all the same.
+/// Longest target that is not on the web but shown nevertheless.
 const MAX_TARGET: usize = 200;
 
 /// A link or an image that is being read.
@@ -29,9 +29,9 @@ impl OpenLink {
         }
     }
 
-    /// What stands in place of a link over `range`, whose words end where its `tail` begins.
+    /// The replacements for a link over `range`, whose words end where its `tail` begins.
     ///
-    /// An image within a link leaves it its words.
+    /// An image within a link keeps only its words.
     pub(super) fn edits(
         &self,
         range: Range<usize>,
@@ -54,7 +54,7 @@ impl OpenLink {
             return vec![Edit::new(range, address)];
         }
         if shown.contains("://") {
-            // Discord draws no link whose words are an address.
+            // Discord renders no link whose words are an address.
             let by = format!(" (<{address}>)");
             return vec![Edit::new(head, ""), Edit::new(tail, by)];
         }
@@ -68,7 +68,7 @@ impl OpenLink {
         edits
     }
 
-    /// A target that Discord makes no link of, told behind the words: a path of the workspace, an address of mail.
+    /// A target of which Discord makes no link, shown after the words: a path of the workspace, a mail address.
     fn named_target(&self) -> String {
         let target = self.target.trim_start_matches("mailto:");
         let is_said = self.shown.trim() == target;
@@ -90,7 +90,7 @@ fn is_web(target: &str) -> bool {
     })
 }
 
-/// An address with what would end it written by its number.
+/// An address in which characters that would end it are percent-encoded.
 fn address(target: &str) -> String {
     let mut address = String::with_capacity(target.len());
     for c in target.chars() {

@@ -1,4 +1,5 @@
-//! Tables, which Discord does not draw: a block of code with aligned columns, or a list of the rows where that would be wide.
+//! Tables, which Discord does not render: a block of code with aligned columns, or a list of the rows where that would be
+//! too wide.
 
 use std::ops::Range;
 
@@ -9,19 +10,19 @@ use crate::text::code::{self, FENCE, open_code};
 use crate::text::escape;
 use crate::text::short::one_line;
 
-/// Columns of text that a block of code has on a desktop without wrapping its lines, with something to spare.
+/// Columns of text that fit into a block of code on a desktop without wrapping, with some reserve.
 const MAX_WIDTH: usize = 64;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
 
-/// Characters of a block, so that one always fits into a message; the next block has the head once more.
+/// Characters of a block, so that one always fits into a message; the next block repeats the head.
 const MAX_BLOCK: usize = 1_800;
 
 /// Characters of a head that is repeated before each cell of a list.
 const MAX_LABEL: usize = 40;
 
-/// How many times its own length a table may grow to, beside [`SPARE`]; beyond, it is shown as it was typed.
+/// How many times its own length a table may grow to, besides [`SPARE`]; beyond that it is shown as it was typed.
 const MAX_GROWTH: usize = 8;
 
 /// Length that any table may grow to.
@@ -43,7 +44,7 @@ struct Cell {
     column: usize,
     /// Its lines without marks.
     plain: String,
-    /// Its words as Discord draws them, on one line.
+    /// Its words as Discord renders them, on one line.
     rich: String,
 }
 
@@ -90,13 +91,13 @@ impl Table {
         }
     }
 
-    /// Where the open cell stands, and how many edits there were before it.
+    /// The place of the open cell, and how many edits there were before it.
     pub(super) fn open_cell(&self) -> Option<(Range<usize>, usize)> {
         let cell = self.open.as_ref()?;
         Some((cell.range.clone(), cell.edits))
     }
 
-    /// Ends the open cell, which Discord draws as `rich`.
+    /// Ends the open cell, which Discord renders as `rich`.
     pub(super) fn end_cell(&mut self, rich: &str) {
         let column = self.columns;
         self.columns += 1;
@@ -111,7 +112,7 @@ impl Table {
         }
     }
 
-    /// The table as Discord draws it, without an end of line; `raw` is how it was typed.
+    /// The table as Discord renders it, without an end of line; `raw` is how it was typed.
     pub(super) fn written(&self, raw: &str) -> String {
         let written = match self.widths() {
             Some(widths) => self.aligned(&widths),
@@ -123,7 +124,7 @@ impl Table {
         written
     }
 
-    /// The width of each column; none where a line would be too long.
+    /// The width of each column; `None` where a line would be too long.
     fn widths(&self) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let gaps = GAP * columns.saturating_sub(1);
@@ -193,7 +194,7 @@ impl Table {
         lines
     }
 
-    /// A list of the rows: what the first cell says in bold, the others below it with their heads.
+    /// A list of the rows: the first cell in bold, the others below it with their heads.
     fn listed(&self) -> String {
         let (head, rows) = match self.rows.split_first() {
             Some((head, [])) => (&[] as &[Cell], vec![head]),

@@ -1,4 +1,4 @@
-//! Reads a text as CommonMark, and notes where Discord needs other words.
+//! Reads a text as CommonMark, and notes the places that Discord needs in another form.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use super::{Edit, fences, html, options, rendered};
 use crate::text::code;
 use crate::text::visible::prose;
 
-/// Drawn where CommonMark has a horizontal rule.
+/// Replaces CommonMark's horizontal rule.
 const RULE: &str = "──────────";
 
-/// Longest line that an underline of hyphens makes a heading of; under a longer one they are meant as a rule.
+/// Longest line that an underline of hyphens makes a heading; under a longer one they are meant as a rule.
 const MAX_UNDERLINED: usize = 120;
 
-/// What was read so far, and what is still open.
+/// What has been read so far, and what is still open.
 pub(super) struct Translation<'a> {
     text: &'a str,
     edits: Vec<Edit>,
-    /// Up to where the text was read: behind the last thing that is said or drawn.
+    /// How far the text was read: the end of the last part that is shown.
     read_to: usize,
     /// The block of code that is being read.
     code: Option<Code>,
@@ -34,13 +34,13 @@ pub(super) struct Translation<'a> {
     table: Option<Table>,
     /// Where each open quote begins.
     quotes: Vec<usize>,
-    /// The last quote within a quote held code, whose lines may look like further quotes.
+    /// Whether the last quote within a quote held code, whose lines may look like further quotes.
     code_in_quotes: bool,
-    /// Numbers of the footnotes, in the order in which they are met.
+    /// Numbers of the footnotes, in the order in which they appear.
     notes: HashMap<String, usize>,
 }
 
-/// A block of code: fenced, or indented with what it says.
+/// A block of code: fenced, or indented with its content.
 enum Code {
     Fenced,
     Indented(Range<usize>, String),
@@ -64,7 +64,7 @@ impl Heading {
 }
 
 impl<'a> Translation<'a> {
-    /// The places of `text` that Discord reads otherwise.
+    /// The places of `text` that Discord reads differently.
     pub(super) fn of(text: &'a str) -> Vec<Edit> {
         let mut translation = Self {
             text,
@@ -177,7 +177,7 @@ impl<'a> Translation<'a> {
                 }
             }
             Tag::Strikethrough => {
-                // Discord strikes through between two tildes only.
+                // Discord strikes through only between two tildes.
                 if !self.text[range.clone()].starts_with("~~") {
                     self.edits
                         .push(Edit::new(range.start..range.start + 1, "~~"));
@@ -220,7 +220,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Words of a paragraph, a line of code, or a character that is spelled as an entity.
+    /// Words of a paragraph, a line of code, or a character that is written as an entity.
     fn words(&mut self, words: &str, range: Range<usize>) {
         match &mut self.code {
             Some(Code::Indented(_, code)) => return code.push_str(words),
@@ -236,7 +236,7 @@ impl<'a> Translation<'a> {
         self.says(words, range);
     }
 
-    /// Something that people see, for the links, the heading and the table that it stands in.
+    /// Notes text that people see, for the links, the heading and the table that it is in.
     fn says(&mut self, words: &str, range: Range<usize>) {
         self.read_to = range.end.max(self.read_to);
         for link in &mut self.links {
@@ -265,7 +265,7 @@ impl<'a> Translation<'a> {
         *self.notes.entry(label.to_owned()).or_insert(next)
     }
 
-    /// Takes whole lines out: what they say is told elsewhere.
+    /// Removes whole lines, whose content is shown elsewhere.
     fn drop_lines(&mut self, range: Range<usize>) {
         let start = line_start(self.text, range.start);
         if !is_margin(&self.text[start..range.start]) {
@@ -284,7 +284,7 @@ impl<'a> Translation<'a> {
             .push(Edit::new(range.start..range.start + length, RULE));
     }
 
-    /// The mark of an item as Discord knows it, and blanks before it in place of tabs.
+    /// The mark of a list item as Discord knows it, after blanks instead of tabs.
     fn item(&mut self, range: Range<usize>) {
         let raw = &self.text[range.clone()];
         let mark = raw.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '>');
@@ -325,7 +325,7 @@ impl<'a> Translation<'a> {
         };
         let line = line_start(self.text, range.start);
         let margin = &self.text[line..range.start];
-        // Without the blanks that make it code. Where an item begins with it, the item's mark stays.
+        // Removes the blanks that make it code. Where an item begins with it, the item's mark stays.
         let outer = margin.strip_suffix("    ").or(margin.strip_suffix('\t'));
         let (start, prefix) = match outer.filter(|outer| is_margin(outer)) {
             Some(outer) => (line, outer.replace('\t', "    ")),
@@ -373,7 +373,7 @@ impl<'a> Translation<'a> {
             return self.underlined(&heading, tail);
         }
         if !heading.has_words {
-            // Nothing is drawn for it, and its marks would be shown.
+            // An empty heading shows nothing, and its marks would be visible.
             self.edits.truncate(heading.edits);
             self.edits.push(Edit::new(heading.range.start..end, ""));
         } else if heading.is_deep() {
@@ -383,10 +383,11 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// A heading by the line under it, which Discord does not know: one of `#`, unless it is no heading to people.
+    /// A heading by the line under it, which Discord does not know: it becomes one with `#`, unless people would not see it
+    /// as a heading.
     fn underlined(&mut self, heading: &Heading, tail: Range<usize>) {
         let mark = self.text[tail.clone()].trim();
-        // A hyphen alone begins an item that is still being written.
+        // A single hyphen begins an item that is still being written.
         if mark.len() < 3 {
             return;
         }
@@ -399,7 +400,7 @@ impl<'a> Translation<'a> {
                     "## "
                 };
                 let start = heading.range.start;
-                // Before what was noted within it.
+                // Before the edits inside it.
                 self.edits
                     .insert(heading.edits, Edit::new(start..start, mark));
                 self.edits.push(Edit::new(tail, ""));
@@ -478,7 +479,7 @@ impl<'a> Translation<'a> {
             return;
         };
         let edits = self.edits.split_off(first_edit);
-        // A pipe is escaped for the table's sake alone.
+        // In a table a pipe is escaped, which is not needed outside of it.
         let rich = rendered(self.text, range, edits).replace(r"\|", "|");
         table.end_cell(rich.trim());
     }
@@ -497,7 +498,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// `shown` with nothing in it that Discord would read as Markdown.
+/// `shown` with everything escaped that Discord would read as Markdown.
 fn escaped(shown: &str) -> String {
     let mut escaped = String::with_capacity(shown.len() + 1);
     for c in shown.chars() {
@@ -509,7 +510,7 @@ fn escaped(shown: &str) -> String {
     escaped
 }
 
-/// A number in small raised digits.
+/// A number in superscript digits.
 fn superscript(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digits = number.to_string();
