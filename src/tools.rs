@@ -1,8 +1,8 @@
-//! What a model can do: tools, each one file under `builtin/`, and what wraps them all.
+//! What a model can do: tools, each in a file under `builtin/`, and what wraps them all.
 //!
 //! `registry` knows them by name and checks arguments; `guard` runs one call with its deadline, output cap and span.
-//! Permission is judged before, by whoever holds the profile; a tool only says which action it would be.
-//! What tools need from the layers above is asked through the small traits in `ports`.
+//! Permission is judged before, by whoever holds the profile; a tool only says which action it would be. What tools need
+//! from higher layers is asked through the small traits in `ports`.
 
 mod arguments;
 pub mod builtin;
@@ -79,12 +79,12 @@ pub trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// Which group of the built-in profiles it belongs to.
     const GROUP: Group;
-    /// What it is called in at most five words, for a tool that models find with `find_tools`; a tool without them stands in
-    /// every request with its whole schema.
+    /// Its description in at most five words, if models find it with `find_tools`; a tool without one is in every request
+    /// with its whole schema.
     const SHELF: Option<&'static str> = None;
     /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
     const SUBJECT: &'static str = Self::NAME;
-    /// Whether it goes by the roles that the turn's people hold now ([`Caller::people`]), which Discord is asked for.
+    /// Whether it depends on the roles that the turn's people hold now ([`Caller::people`]), for which Discord is asked.
     const BY_PEOPLE: bool = false;
 
     /// The action this call would be, from validated arguments.
@@ -95,7 +95,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// What it has a child turn do; the calling turn runs such a call itself.
+    /// The task that it gives to a child turn; the calling turn runs such a call itself.
     fn delegation(_args: &Self::Args) -> Option<Delegation> {
         None
     }
@@ -107,14 +107,14 @@ pub trait Tool: Send + Sync + 'static {
 
     /// What the call would change in the agent's own configuration, for the audit row.
     ///
-    /// Asked before the call runs, for the row is written when the call is decided.
+    /// Asked before the call runs, because the row is written when the call is decided.
     async fn change(&self, _args: &Self::Args, _context: &ToolContext) -> Option<Change> {
         None
     }
 
     /// How long it may run before the guard ends it.
     ///
-    /// None where it keeps its own time: then it also watches `context.stop` itself.
+    /// `None` for a tool that keeps its own time: then it also watches `context.stop` itself.
     fn deadline(_args: &Self::Args) -> Option<Duration> {
         Some(Duration::from_secs(60))
     }
@@ -123,7 +123,7 @@ pub trait Tool: Send + Sync + 'static {
     async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
 }
 
-/// What a tool gave: text for the model, and pictures where it can see.
+/// The result of a tool: text for the model, and pictures where it can see.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// Text for the model.
@@ -146,14 +146,14 @@ pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
-    /// What this result shares with those of the calls beside it; none where there are no others.
+    /// What this result shares with those of other calls of the step; `None` for a single call.
     pub room: Option<ResultRoom>,
-    /// Who reads long texts for the caller; none for a tool that does not ask for it ([`Tool::asks`]).
+    /// Who reads long texts for the caller; `None` for a tool that does not ask for it ([`Tool::asks`]).
     pub reader: Option<Arc<dyn Reader>>,
 }
 
 impl ToolContext {
-    /// Has `work` done on `bytes` by a worker process. Dropping the future ends it.
+    /// Has a worker process do `work` on `bytes`. Dropping the future ends it.
     async fn by_worker<W: Work>(&self, work: &W, bytes: &[u8]) -> Result<String, WorkError> {
         let job = serde_json::to_string(work);
         let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;

@@ -1,15 +1,15 @@
 //! Checks the arguments a model wrote against a tool's schema.
 //!
-//! Keys the tool does not have are dropped before anything sees them; all problems are named at once, so that a
-//! model corrects them in one go.
+//! Keys the tool does not have are dropped before anything sees them; all problems are reported at once, so that a model
+//! can correct them together.
 
 use serde_json::{Map, Value};
 
-/// The arguments of `schema` out of `given`.
+/// The arguments in `given` that `schema` has.
 ///
 /// # Errors
 ///
-/// Every problem there is, one sentence each, in the order of the schema.
+/// Every problem, one sentence each, in the order of the schema.
 pub(super) fn check(
     schema: &Value,
     given: &Map<String, Value>,
@@ -65,7 +65,7 @@ fn missing(
     format!("`{name}`: missing, expected {}{hint}", described(expected))
 }
 
-/// `value` as `expected` wants it; a whole number written as `3.0` is taken for one.
+/// `value` as `expected` requires it; a whole number written as `3.0` is accepted as one.
 fn fit(place: &str, expected: &Value, value: &Value) -> Result<Value, Vec<String>> {
     if let Some(choices) = expected["anyOf"].as_array() {
         return choices
@@ -101,7 +101,7 @@ fn whole(place: &str, expected: &Value, value: &Value) -> Result<Value, Vec<Stri
         Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => number as i64,
         Some(_) | None => return Err(vec![mismatch(place, expected, value)]),
     };
-    // A schema that says nothing of the smallest value is one of an unsigned type.
+    // A schema without a smallest value belongs to an unsigned type.
     let least = expected["minimum"].as_i64().unwrap_or(0);
     let most = expected["maximum"].as_i64().unwrap_or(i64::MAX);
     if (least..=most).contains(&number) {

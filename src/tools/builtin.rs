@@ -1,4 +1,4 @@
-//! The tools themselves, one a file, and the list of them in the order a model is told of them.
+//! The tools themselves, one per file, and the list of them in the order in which a model is told about them.
 //!
 //! To add a tool: its file, its `mod` line, its line in `all`; one whose work a worker does has a line in `WORK` too.
 

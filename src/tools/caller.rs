@@ -17,7 +17,7 @@ pub struct Caller {
     pub agent: AgentId,
     pub name: AgentName,
     pub guild: GuildId,
-    /// Where the turn is seen: the agent's channel or a branch's thread.
+    /// The channel or thread of the turn: the agent's channel or a branch's thread.
     pub channel: ChannelId,
     /// The conversation it belongs to.
     pub conversation: ConversationId,
@@ -25,13 +25,13 @@ pub struct Caller {
     pub call: CallId,
     /// The agent's configuration as this step read it.
     pub config: Arc<AgentConfig>,
-    /// The tools that this step's model knows by name alone.
+    /// The tools of which this step's model knows only the names.
     pub shelf: Arc<Shelf>,
-    /// Everyone behind the turn, as they are now: those whose messages entered it or a turn that led to it, else the
-    /// owners of the agents on the way. Empty for a tool that does not go by them
+    /// Everyone behind the turn, as they are now: those whose messages are in it or in a turn that led to it, else the
+    /// owners of the agents in that chain. Empty for a tool that does not need them
     /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
     pub people: Vec<Participant>,
-    /// Who allowed this very call, where somebody was asked.
+    /// Who allowed this very call, if somebody was asked.
     pub allowed_by: Option<UserId>,
     /// Whether a person's message is in this very turn.
     pub has_message: bool,
@@ -39,6 +39,6 @@ pub struct Caller {
     pub depth: u8,
     /// Cancelled when the call is to end: by any stop of the turn, and by the end of its time.
     pub stop: CancellationToken,
-    /// Cancelled by an abort of the turn: what ends already is given next to no time.
+    /// Cancelled by an abort of the turn: then even an orderly end is given almost no time.
     pub abort: CancellationToken,
 }

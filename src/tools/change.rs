@@ -1,11 +1,11 @@
-//! What an edit of the agent's own configuration leaves in the audit.
+//! An edit of the agent's own configuration, for the audit log.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::text::redact::Redactor;
 
-/// Bytes of a value that the audit keeps whole.
+/// Bytes up to which the audit log keeps a value whole.
 const MOST_KEPT: usize = 16 * 1024;
 
 /// An edit of the agent's own configuration.

@@ -1,14 +1,14 @@
-//! What a call has a child turn do.
+//! The task that a call gives to a child turn.
 
-/// What a call has a child turn do, as its arguments say; nothing of it is checked yet.
+/// The task that a call gives to a child turn, from its arguments; nothing of it is checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delegation {
     pub role: String,
     pub prompt: String,
     /// For people.
     pub title: String,
-    /// Whether the call has its result only then; else a branch does the task.
+    /// Whether the call waits for the result; otherwise a branch does the task.
     pub waits: bool,
-    /// The id of a former child turn whose conversation goes on.
+    /// The id of a former child turn whose conversation it continues.
     pub go_on: Option<String>,
 }

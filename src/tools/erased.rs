@@ -1,4 +1,4 @@
-//! A tool as the registry holds it: its type forgotten, its calls checked before anything judges or runs them.
+//! A tool as the registry holds it: without its type, and with its calls checked before anything judges or runs them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};
 use crate::text::long;
 
-/// What is known of a tool without calling it.
+/// What is known about a tool without calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo {
     pub name: &'static str,
-    /// Which group of the built-in profiles it belongs to.
+    /// Its group in the built-in profiles.
     pub group: Group,
     /// What follows `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
     pub subject: &'static str,
-    /// Its few words on the shelf; none where it stands in every request.
+    /// Its few words on the shelf; `None` if it is in every request.
     pub shelf: Option<&'static str>,
-    /// Whether it goes by the roles of the turn's people.
+    /// Whether it depends on the roles of the turn's people.
     pub by_people: bool,
-    /// Whether it has child turns do something.
+    /// Whether it gives tasks to child turns.
     pub delegates: bool,
 }
 
-/// A call that was checked and may be judged: what it says here is what will run.
+/// A call that was checked and may be judged: what it contains is what will run.
 #[derive(Clone)]
 pub struct Prepared {
     pub info: ToolInfo,
-    /// The arguments, with nothing in them that the tool does not know.
+    /// The arguments, without any that the tool does not know.
     pub arguments: Map<String, Value>,
     pub action: Action,
     /// The workspace path it writes.
@@ -47,7 +47,7 @@ pub struct Prepared {
     pub delegation: Option<Delegation>,
     /// Whether it has a model read a text for the caller.
     pub asks: bool,
-    /// How long it may run; none where the tool keeps its own time.
+    /// How long it may run; `None` for a tool that keeps its own time.
     pub deadline: Option<Duration>,
     tool: Arc<dyn AnyTool>,
 }
@@ -72,7 +72,7 @@ impl fmt::Debug for Prepared {
     }
 }
 
-/// A [`Tool`] whose argument type is forgotten, so that all fit in one list.
+/// A [`Tool`] without its argument type, so that all fit into one list.
 #[async_trait]
 pub(super) trait AnyTool: Send + Sync {
     fn info(&self) -> ToolInfo;
@@ -152,7 +152,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             let tool = T::NAME;
             match T::SHELF {
                 None => InvalidCall::Arguments { tool, problem },
-                // The model may never have seen them.
+                // The model may never have seen the arguments.
                 Some(_) => InvalidCall::OnShelf {
                     tool,
                     problem,

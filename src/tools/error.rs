@@ -6,7 +6,7 @@ pub enum ToolError {
     /// The model can correct this; it is shown the text, which says what was wrong and what to try.
     #[error("{0}")]
     Rejected(String),
-    /// We cannot serve the call; the operator is told why, the model that it could not run.
+    /// The call cannot be served; the operator is told why, the model only that it could not run.
     #[error("the tool could not run: {0}")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -17,7 +17,7 @@ impl ToolError {
         Self::Rejected(reason.into())
     }
 
-    /// The call failed for a reason of ours.
+    /// The call failed for a reason of our own.
     pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
@@ -38,7 +38,7 @@ pub enum InvalidCall {
         tool: &'static str,
         problem: InvalidArguments,
     },
-    /// With the schema of its arguments, which stands in no request.
+    /// With the schema of its arguments, which is in no request.
     #[error("{tool} cannot run: {problem}. Its arguments: {parameters}")]
     OnShelf {
         tool: &'static str,
@@ -49,12 +49,12 @@ pub enum InvalidCall {
     Indirect(InvalidIndirect),
 }
 
-/// Why a call of `call_tool` is no call of a tool.
+/// Why a call of `call_tool` does not name a valid call of a tool.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidIndirect {
     #[error("it cannot call itself; give the name of the tool that you want to run")]
     Itself,
-    /// With the schema of the tool that it names, where there is one.
+    /// With the schema of the tool that it names, if there is one.
     #[error("{problem}{}", parameters.as_ref().map_or(String::new(), |told| format!(". The arguments of that tool: {told}")))]
     Arguments {
         problem: InvalidArguments,
@@ -68,7 +68,7 @@ pub enum InvalidArguments {
     /// Every problem that the tool's schema shows.
     #[error("{}", .0.join("; "))]
     Schema(Vec<String>),
-    /// The tool's own type refuses them.
+    /// The tool's own type rejects them.
     #[error("{0}")]
     Type(#[from] serde_json::Error),
     #[error("the arguments are not an object")]

@@ -1,4 +1,4 @@
-//! What the file tools share: the way from a call to the jail, how much of a file is held, and the words for errors.
+//! Shared by the file tools: the way from a call to the jail, a limit on files in memory, and the texts of errors.
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -7,16 +7,16 @@ use crate::tools::error::ToolError;
 use crate::workspace::jail::Contents;
 use crate::workspace::{FileError, Jail, Workspace, WorkspacePath};
 
-/// Bytes of a file that is read whole to be shown.
+/// Largest file, in bytes, that is read whole to be shown.
 pub(super) const MOST_SHOWN: usize = 32 * 1024 * 1024;
 
-/// Bytes of a file that is edited, before and after: both are held.
+/// Largest file, in bytes, that is edited, before and after: both are in memory.
 pub(super) const MOST_EDITED: usize = 16 * 1024 * 1024;
 
-/// Bytes of a file from which on one at a time is held, however many calls ask for one.
+/// From this size in bytes only one file is in memory at a time, however many calls ask for one.
 const LARGE: u64 = 1024 * 1024;
 
-/// The right to hold a large file.
+/// Locked while a large file is in memory.
 static LARGE_FILE: Mutex<()> = Mutex::new(());
 
 /// A file that is held whole.
@@ -25,7 +25,7 @@ pub(super) struct Whole {
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
-/// Reads a file of at most `limit` bytes. Waits while another large one is held. Blocks.
+/// Reads a file of at most `limit` bytes. Waits while another large one is in memory. Blocks.
 pub(super) fn whole(jail: &Jail, path: &WorkspacePath, limit: usize) -> Result<Whole, FileError> {
     let (_, size) = jail.open_file(path)?;
     let turn = || LARGE_FILE.lock();
@@ -59,7 +59,7 @@ pub(super) async fn at<T: Send + 'static>(
     blocking(context, move |workspace| work(&workspace.files()?, &path)).await
 }
 
-/// The path as action strings and locks write it; one that cannot be used stays as it is, and is refused when it runs.
+/// The path as action strings and locks write it; an invalid one stays as it is, and is refused when the call runs.
 pub(super) fn normal(path: &str) -> String {
     match WorkspacePath::parse(path) {
         Ok(path) => path.to_string(),
@@ -73,7 +73,7 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// The text of a file, or why it is none.
+/// The text of a file, or why it has none.
 pub(super) fn text_of(path: &WorkspacePath, bytes: Vec<u8>) -> Result<String, ToolError> {
     let size = crate::text::bytes(bytes.len() as u64);
     if bytes.contains(&0) {

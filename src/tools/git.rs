@@ -1,9 +1,9 @@
-//! git in the workspace's repository, and a look at those below it, without the git program.
+//! git in the workspace's repository, and reading of those below it, without the git program.
 //!
-//! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses
-//! what would lead elsewhere or run something, `repository` opens what was vetted with the vetted configuration alone,
-//! and each operation runs in a thread of its own that Landlock keeps inside the workspace. Pushing is split: the
-//! pack is made in such a thread, the network is spoken to from outside it, with credentials of the operator's hosts.
+//! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses what
+//! would lead elsewhere or run something, `repository` opens the vetted repository with the vetted configuration alone, and
+//! each operation runs in a thread of its own that Landlock keeps inside the workspace. A push has two parts: the pack is
+//! made in such a thread, and outside of it the network is used, with credentials of the operator's hosts.
 //!
 //! ```text
 //! builtin/git_* ─▶ repository (thread, Landlock) ─▶ vet ─▶ config

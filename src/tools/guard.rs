@@ -1,6 +1,6 @@
 //! Runs one call: with its write lock, deadline and span, its output redacted and capped, its panic caught.
 //!
-//! What all tools need stands here once; a tool knows only its own subject.
+//! What all tools need is here, once; a tool knows only its own subject.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -16,18 +16,18 @@ use super::{Output, ResultRoom, ToolContext};
 use crate::domain::ToolResult;
 use crate::llm::tokens;
 
-/// Characters of one result that a model is given whole.
+/// Characters of one result that a model gets whole.
 ///
 /// As in the original, so that prompts tuned there see as much here.
 pub const OUTPUT_CAP: usize = 50_000;
 
-/// Characters kept of each end of a result that is over the cap.
+/// Characters that are kept of the beginning and of the end of a result over the cap.
 const KEPT_END: usize = 10_000;
 
-/// The same of a result for which the calls beside it left no room.
+/// The same for a result for which the other calls of the step left no room.
 const SHORT_END: usize = 2_000;
 
-/// Runs a call that was allowed. Always gives a result; an error is a result too.
+/// Runs an allowed call. Always gives a result; an error is a result too.
 pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
     let name = prepared.info.name;
     let span = info_span!(
@@ -118,7 +118,8 @@ async fn finish(
     }
 }
 
-/// `text` as a model is given it: without secrets, and no longer than it may be; else its two ends, and where all of it is.
+/// `text` as a model gets it: without secrets, and no longer than allowed; otherwise its beginning and end, and where all
+/// of it is.
 pub async fn presented(text: &str, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
     let Some(end) = cut_to(&text, context.room.as_ref()) else {
@@ -130,7 +131,7 @@ pub async fn presented(text: &str, context: &ToolContext) -> String {
     cut.told(kept(saved).map(|handle| handle.to_string()))
 }
 
-/// The report of a sub-agent as its parent is given it. All of it is kept under the sub-agent's `id`, whatever its length.
+/// The report of a sub-agent as its parent gets it. All of it is kept under the sub-agent's `id`, whatever its length.
 pub async fn presented_report(text: &str, id: String, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
     let cut = cut_to(&text, context.room.as_ref()).map(|end| Cut::of(&text, end));
@@ -156,7 +157,7 @@ fn kept<T>(saved: Result<io::Result<T>, JoinError>) -> Option<T> {
     }
 }
 
-/// Characters of each end that are told of a text for which there is no room; none where it is told whole.
+/// Characters to show of the beginning and of the end of a text for which there is no room; `None` if it is shown whole.
 fn cut_to(text: &str, room: Option<&ResultRoom>) -> Option<usize> {
     let has_room = |text: &str| room.is_none_or(|room| room.takes(tokens::estimate(text)));
     if text.chars().count() <= OUTPUT_CAP {
@@ -175,7 +176,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// So many characters of each end.
+    /// So many characters of the beginning and of the end.
     fn of(text: &str, end: usize) -> Self {
         let chars = text.chars().count();
         Self {
@@ -186,7 +187,7 @@ impl Cut {
         }
     }
 
-    /// With where all of it is, if it could be kept.
+    /// With the place where all of it is, if it could be kept.
     fn told(self, handle: Option<String>) -> String {
         let Self {
             head,

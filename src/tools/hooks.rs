@@ -19,10 +19,10 @@ pub use writer::{HookRequest, HookWriter, INSTRUCTIONS, write};
 /// Seconds between two notices of one hook, unless it says otherwise: a chatty task must not flood a channel.
 pub const MIN_INTERVAL: f64 = 180.0;
 
-/// Seconds between a matching line and its hook, so that what follows the line is seen too.
+/// Seconds between a matching line and its hook, so that what follows the line is included.
 pub const MATCH_DELAY: f64 = 2.0;
 
-/// One hook, in the shape that the database keeps and the small model writes.
+/// One hook, in the form that the database stores and the small model writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookSpec {
     #[serde(default)]
@@ -34,11 +34,11 @@ pub struct HookSpec {
     pub context_message: String,
     /// Seconds to wait between trigger and action.
     pub output_delay_seconds: f64,
-    /// How often it fires at most; 0 is without end.
+    /// Most times it fires; 0 means without limit.
     pub max_fires: u32,
-    /// Seconds between two firings of a notice, or of any hook without end.
+    /// Seconds between two firings of a notice, or of any hook without limit.
     pub min_message_interval: f64,
-    /// The model that works in the turn it starts; without one the agent's own.
+    /// The model for the turn it starts; `None` means the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
@@ -51,7 +51,7 @@ pub enum Trigger {
         exit_filter: ExitFilter,
     },
     OnOutputMatch {
-        /// Regular expression found somewhere in the line.
+        /// Regular expression that matches somewhere in the line.
         pattern: String,
     },
     OnTimeout {
@@ -68,7 +68,7 @@ impl Default for Trigger {
     }
 }
 
-/// Which ends of a task a hook means.
+/// The ends of a task for which a hook fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitFilter {
@@ -76,7 +76,7 @@ pub enum ExitFilter {
     Any,
     /// With exit code 0.
     Success,
-    /// With any other, or ended from outside.
+    /// Any other exit code, or ended from outside.
     Failure,
 }
 
@@ -86,7 +86,7 @@ impl ExitFilter {
         matches!(self, Self::Any)
     }
 
-    /// Whether a task that ended with `exit_code` is meant.
+    /// Whether the hook fires for a task that ended with `exit_code`.
     pub fn admits(self, exit_code: Option<i32>) -> bool {
         match self {
             Self::Any => true,
@@ -122,7 +122,7 @@ impl HookAction {
 }
 
 impl HookSpec {
-    /// One notice at the exit: what a task has when nothing else was asked for.
+    /// One notice at the exit: the default of a task.
     pub fn notice_at_exit() -> Self {
         Self {
             trigger: Trigger::default(),
@@ -143,7 +143,7 @@ impl HookSpec {
         }
     }
 
-    /// Time that must lie between two firings; zero where they need none.
+    /// Least time between two firings; zero where none is needed.
     pub fn spacing(&self) -> Duration {
         let spaced = match self.action {
             HookAction::NotifyChannel => true,

@@ -3,7 +3,7 @@
 /// Lines shown on each side of an edit.
 const AROUND: usize = 3;
 
-/// Lines of an edit that are shown.
+/// Most lines of an edit that are shown.
 const MOST_SHOWN: usize = 60;
 
 /// Characters of a line that are shown.
@@ -72,7 +72,7 @@ pub(super) fn numbered(number: usize, line: &str) -> String {
     format!("{number}\t{head} [… {chars} characters]")
 }
 
-/// The number, from 1, of the line that byte `at` of `text` stands in.
+/// The number, from 1, of the line that contains byte `at` of `text`.
 pub(super) fn number_at(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
@@ -95,7 +95,7 @@ pub(super) fn around(text: &str, first: usize, last: usize) -> String {
     out.join("\n")
 }
 
-/// `text` with `content` as whole lines in the place of lines `start` to `end`, from 1; `end` before `start` inserts.
+/// `text` with lines `start` to `end` (from 1) replaced by `content` as whole lines; `end` before `start` inserts.
 pub(super) fn splice(text: &str, start: usize, end: usize, content: &str) -> String {
     let ending = Ending::of(text);
     let mut content = ending.apply(content);
@@ -108,7 +108,7 @@ pub(super) fn splice(text: &str, start: usize, end: usize, content: &str) -> Str
     } else {
         ""
     };
-    // Between lines the content needs its own end; at the end of a text it keeps whether the last line had one.
+    // Between lines the content needs a line end; at the end of a text it has one if the last line had one.
     let wants_end =
         !tail.is_empty() || (!head_is_open && (text.is_empty() || text.ends_with('\n')));
     if wants_end && !content.is_empty() && !content.ends_with('\n') {

@@ -1,4 +1,5 @@
-//! Has a model answer a question about a kept output, page by page: an output that fills a window is not read into one.
+//! Has a model answer a question about a kept output, page by page: an output that would fill a window is not read into
+//! one.
 
 use std::io::{self, SeekFrom};
 use std::path::Path;
@@ -14,16 +15,16 @@ use super::ports::Reader;
 /// Pages of one output that are read.
 const MOST_PAGES: u64 = 8;
 
-/// Bytes of a page, however small a window is.
+/// Least bytes of a page, even for a small window.
 const LEAST_PAGE: u64 = 4_000;
 
-/// Bytes of each end that are told where there is no answer.
+/// Bytes shown of the beginning and of the end where there is no answer.
 const END: u64 = 2_000;
 
 /// Characters of a question.
 const QUESTION_MAX: usize = 4_000;
 
-/// What a model answers to `question` from the output in `file`, else its two ends and why there is no answer.
+/// A model's answer to `question` about the output in `file`, or else its beginning and end and why there is no answer.
 pub(super) async fn answer(
     file: &Path,
     question: &str,
@@ -65,7 +66,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Why nothing is told of a kept output.
+/// Why nothing is shown of a kept output.
 pub(super) fn not_read(error: io::Error) -> ToolError {
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -95,14 +96,14 @@ fn told(answers: &[String], pages: u64, why_not: Option<&str>) -> String {
     parts.join("\n\n")
 }
 
-/// A kept output that is read from its beginning.
+/// A kept output, read from its beginning.
 struct Output {
     file: File,
     size: u64,
     page: u64,
     /// Bytes of the pages that were read.
     told: u64,
-    /// What was read and belongs to the next page.
+    /// What was read but belongs to the next page.
     rest: Vec<u8>,
 }
 
@@ -119,13 +120,13 @@ impl Output {
         })
     }
 
-    /// How many pages it has when `read` of them were read: those that are left are reckoned to be full.
+    /// How many pages it has when `read` of them were read; the remaining ones are assumed to be full.
     fn pages(&self, read: usize) -> u64 {
         let left = self.size.saturating_sub(self.told);
         read as u64 + left.div_ceil(self.page)
     }
 
-    /// The next page: whole lines, but for lines that are nearly as long as a page.
+    /// The next page: whole lines, except for lines that are nearly as long as a page.
     async fn next_page(&mut self) -> io::Result<Option<String>> {
         let wanted = self.page.saturating_sub(self.rest.len() as u64);
         let mut file = (&mut self.file).take(wanted);
@@ -144,7 +145,7 @@ impl Output {
         Ok(Some(String::from_utf8_lossy(&page).into_owned()))
     }
 
-    /// Its beginning and its end; all of it where that is no more.
+    /// Its beginning and its end; all of it if it is no longer than that.
     async fn ends(&mut self) -> io::Result<String> {
         let part = async |file: &mut File, from: u64| {
             file.seek(SeekFrom::Start(from)).await?;

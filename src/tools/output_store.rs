@@ -1,6 +1,6 @@
 //! Outputs too long for a model, kept whole on disk: one file each in the agent's `outputs/` folder.
 //!
-//! They are a convenience, not a record: the oldest go when an agent has too many.
+//! They are a convenience, not a record: the oldest are removed when an agent has too many.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -16,13 +16,13 @@ use crate::domain::AgentName;
 /// Files kept for one agent.
 const MOST_FILES: usize = 200;
 
-/// Bytes kept for one agent: room for one runaway build log and some ordinary ones.
+/// Bytes kept for one agent: enough for one runaway build log and some ordinary ones.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Files that go at once where there are too many: the next ones find room without a look at all of them.
+/// Files that are removed at once when there are too many, so that the next ones fit without looking at all of them.
 const GO_AT_ONCE: usize = 20;
 
-/// Bytes of a text that is kept without a look at how large all others are.
+/// Size in bytes up to which a text is kept without looking at the size of all others.
 const SMALL: usize = 64 * 1024;
 
 /// Where long outputs are.
@@ -47,7 +47,7 @@ impl OutputStore {
         Ok(handle)
     }
 
-    /// Keeps `text` under an id of eight hexadecimal digits, in the place of what was there.
+    /// Keeps `text` under an id of eight hexadecimal digits, replacing what was there.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl OutputStore {
         fs::write(folder.join(Handle(id.to_owned()).file_name()), text)
     }
 
-    /// A new empty output, for a caller that writes as it comes.
+    /// A new empty output, for a caller that writes it piece by piece.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl OutputStore {
         Ok((handle, file))
     }
 
-    /// A handle and the file it stands for, for a caller that makes the file itself, if at all; it then calls
+    /// A handle and the file for it, for a caller that makes the file itself, if at all; it then calls
     /// [`OutputStore::tidy`].
     ///
     /// # Errors
@@ -96,12 +96,12 @@ impl OutputStore {
     ///
     /// # Errors
     ///
-    /// When one of them can be neither looked at nor removed.
+    /// When one of them can be neither read nor removed.
     pub fn tidy(&self, agent: &AgentName) -> io::Result<()> {
         make_room(&self.folder(agent))
     }
 
-    /// The file of a kept output, which may be gone or never have been there.
+    /// The file of a kept output, which may have been removed or never existed.
     pub fn file(&self, agent: &AgentName, handle: &Handle) -> PathBuf {
         self.folder(agent).join(handle.file_name())
     }
@@ -128,7 +128,7 @@ impl fmt::Display for Handle {
     }
 }
 
-/// The text is no handle.
+/// The text is not a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a handle is `out_` and eight digits, as a cut result names it, or the eight digits of a sub-agent"

@@ -1,4 +1,4 @@
-//! What the tools between agents share: finding the other one, and saying in a line what it is for.
+//! Shared by the tools between agents: finding the other one, and describing it in a line.
 
 use super::ToolContext;
 use super::error::ToolError;
@@ -35,7 +35,7 @@ pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, Tool
         })
 }
 
-/// The first line of prose in a README; headings, quotes, rules and bold titles are passed over.
+/// The first line of prose in a README; headings, quotes, rules and bold titles are skipped.
 pub fn first_prose(readme: &str) -> String {
     let line = readme
         .lines()

@@ -1,4 +1,4 @@
-//! What tools ask of the layers above them. `daemon` joins each to who can do it.
+//! What tools need from higher layers. `daemon` connects each port to its implementation.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
 
-/// Why a port did not do what it was asked.
+/// Why a port refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortError {
     /// The request itself is at fault; the model is shown why.
@@ -39,7 +39,7 @@ impl From<PortError> for ToolError {
 /// Posts things for people to see.
 #[async_trait]
 pub trait Messenger: Send + Sync {
-    /// Posts a file where the turn is seen.
+    /// Posts a file in the channel or thread of the turn.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ pub struct OutgoingFile {
 /// The other agents of a server.
 #[async_trait]
 pub trait AgentDirectory: Send + Sync {
-    /// The agents of the caller's server that everyone behind the turn may talk to, the caller left out, by name.
+    /// The agents of the caller's server that everyone behind the turn may talk to, without the caller, by name.
     ///
     /// # Errors
     ///
@@ -79,10 +79,10 @@ pub trait AgentDirectory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When there is none, or somebody may not; the words are the same for both.
+    /// When there is none, or somebody may not; the text is the same for both.
     async fn find(&self, caller: &Caller, name: &AgentName) -> Result<Colleague, PortError>;
 
-    /// Opens a branch of the caller's agent, which tells the caller's conversation what it came to. Gives its number.
+    /// Opens a branch of the caller's agent, which reports to the caller's conversation. Returns its number.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ pub trait AgentDirectory: Send + Sync {
     async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError>;
 }
 
-/// Another agent of the server that can be set to work.
+/// Another agent of the server that can be given work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Colleague {
     pub id: AgentId,
@@ -118,28 +118,28 @@ pub struct Peer {
 /// The models that can be asked.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// Ids of all models known to work, sorted.
+    /// Ids of all available models, sorted.
     ///
     /// # Errors
     ///
     /// When no provider can be asked.
     async fn list(&self) -> Result<Vec<String>, PortError>;
 
-    /// The full id for `name`, which may be short: an exact id first, else the only sensible match.
+    /// The full id for `name`, which may be short: an exact id first, else the only plausible match.
     ///
     /// # Errors
     ///
-    /// When there is no such model; near names are offered.
+    /// When there is no such model; similar names are offered.
     async fn resolve(&self, name: &str) -> Result<String, PortError>;
 }
 
-/// A model that reads long texts for the caller, paid for by its turn. One for each call that asks for it.
+/// A model that reads long texts for the caller, paid for by its turn. One for each call that needs it.
 #[async_trait]
 pub trait Reader: fmt::Debug + Send + Sync {
-    /// Bytes of a text that it can be given at once.
+    /// Bytes of a text that it can read at once.
     fn page(&self) -> usize;
 
-    /// What it answers to `question` from one page of a text. A `stop` ends it.
+    /// Its answer to `question` about one page of a text. `stop` ends it.
     ///
     /// # Errors
     ///
@@ -162,10 +162,10 @@ pub trait Configure: Send + Sync {
     /// When the file cannot be read or written.
     async fn set(&self, caller: &Caller, key: &'static Key, value: Value) -> Result<(), PortError>;
 
-    /// The profiles there are, by name.
+    /// The available profiles, by name.
     fn profiles(&self) -> Arc<Profiles>;
 
-    /// Who may grant which profile in the caller's server, as it stands now.
+    /// Who may grant which profile in the caller's server now.
     ///
     /// # Errors
     ///
@@ -185,17 +185,17 @@ pub struct Grants {
 /// What the people of each server decided.
 #[async_trait]
 pub trait ServerDecisions: Send + Sync {
-    /// Adds a decision to those of the caller's server, under the name of who allowed the call; gives its number.
+    /// Adds a decision to those of the caller's server, under the name of whoever allowed the call; returns its number.
     ///
     /// # Errors
     ///
-    /// When it says nothing or too much, or it cannot be written.
+    /// When it is empty or too long, or it cannot be written.
     async fn record(&self, caller: &Caller, text: String) -> Result<u32, PortError>;
 }
 
-/// What holds for the commands of an agent.
+/// The rules for the commands of an agent.
 pub trait ShellRules: Send + Sync {
-    /// The rules for the caller, as settings and configuration stand now.
+    /// The rules for the caller, by the present settings and configuration.
     fn of(&self, caller: &Caller) -> Rules;
 }
 

@@ -1,4 +1,4 @@
-//! How often an agent may do a thing.
+//! How often an agent may do something.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::domain::AgentId;
 
-/// At most so many in any such time, each agent counted on its own.
+/// At most so many in any period of a certain length, each agent counted separately.
 #[derive(Debug)]
 pub struct RateLimit {
     most: usize,
@@ -29,7 +29,7 @@ impl RateLimit {
     ///
     /// # Errors
     ///
-    /// How long to wait, when there is none left.
+    /// How long to wait, when none is left.
     pub fn take(&self, agent: AgentId) -> Result<(), Duration> {
         let now = Instant::now();
         let mut taken = self.taken.lock();

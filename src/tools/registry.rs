@@ -11,7 +11,7 @@ use super::error::{InvalidCall, InvalidIndirect};
 use super::shelf::{self, Toolset};
 use crate::domain::CALL_TOOL;
 
-/// All tools, in the order in which a model is told of them.
+/// All tools, in the order in which a model is told about them.
 pub struct Registry {
     tools: Vec<Arc<dyn AnyTool>>,
     by_name: HashMap<&'static str, usize>,
@@ -31,7 +31,7 @@ impl Registry {
         Self::of(builtin::all())
     }
 
-    /// The given tools; of two with one name the first counts.
+    /// The given tools; of two with one name the first is used.
     pub(super) fn of(tools: Vec<Arc<dyn AnyTool>>) -> Self {
         let mut by_name = HashMap::new();
         for (index, tool) in tools.iter().enumerate() {
@@ -45,13 +45,13 @@ impl Registry {
         self.tools.iter().map(|tool| tool.info())
     }
 
-    /// What a model is told of the tools that `keep` keeps, always in the same order.
+    /// The descriptions of the tools that `keep` selects, always in the same order.
     pub fn toolset(&self, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
         let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
         Toolset::of(kept.map(|tool| (tool.info(), tool.schema())))
     }
 
-    /// Checks a call as it is meant ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
+    /// Checks a call in the form that is meant ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Registry {
         }
     }
 
-    /// What is wrong with a call of `call_tool` that is no call of a tool.
+    /// What is wrong with a call of `call_tool` that does not name a valid call of a tool.
     fn indirect(&self, given: &Map<String, Value>) -> InvalidCall {
         match given.get("name").and_then(Value::as_str).map(str::trim) {
             Some(CALL_TOOL) => InvalidCall::Indirect(InvalidIndirect::Itself),

@@ -1,4 +1,4 @@
-//! Replacing a piece of text that a model quoted, and what to say when it is not there as quoted. Pure.
+//! Replaces a piece of text that a model quoted, and explains when it is not there as quoted. Pure.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use super::files::MOST_EDITED;
 use super::lines::{self, Ending};
 use crate::workspace::WorkspacePath;
 
-/// Lines that are compared with what was looked for.
+/// Lines that are compared with the first line of the piece.
 const COMPARED: usize = 20_000;
 
-/// Bytes of a line that is looked for; each of the lines above is compared with all of it.
+/// Longest such line in bytes; each of the lines above is compared with all of it.
 const LONGEST_WANTED: usize = 500;
 
-/// Places of a piece that are held.
+/// Most occurrences of a piece.
 const MOST_PLACES: usize = 1_000_000;
 
 /// Below this, two lines have little in common.
@@ -21,12 +21,12 @@ const LIKENESS: f64 = 0.6;
 
 /// A text in which a piece was found.
 pub(super) struct Found {
-    /// Where, in bytes, in order and without overlap.
+    /// Its occurrences as byte ranges, in order and without overlap.
     pub(super) places: Vec<Range<usize>>,
     new: String,
 }
 
-/// Finds `old` in `text`, with the text's own line endings if need be.
+/// Finds `old` in `text`, with the text's own line endings if necessary.
 pub(super) fn find(
     path: &WorkspacePath,
     text: &str,
@@ -69,7 +69,7 @@ pub(super) fn find(
 }
 
 impl Found {
-    /// `text` with all places replaced, and the first and last line of the first place.
+    /// `text` with all occurrences replaced, and the first and last line of the first one.
     pub(super) fn replaced(&self, text: &str) -> (String, usize, usize) {
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
@@ -85,7 +85,7 @@ impl Found {
         (out, first, first + new_lines)
     }
 
-    /// The lines the places begin in, the first ten named.
+    /// The lines where the occurrences begin, the first ten of them.
     pub(super) fn line_numbers(&self, text: &str) -> String {
         const NAMED: usize = 10;
         let numbers: Vec<String> = self
@@ -110,7 +110,7 @@ fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Says that `old` is not there, and which lines come nearest to its first one.
+/// The error that `old` is not there, with the lines most similar to its first one.
 fn absent(path: &WorkspacePath, text: &str, old: &str) -> String {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());
     let wanted = wanted.filter(|wanted| wanted.len() <= LONGEST_WANTED);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Tokens of a result that is told whole, however little is left.
+/// Tokens up to which a result is always returned whole, however little room is left.
 const ALWAYS_WHOLE: u64 = 1_000;
 
-/// What the results of one step's calls may take together, first come, first served. Clones are the same one.
+/// What the results of one step's calls may take together, first come, first served. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ResultRoom(Arc<Mutex<u64>>);
 
@@ -17,7 +17,7 @@ impl ResultRoom {
         Self(Arc::new(Mutex::new(tokens)))
     }
 
-    /// Takes the room of so many tokens, where there is as much left; a small result always fits.
+    /// Takes so many tokens, if they are left; a small result always fits.
     pub(super) fn takes(&self, tokens: u64) -> bool {
         let mut left = self.0.lock();
         let fits = tokens <= ALWAYS_WHOLE || tokens <= *left;

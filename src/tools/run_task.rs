@@ -1,4 +1,4 @@
-//! What `run_concurrent` and `run_background` share.
+//! Shared by `run_concurrent` and `run_background`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(in crate::tools) struct Args {
 }
 
 impl Args {
-    /// What starting it with `tool` would do: the command, the folder and the hooks, for each changes what runs.
+    /// What starting it with `tool` would do: the command, the folder and the hooks, because each changes what runs.
     pub(in crate::tools) fn action(&self, tool: &str) -> Action {
         let folder = self.working_directory.as_deref().unwrap_or_default();
         let folder = match WorkspacePath::parse(folder) {
@@ -40,14 +40,14 @@ impl Args {
         let hooks = hooks.filter(|hooks| !hooks.trim().is_empty());
         Action::shell(tool, &*self.command).within(Surroundings {
             folder: folder.filter(|folder| !folder.is_empty()),
-            // Without hooks nothing is started that it could work in.
+            // Without hooks no turn is started that would need it.
             model: hooks.as_ref().and(self.model.clone()),
             hooks,
         })
     }
 }
 
-/// Starts the task and says what it is and what waits for it.
+/// Starts the task and describes it and its hooks.
 pub(in crate::tools) async fn start(
     kind: TaskKind,
     action: &Action,
@@ -90,7 +90,7 @@ pub(in crate::tools) async fn start(
     Ok(text.into())
 }
 
-/// Lists what was made of the instructions.
+/// Lists what the instructions became.
 pub(in crate::tools) fn push_hooks(text: &mut String, hooks: &Parsed) {
     text.push_str("Hooks:\n");
     for hook in &hooks.hooks {

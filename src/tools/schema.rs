@@ -1,13 +1,13 @@
 //! The JSON Schema of a tool's arguments, derived from their type and made terse.
 //!
-//! Every request carries every schema, so what a model does not need is left out: titles, number formats,
-//! defaults, and `null` beside the type of an optional argument.
+//! Every request contains every schema, so what a model does not need is left out: titles, number formats, defaults, and
+//! `null` beside the type of an optional argument.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing a model acts on.
+/// Keywords that a model does not need.
 const NOISE: [&str; 4] = ["$schema", "title", "format", "default"];
 
 /// The terse schema of `T`, an object with `properties` and, where some are, `required`.
@@ -20,7 +20,7 @@ pub(super) fn of<T: JsonSchema>() -> Value {
         .to_value();
     tidy(&mut schema);
     if let Value::Object(object) = &mut schema {
-        // The type's own doc comment describes Rust code; the tool has its description beside the schema.
+        // The type's own doc comment describes Rust code; the tool's description is sent beside the schema.
         object.remove("description");
         object
             .entry("properties")
@@ -51,7 +51,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Turns `["string", "null"]` into `"string"`: that an argument is optional is said by `required`.
+/// Turns `["string", "null"]` into `"string"`: `required` already says that an argument is optional.
 fn drop_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|name| name != "null");

@@ -19,18 +19,18 @@ use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
 
-/// The parts of the daemon that tools use. One for the daemon's life.
+/// One for the daemon's life.
 pub struct Services {
     /// The folder of all agents.
     pub agents: PathBuf,
     /// One writer at a time for each path.
     pub locks: PathLocks,
-    /// Where outputs go that are too long for a model.
+    /// Keeps outputs that are too long for a model.
     pub outputs: OutputStore,
     /// Keeps secrets out of results.
     pub redactor: Redactor,
     pub docs: DocsCache,
-    /// Which instructions below a workspace each conversation knows of.
+    /// Which instructions below a workspace each conversation has been told about.
     pub instructions: ToldOnce,
     /// How often each agent writes to others.
     pub sends: RateLimit,
@@ -38,9 +38,9 @@ pub struct Services {
     pub branches: RateLimit,
     /// What agents may reach by git.
     pub git: GitAccess,
-    /// For calls to hosts of the operator's: follows no redirect; see [`http_client`].
+    /// For calls to hosts of the operator's; follows no redirect: see [`http_client`].
     pub http: reqwest::Client,
-    /// Do work on text that nobody vouches for.
+    /// Process untrusted text.
     pub workers: Workers,
     pub web: Web,
     /// Posts things for people to see.
@@ -50,7 +50,7 @@ pub struct Services {
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,
     pub decisions: Arc<dyn ServerDecisions>,
-    /// What runs commands, or why nothing does.
+    /// Runs commands, or says why none can run.
     pub shell: Result<Shell, NoCommands>,
 }
 
@@ -70,11 +70,11 @@ pub struct NoCommands(pub &'static str);
 /// What runs commands. One for the daemon's life.
 #[derive(Clone)]
 pub struct Shell {
-    /// What this machine confines commands with.
+    /// The sandbox of this machine.
     pub sandbox: Probing,
-    /// What holds for the commands of an agent.
+    /// The rules for the commands of an agent.
     pub rules: Arc<dyn ShellRules>,
-    /// Commands that go on beside the turn.
+    /// Commands that continue beside the turn.
     pub tasks: Tasks,
     /// Turns plain language into hooks.
     pub hook_writer: Arc<dyn HookWriter>,
@@ -107,7 +107,7 @@ impl Services {
     }
 }
 
-/// The client for calls with the operator's credentials: it follows no redirect, so they go nowhere else.
+/// The client for calls with the operator's credentials: it follows no redirect, so they are sent nowhere else.
 pub fn http_client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())

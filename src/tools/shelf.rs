@@ -1,8 +1,9 @@
-//! The shelf: tools that a model knows by name and a few words, finds with `find_tools` and runs with `call_tool`.
+//! The shelf: tools of which a model knows the name and a few words, which it finds with `find_tools` and runs with
+//! `call_tool`.
 //!
-//! Every request carries the schemas of the core tools. Those on the shelf would make each request longer and are rarely
-//! needed, so one block of the system prompt names them. It depends on nothing but the list itself, so that what stands
-//! before the conversation stays the same, byte for byte, whatever is found and called.
+//! Every request contains the schemas of the core tools. Those on the shelf would make each request longer and are rarely
+//! needed, so one block of the system prompt names them. It depends only on the list itself, so that what comes before the
+//! conversation stays the same, byte for byte, whatever is found and called.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -25,17 +26,17 @@ const FOUND: usize = 5;
 /// Bytes of the block that names the tools: a longer list would cost more than it saves.
 const BLOCK_MAX: usize = 2 << 10;
 
-/// Characters of a query that are looked at.
+/// Characters of a query that are used.
 const QUERY_MAX: usize = 200;
 
-/// What a model is told of the tools it has.
+/// What a model is told about the tools it has.
 #[derive(Clone, Debug, Default)]
 pub struct Toolset {
-    /// Told with their schemas: the core, then what leads to the shelf.
+    /// With their schemas: the core tools, then those that lead to the shelf.
     pub schemas: Arc<Vec<ToolSchema>>,
     /// Told by name.
     pub shelf: Arc<Shelf>,
-    /// Whether a tool is among them that has child turns do something.
+    /// Whether one of them gives tasks to child turns.
     pub delegates: bool,
 }
 
@@ -69,7 +70,7 @@ impl Toolset {
     }
 }
 
-/// Tools that a model knows by name alone.
+/// Tools of which a model knows only the names.
 #[derive(Debug, Default)]
 pub struct Shelf {
     entries: Vec<Entry>,
@@ -88,17 +89,17 @@ impl Shelf {
         Self { entries, block }
     }
 
-    /// What the system prompt says of it; empty where nothing is on it.
+    /// What the system prompt says about it; empty where it holds nothing.
     pub fn block(&self) -> &str {
         &self.block
     }
 
-    /// The tools nearest to `query`, the nearest first, with the schemas of their arguments.
+    /// The tools most similar to `query`, the best first, with the schemas of their arguments.
     pub(super) fn find(&self, query: &str) -> Vec<&ToolSchema> {
         let query: String = query.chars().take(QUERY_MAX).collect();
         let query = words(&query);
         let mut ranked: Vec<&Entry> = self.entries.iter().collect();
-        // A stable sort: of equally near ones the first in the list is first.
+        // A stable sort: of equally similar ones the first in the list comes first.
         ranked.sort_by_cached_key(|entry| Reverse(nearness(&query, entry)));
         let found = ranked.into_iter().take(FOUND);
         found.map(|entry| &entry.schema).collect()
@@ -123,7 +124,7 @@ fn block(entries: &[Entry]) -> String {
     block
 }
 
-/// How near a tool is to words: those of its name count most, then those that are like one, then those that describe it.
+/// How similar a tool is to words: those of its name count most, then those that resemble one, then those that describe it.
 fn nearness(query: &BTreeSet<String>, entry: &Entry) -> u32 {
     let name = words(&entry.schema.name);
     let described = words(&format!("{} {}", entry.words, entry.schema.description));
@@ -158,7 +159,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// `call_tool`, which is no tool of its own: whoever calls it calls the tool that it names.
+/// `call_tool`, which is not a tool of its own: a call of it is a call of the tool that it names.
 struct Call {
     parameters: Value,
     schema: ToolSchema,

@@ -1,4 +1,4 @@
-//! What the tools that run commands share: where a command runs, and under which rules.
+//! Shared by the tools that run commands: where a command runs, and under which rules.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The folder that `directory` names: relative to the workspace, or absolute inside it. Nothing names the
-    /// workspace itself.
+    /// The folder that `directory` names: relative to the workspace, or absolute inside it. `None` is the workspace itself.
     ///
     /// # Errors
     ///
@@ -39,7 +38,7 @@ impl Place {
 fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
     let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
     let root = workspace.files_folder();
-    // Component by component: a sibling whose name begins alike is not inside.
+    // Component by component: a sibling whose name has the same beginning is not inside.
     let relative = match Path::new(wanted).strip_prefix(&root) {
         Ok(inside) => inside.to_string_lossy().into_owned(),
         Err(_) => wanted.to_owned(),

@@ -1,4 +1,4 @@
-//! Commands that go on beside the turn: started, watched, hooked, ended.
+//! Commands that continue beside the turn: started, watched, hooked, ended.
 //!
 //! ```text
 //! run_concurrent, run_background ─▶ Tasks::start ─▶ row ▸ supervisor ▸ Watch (one per task)
@@ -6,8 +6,8 @@
 //!                       TaskEvents ◀─ notices, reports, branches ◀──────┘ fires hooks, keeps row and mirror
 //! ```
 //!
-//! The database is the truth about tasks; `running_tasks` in `agent.json` is a mirror of it. A task's output goes
-//! straight to its log files, so it survives a crash of the daemon: [`Tasks::recover`] takes such tasks up again.
+//! The database is authoritative for tasks; `running_tasks` in `agent.json` is a copy of it. A task's output goes directly
+//! to its log files, so it survives a crash of the daemon: [`Tasks::recover`] adopts such tasks.
 
 mod armed;
 mod event;
@@ -40,13 +40,13 @@ pub use start::NewCommand;
 pub(in crate::tools) use text::outcome;
 pub use view::{HookView, TaskView};
 
-/// Tasks of one agent that may run at once; more is a runaway.
+/// Tasks of one agent that may run at once; more are a sign of a runaway agent.
 pub const MOST_RUNNING: usize = 16;
 
-/// Ended tasks that lists and the mirror hold.
+/// Ended tasks in lists and in `agent.json`.
 pub const RECENT: u32 = 20;
 
-/// Why a request about a task was not met.
+/// Why a request about a task was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// The agent has no such task.
@@ -91,7 +91,7 @@ struct Inner {
     closing: CancellationToken,
 }
 
-/// A task among those of all agents.
+/// Identifies a task among those of all agents.
 type Key = (AgentId, TaskId);
 
 /// A running task as its watch shares it.
@@ -104,14 +104,14 @@ struct Live {
 }
 
 enum Order {
-    /// End the task, and say when it has ended.
+    /// End the task, and report when it has ended.
     Stop(Ending, oneshot::Sender<TaskRow>),
     /// Watch these too.
     Hooks(Vec<Hook>),
 }
 
 impl Tasks {
-    /// Tasks kept in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
+    /// Tasks stored in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
     /// hooks one message may cause.
     pub fn new(store: Store, sandbox: Probing, agents: PathBuf, max_depth: u8) -> Self {
         Self {
@@ -128,12 +128,13 @@ impl Tasks {
         }
     }
 
-    /// Says who shows and does what tasks cause. Until then it is dropped; to be called once, before [`Tasks::recover`].
+    /// Connects the receiver of the tasks' effects. Until then these are dropped; to be called once, before
+    /// [`Tasks::recover`].
     pub fn connect(&self, events: Arc<dyn TaskEvents>) {
         let _ = self.inner.events.set(events);
     }
 
-    /// Ends a task and waits until nothing of it is left. Its hooks on exit fire.
+    /// Ends a task and waits until no process of it is left. Its hooks on exit fire.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl Tasks {
         let _ = live.orders.send(Order::Stop(ending, done)).await;
         match ended.await {
             Ok(row) => Ok(row),
-            // It ended by itself in the same moment.
+            // It ended by itself at the same moment.
             Err(_) => {
                 let row = self.row(agent, id).await?;
                 Err(TaskError::Ended(id.clone(), row.status.as_str()))
@@ -171,8 +172,7 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends what these turns left running, whichever agents they worked as: in order, and at once from the moment on at which
-    /// `abort` is cancelled.
+    /// Ends what these turns left running, for any agent: in order, and at once after `abort` is cancelled.
     pub async fn stop_of_turns(&self, turns: &[TurnId], abort: &CancellationToken) {
         let in_order = self.stop_those_of(turns, Ending::InOrder);
         if abort.run_until_cancelled(in_order).await.is_none() {
@@ -194,7 +194,8 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent. Gives each channel's line on what ended.
+    /// Ends all tasks of all agents, in order: rows say `killed`, hooks do not fire. Returns a line for each channel on
+    /// what ended.
     pub async fn shutdown(&self) -> Vec<(ChannelId, String)> {
         let running = self.keys();
         self.inner.closing.cancel();
@@ -204,7 +205,7 @@ impl Tasks {
         let mut ended: BTreeMap<ChannelId, Vec<TaskRow>> = BTreeMap::new();
         for (agent, id) in running {
             let row = self.row(agent, &id).await;
-            // One that ended by itself in the same moment says so itself.
+            // One that ended by itself at the same moment reports that itself.
             if let Ok(row) = row
                 && row.status == TaskStatus::Killed
             {
@@ -222,7 +223,7 @@ impl Tasks {
         self.keys().iter().any(|key| key.0 == agent)
     }
 
-    /// Adds hooks to a running task; says how many it has then.
+    /// Adds hooks to a running task; returns how many it has then.
     ///
     /// # Errors
     ///
@@ -247,7 +248,7 @@ impl Tasks {
         TaskFiles::under(&self.folder(agent_name).join("processes").join(&id.0))
     }
 
-    /// The last lines of a running task, in the order they came; none once it has ended.
+    /// The last lines of a running task, in the order in which they came; `None` once it has ended.
     pub fn tail(&self, agent: AgentId, id: &TaskId) -> Option<Vec<String>> {
         let live = self.live(agent, id)?;
         let tail = live.tail.lock();
@@ -281,7 +282,7 @@ impl Tasks {
         self.lock_live().keys().cloned().collect()
     }
 
-    /// The running tasks; held for a moment only.
+    /// The running tasks; lock them for a moment only.
     fn lock_live(&self) -> parking_lot::MutexGuard<'_, HashMap<Key, Live>> {
         self.inner.live.lock()
     }

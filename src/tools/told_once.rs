@@ -1,4 +1,4 @@
-//! What a conversation is told once, whatever it does again.
+//! What a conversation is told only once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 
 use crate::domain::ConversationId;
 
-/// Conversations that are remembered; beyond that all are forgotten, and told once more.
+/// Conversations that are remembered; beyond that all are forgotten, and told again.
 const CONVERSATIONS: usize = 10_000;
 
-/// Things that one conversation is told.
+/// Things that are remembered for one conversation.
 const THINGS: usize = 100;
 
 /// What each conversation was told since the start.
@@ -17,7 +17,7 @@ const THINGS: usize = 100;
 pub struct ToldOnce(Mutex<HashMap<ConversationId, HashSet<String>>>);
 
 impl ToldOnce {
-    /// Whether `thing` is news to the conversation; from now on it is none.
+    /// Whether `thing` is new to the conversation; from now on it is not.
     pub(super) fn is_news(&self, conversation: ConversationId, thing: &str) -> bool {
         let mut told = self.0.lock();
         if told.len() >= CONVERSATIONS {

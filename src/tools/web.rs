@@ -1,8 +1,8 @@
 //! Reading pages of the public web, and of nothing else.
 //!
-//! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The
-//! address is checked where the connection is made: by the resolver, whose answer is the one connected to, and again
-//! for each redirect. The operator can open single private hosts by name and port.
+//! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The address
+//! is checked where the connection is made: by the resolver, whose answer is used for the connection, and again for each
+//! redirect. The operator can open single private hosts by name and port.
 
 mod addresses;
 mod page;
@@ -21,13 +21,13 @@ use reqwest::{Client, ClientBuilder, Response, Url};
 pub use addresses::is_public;
 pub(super) use page::Layout;
 
-/// Ports that web servers for people listen on.
+/// Usual ports of web servers for people.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 /// Redirects that are followed.
 const MOST_HOPS: usize = 5;
 
-/// Bytes of a page, unpacked; what is beyond is left away.
+/// Bytes of a page, decompressed; the rest is dropped.
 const LARGEST_PAGE: usize = 2 * 1024 * 1024;
 
 #[derive(Debug)]
@@ -35,13 +35,13 @@ pub(super) struct Page {
     pub(super) url: Url,
     /// Its beginning, of [`LARGEST_PAGE`] bytes at most.
     pub(super) bytes: Vec<u8>,
-    /// Whether it goes on after them.
+    /// Whether it is longer.
     pub(super) is_cut: bool,
     /// What makes text of it.
     pub(super) layout: Layout,
 }
 
-/// Why a page is not read. The model is shown the text.
+/// Why a page cannot be read. The text is for the model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WebError {
     #[error("`url` is not an address: {0}")]
@@ -71,7 +71,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// Reads public hosts, and the private ones in `opened`, each `host:port`.
+    /// Reads public hosts, and the private ones in `opened`, each as `host:port`.
     pub fn new(opened: Vec<String>) -> reqwest::Result<Self> {
         Ok(Self {
             public: client().dns_resolver(Arc::new(PublicOnly)).build()?,
@@ -145,7 +145,7 @@ impl Web {
 
 fn client() -> ClientBuilder {
     Client::builder()
-        // A proxy would resolve names on its own, where nobody checks them.
+        // A proxy would resolve names itself, without the check.
         .no_proxy()
         .redirect(Policy::none())
         .connect_timeout(Duration::from_secs(10))
@@ -170,7 +170,7 @@ impl Resolve for PublicOnly {
     }
 }
 
-/// Where the answer leads on to, if it does.
+/// Where the answer redirects to, if it does.
 fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, WebError> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What tools have done by a worker process: work on text that a model, a page or a command wrote, in libraries that cannot be
+//! What a worker process does for tools: work on text that a model, a page or a command wrote, in libraries that cannot be
 //! stopped.
 
 use serde::Serialize;
@@ -7,19 +7,20 @@ use serde::de::DeserializeOwned;
 use super::error::ToolError;
 use crate::exec::{WorkError, WorkFailure, WorkLimits};
 
-/// Limits of work on text: room for 2 MiB of a large page or a pattern of 10 MiB, and nothing beside the daemon's own size.
+/// Limits of work on text: enough for 2 MiB of a large page or a pattern of 10 MiB, and little compared with the daemon
+/// itself.
 pub(super) const TEXT: WorkLimits = WorkLimits {
     memory: 64 << 20,
     seconds: 10,
 };
 
-/// Limits of reading a repository: libgit2 holds an object whole, and those may have 256 MiB.
+/// Limits of reading a repository: libgit2 holds an object whole, which may have 256 MiB.
 pub(super) const GIT: WorkLimits = WorkLimits {
     memory: 640 << 20,
     seconds: 30,
 };
 
-/// One kind of work. The value holds what it is done with; it goes to the worker as JSON.
+/// One kind of work. The value holds its arguments, which are sent to the worker as JSON.
 pub(super) trait Work: Serialize + DeserializeOwned {
     const NAME: &'static str;
     /// What it may take.
@@ -29,7 +30,7 @@ pub(super) trait Work: Serialize + DeserializeOwned {
     fn run(self, bytes: &[u8]) -> Result<String, ToolError>;
 }
 
-/// A line of the list of all work: its name, and what does it in the worker.
+/// An entry of the list of all work: its name, and what does it in the worker.
 pub(super) type Line = (&'static str, fn(&str, &[u8]) -> Result<String, WorkFailure>);
 
 pub(super) const fn line<W: Work>() -> Line {

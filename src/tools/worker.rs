@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::builtin;
 use crate::exec::{WorkFailure, serve};
 
-/// Works as a worker when the arguments say so; none means this is an ordinary start.
+/// Runs as a worker when the arguments say so; `None` means that this is an ordinary start.
 ///
 /// To be called in `main` before anything of the daemon is set up.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {

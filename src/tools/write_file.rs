@@ -1,4 +1,4 @@
-//! What the tools that write one file share: how they are judged, locked and run, and how an edit is made.
+//! Shared by the tools that write one file: how they are judged, locked and run, and how an edit is made.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -53,7 +53,7 @@ impl<T: WriteFile> Tool for T {
     }
 }
 
-/// A changed text, and what the model is told of it.
+/// A changed text, and the answer to the model.
 pub(super) struct Edited {
     pub(super) text: String,
     /// What was done.
@@ -61,14 +61,14 @@ pub(super) struct Edited {
 }
 
 impl Edited {
-    /// `text` with its lines `first` to `last` shown, and some around them.
+    /// `text` with its lines `first` to `last` shown, and some lines around them.
     pub(super) fn showing(path: &WorkspacePath, text: String, first: usize, last: usize) -> Self {
         let told = format!("Edited `{path}`:\n{}", lines::around(&text, first, last));
         Self { text, told }
     }
 }
 
-/// Gives the text of a file to `change`, and puts what it makes of it in the file's place.
+/// Passes the text of a file to `change`, and writes the result to the file.
 pub(super) fn edit(
     jail: &Jail,
     path: &WorkspacePath,

@@ -102,7 +102,7 @@ fn timeout(asked: Option<f64>, most: Duration) -> Result<Duration, ToolError> {
     }
 }
 
-/// Makes room after an output that was kept. That it fails costs disk, not the result.
+/// Frees disk space after an output was kept. If that fails, the result is still valid.
 async fn tidy(context: &ToolContext) {
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
     let tidied = spawn_blocking(move || outputs.tidy(&agent)).await;
@@ -111,7 +111,7 @@ async fn tidy(context: &ToolContext) {
     }
 }
 
-/// What it printed, or the two ends of it and where all of it is.
+/// The output, or its beginning and end and where all of it is.
 fn printed(finished: &Finished, handle: &Handle) -> String {
     let output = &finished.output;
     let mut text = String::from_utf8_lossy(&output.head).into_owned();
@@ -150,7 +150,7 @@ fn ending(finished: &Finished, timeout: Duration) -> String {
     }
 }
 
-/// A handle for the output and the file it stands for, which is made when the output is long.
+/// A handle for the output and the file behind it, which is made when the output is long.
 async fn reserve(context: &ToolContext) -> Result<(Handle, PathBuf), ToolError> {
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
     let reserved = spawn_blocking(move || outputs.reserve(&agent)).await;

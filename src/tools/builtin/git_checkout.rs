@@ -1,4 +1,4 @@
-//! `git_checkout`: goes to a branch or commit. Changes that it would overwrite are refused, never lost.
+//! `git_checkout`: switches to a branch or commit. Changes that it would overwrite are refused, never lost.
 
 use async_trait::async_trait;
 use git2::build::CheckoutBuilder;

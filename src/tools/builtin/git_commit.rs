@@ -16,7 +16,7 @@ use crate::tools::{Output, Tool, ToolContext};
 use crate::tools::{files, git};
 use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 
-/// Bytes of a file that is committed: a larger one could not be pushed either.
+/// Largest file, in bytes, that is committed: a larger one could not be pushed either.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 pub(super) struct GitCommit;
@@ -63,7 +63,7 @@ impl Tool for GitCommit {
     }
 }
 
-/// The paths, none of which may lie behind a link: what it leads to is not the workspace's to commit.
+/// The paths, none of which may be behind a link: its target does not belong to the workspace.
 async fn own_paths(
     paths: Vec<String>,
     context: &ToolContext,
@@ -87,7 +87,7 @@ fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     }
 }
 
-/// Looks at each file before it is read into the repository.
+/// Checks each file before it is read into the repository.
 struct Inspector<'a> {
     opened: &'a Opened,
     seen: usize,
@@ -95,7 +95,7 @@ struct Inspector<'a> {
 }
 
 impl Inspector<'_> {
-    /// What libgit2 is to do with the file: take it (0), or break off.
+    /// What libgit2 is to do with the file: take it (0), or stop.
     fn look(&mut self, path: &Path) -> i32 {
         self.seen += 1;
         let file = self.opened.git.workdir().map(|folder| folder.join(path));
@@ -113,12 +113,12 @@ impl Inspector<'_> {
         if self.refused.is_some() { -1 } else { 0 }
     }
 
-    /// Takes everything that is not ignored.
+    /// Adds everything that is not ignored.
     fn take_all(&mut self, index: &mut Index) -> Result<(), ToolError> {
         self.take(index, &[Path::new("*")], IndexAddOption::DEFAULT)
     }
 
-    /// Takes new and changed files below `paths` into `index`, and deleted ones out of it.
+    /// Adds new and changed files below `paths` to `index`, and removes deleted ones.
     fn take(
         &mut self,
         index: &mut Index,
@@ -162,7 +162,7 @@ fn stage(opened: &Opened, only: Option<&[WorkspacePath]>) -> Result<(), ToolErro
     Ok(())
 }
 
-/// A file, a folder with all in it, or one that was deleted.
+/// Adds a file, a folder with its content, or a deletion.
 fn stage_one(
     inspector: &mut Inspector<'_>,
     index: &mut Index,

@@ -14,7 +14,7 @@ use crate::tools::git;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Bytes of a patch that are made; what is over the output cap is kept on disk.
+/// Longest patch in bytes; what is over the output cap is kept on disk.
 const MOST: usize = 8 * 1024 * 1024;
 
 pub(super) struct GitDiff;

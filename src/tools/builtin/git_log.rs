@@ -16,7 +16,7 @@ use crate::tools::git;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Commits when nobody asked for a number.
+/// Commits when the call names no number.
 const USUAL: usize = 20;
 
 /// Commits at most.

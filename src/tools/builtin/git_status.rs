@@ -1,7 +1,7 @@
 //! `git_status`: what changed since the last commit, in the workspace's repository and in those below it.
 //!
-//! An agent that works on several repositories clones them into its workspace. Each of those is looked at by a worker process of
-//! its own, so that one that was made to take all memory and time there is costs its own lines alone.
+//! An agent that works on several repositories clones them into its workspace. Each of those is looked at by a worker
+//! process of its own, so that a hostile one which takes all memory and time there affects only its own lines.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,22 +20,22 @@ use crate::tools::git::{self, Nested};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Paths that are listed of the workspace's repository.
+/// Paths that are listed for the workspace's repository.
 const MOST: usize = 300;
 
-/// Paths that are listed of each repository below it.
+/// Paths that are listed for each repository below it.
 const MOST_BELOW: usize = 50;
 
 /// Repositories below the workspace that are looked at.
 const MOST_REPOSITORIES: usize = 10;
 
-/// Repositories that are named although they are not looked at.
+/// Repositories that are named without being looked at.
 const MOST_NAMED: usize = 20;
 
 /// How long one of them may take.
 const EACH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After that no further one is looked at: the whole call has a minute.
+/// After this time no further one is looked at: the whole call has a minute.
 const ALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) struct GitStatus;
@@ -69,7 +69,7 @@ impl Tool for GitStatus {
     }
 }
 
-/// What is told of the repositories below the workspace, a paragraph each.
+/// The state of the repositories below the workspace, a paragraph each.
 async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<String> {
     let begun = Instant::now();
     let mut told = Vec::new();
@@ -111,14 +111,14 @@ async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<S
     told
 }
 
-/// A look at the workspace's repository, and for others below it.
+/// Looks at the workspace's repository, and for others below it.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Look {
     /// The agent's folder.
     folder: PathBuf,
 }
 
-/// What it came to.
+/// The outcome.
 #[derive(Deserialize, Serialize)]
 struct Seen {
     /// The workspace's own repository.
@@ -132,7 +132,7 @@ impl Work for Look {
     const LIMITS: WorkLimits = work::GIT;
 
     fn run(self, _: &[u8]) -> Result<String, ToolError> {
-        // Before the other: that restricts this process.
+        // Before the other one, which restricts this process.
         let nested = git::nested(&self.folder)?;
         let own = if nested.is_one || nested.folders.is_empty() {
             git::read(&self.folder, |opened| status(&opened.git, MOST))?
@@ -143,7 +143,7 @@ impl Work for Look {
     }
 }
 
-/// A look at one repository below the workspace.
+/// Looks at one repository below the workspace.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct LookBelow {
     /// The agent's folder.

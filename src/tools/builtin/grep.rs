@@ -153,7 +153,7 @@ impl Found {
         self.lines.len() >= MOST_LINES
     }
 
-    /// Searches one file; one that cannot be read is passed over.
+    /// Searches one file; one that cannot be read is skipped.
     fn file(&mut self, jail: &Jail, path: &WorkspacePath) {
         let Ok((file, size)) = jail.open_file(path) else {
             return;
@@ -165,7 +165,7 @@ impl Found {
             path: path.as_str(),
             lines: &mut self.lines,
         };
-        // What was found until then is kept; the rest of a file that fails in between is not worth an error.
+        // What was found until then is kept; an error in the rest of a file is not worth reporting.
         let _ = self.searcher.search_file(&self.matcher, &file, &mut sink);
     }
 
@@ -182,7 +182,7 @@ impl Found {
     }
 }
 
-/// Takes the lines of one file, as `path:12:match` and `path-13-context`.
+/// Collects the lines of one file, as `path:12:match` and `path-13-context`.
 struct Lines<'a> {
     path: &'a str,
     lines: &'a mut Vec<String>,

@@ -1,4 +1,4 @@
-//! `list_agents`: who else there is.
+//! `list_agents`: the other agents of the server.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::tools::peers;
 use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::{Workspace, WorkspacePath, template};
 
-/// Bytes of a README that are looked at.
+/// Bytes of a README that are read.
 const LONGEST_README: u64 = 64 * 1024;
 
 pub(super) struct ListAgents;
@@ -55,7 +55,7 @@ impl Tool for ListAgents {
     }
 }
 
-/// What an agent says of itself in its README, which in a new one is the template's.
+/// How an agent describes itself in its README, which in a new one is the template's.
 fn described(folder: &Path) -> String {
     let readme = || {
         let docs = Workspace::open(folder).ok()?.docs().ok()?;

@@ -1,4 +1,4 @@
-//! `list_models`: which models there are to switch to.
+//! `list_models`: the models to which an agent can switch.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

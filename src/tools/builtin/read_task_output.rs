@@ -19,16 +19,16 @@ use crate::tools::tasks::outcome;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Lines for a call that asks for no number: what is kept in memory anyway.
+/// Lines for a call that names no number: those that are in memory anyway.
 const DEFAULT_LINES: usize = 100;
 
-/// Most lines that one call gives.
+/// Most lines for one call.
 const MOST_LINES: usize = 5_000;
 
 /// Bytes of a line that are shown and searched.
 const LINE: u64 = 4_000;
 
-/// Bytes of lines that are given of one log; of more, the last.
+/// Bytes of lines that are given of one log; of a longer one, the last.
 const MOST_BYTES: usize = 400_000;
 
 pub(super) struct ReadTaskOutput;
@@ -143,7 +143,7 @@ fn last_lines(path: &Path, count: usize, wanted: Option<&Regex>) -> io::Result<S
     Ok(Vec::from(last).join("\n"))
 }
 
-/// The next line, cut to [`LINE`] bytes; what is beyond is passed over without being held.
+/// The next line, cut to [`LINE`] bytes; the rest is skipped without being held.
 fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if reader.by_ref().take(LINE).read_until(b'\n', &mut line)? == 0 {

@@ -1,4 +1,4 @@
-//! `replace_lines`: puts lines in the place of others.
+//! `replace_lines`: replaces lines with others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use crate::workspace::WorkspacePath;
 use crate::workspace::docs::MOST_BYTES;
 use crate::workspace::jail::Written;
 
-/// Bytes of a note that its audit row can speak of; people may have put larger ones there.
+/// Largest note, in bytes, that its audit row describes; people may have written larger ones there.
 const LONGEST_NOTE: u64 = 1024 * 1024;
 
 pub(super) struct SelfEditDocs;
@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The path below `docs/`, which notes carry in their headings and models copy.
+    /// The path below `docs/`: notes have it in their headings, and models copy it with the prefix.
     fn below_docs(&self) -> &str {
         self.path.strip_prefix("docs/").unwrap_or(&self.path)
     }

@@ -1,4 +1,4 @@
-//! `self_edit_model`: the agent moves to another model.
+//! `self_edit_model`: the agent switches to another model.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

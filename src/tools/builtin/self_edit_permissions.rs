@@ -12,7 +12,7 @@ use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// The one profile that everybody may give: it can only take away.
+/// The one profile that everybody may grant, because it only narrows.
 const FREE: &str = "locked";
 
 pub(super) struct SelfEditPermissions;
@@ -75,7 +75,7 @@ impl Tool for SelfEditPermissions {
 
 /// Everyone behind the turn must hold the right, by the roles they hold now.
 async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), ToolError> {
-    // Without a message of a person there is nobody who asked for it, whoever is behind the turn.
+    // Without a message of a person nobody asked for it, so the people behind earlier turns do not count.
     let people: &[Participant] = if context.has_message {
         &context.people
     } else {

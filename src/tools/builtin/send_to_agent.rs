@@ -9,10 +9,10 @@ use crate::tools::error::ToolError;
 use crate::tools::peers;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Hops from a person's message to the last agent it may set to work.
+/// Hops from a person's message to the last agent that may be asked.
 const DEEPEST: u8 = 3;
 
-/// Characters of a message: one task, told in full; larger things belong in a file.
+/// Characters of a message: one whole task; longer content belongs in a file.
 const LONGEST: usize = 8_000;
 
 pub(super) struct SendToAgent;

@@ -1,5 +1,5 @@
-//! `sub_agent`: has a role do a task in a conversation of its own. The turn that calls it runs it, for a child turn begins
-//! together with its call and ends together with its result. One that does not wait opens a branch instead.
+//! `sub_agent`: has a role do a task in a conversation of its own. The turn that calls it runs it, because a child turn
+//! begins together with its call and ends together with its result. With `wait: false` a branch is opened instead.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -60,7 +60,7 @@ impl Tool for SubAgent {
         })
     }
 
-    /// Opens the branch that does the task; a call that waits is answered by a child turn.
+    /// Opens the branch that does the task; calls that wait are answered by child turns, not here.
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         if args.waits() {
             return Err(ToolError::rejected("sub-agents are not available here"));

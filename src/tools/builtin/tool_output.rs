@@ -1,4 +1,4 @@
-//! `tool_output`: reads a result that was too long to be given whole.
+//! `tool_output`: reads a result that was too long to be returned whole.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -18,16 +18,16 @@ use crate::tools::output_store::{Handle, InvalidHandle};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Lines of a page nobody asked a size for.
+/// Lines of a page when the call names no number.
 const PAGE: u64 = 400;
 
-/// Bytes after which a line goes on as the next one, so that one endless line can be read in pages too.
+/// Bytes after which a line continues as the next one, so that one endless line can be read in pages too.
 const LONGEST_LINE: u64 = 2_000;
 
 /// Bytes of a page, well below the output cap: a page of a cut output is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
-/// Longest that one page takes to be found.
+/// Longest time for finding a page.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(super) struct ToolOutput;
@@ -65,7 +65,7 @@ impl Tool for ToolOutput {
         args.ask.is_some()
     }
 
-    /// Pages that a model reads have a time each, and end with the call.
+    /// Each page that a model reads has a timeout of its own, and all end with the call.
     fn deadline(args: &Args) -> Option<Duration> {
         args.ask.is_none().then_some(DEADLINE)
     }

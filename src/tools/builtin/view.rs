@@ -16,13 +16,13 @@ use crate::workspace::instructions;
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};
 
-/// Lines of a page nobody asked a size for.
+/// Lines of a page when the call names no number.
 const PAGE: usize = 1_000;
 
 /// Bytes of a page, below the output cap: a page is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
-/// Bytes of a picture that providers take (5 MB once in Base64).
+/// Largest picture, in bytes, that providers accept (5 MB once in Base64).
 const LARGEST_IMAGE: usize = 3_700_000;
 
 /// Names of a folder that are listed.
@@ -82,7 +82,7 @@ impl Tool for View {
     }
 }
 
-/// What is told of instructions the first time that something is looked at to which they are nearest.
+/// What the model is told about instructions when it first looks at something to which they are nearest.
 fn hint(nearest: &str) -> String {
     let (folder, _) = nearest.rsplit_once('/').unwrap_or_default();
     format!(

@@ -31,7 +31,7 @@ impl Tool for WebFetch {
     const GROUP: Group = Group::WebFetch;
 
     fn action(args: &Args) -> Action {
-        // As it is asked for: `http://2130706433/` is judged as the address that it is.
+        // In the form that is requested: `http://2130706433/` is judged as the address that it means.
         match Url::parse(&args.url) {
             Ok(url) => Action::new(Self::NAME, url.as_str()),
             Err(_) => Action::new(Self::NAME, &*args.url),
@@ -47,7 +47,7 @@ impl Tool for WebFetch {
         let page = page.map_err(|error| ToolError::rejected(error.to_string()))?;
         let url = page.url;
         let text = match context.by_worker(&page.layout, &page.bytes).await {
-            // It took too much, or broke the library that lays it out.
+            // It needed too much, or crashed the library that lays it out.
             Err(WorkError::TooMuch(_) | WorkError::Failed(_)) => {
                 let words = page.layout.words_only();
                 context.by_worker(&words, &page.bytes).await?

@@ -1,7 +1,7 @@
-//! Reads a repository's own configuration, which an agent can write, strictly. Pure.
+//! Strictly reads a repository's own configuration, which an agent can write. Pure.
 //!
-//! Only what an ordinary repository holds is known; anything else, and any way of writing that git reads in a clever
-//! manner, is refused by line. What passes is written again, so that libgit2 never sees the agent's text.
+//! Only the content of an ordinary repository is known; anything else, and every notation that git interprets in a special
+//! way, is refused with its line. What passes is written again, so that libgit2 never sees the agent's text.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ pub(super) struct Refused {
     pub(super) what: Unknown,
 }
 
-/// What no ordinary repository has there.
+/// What ordinary repositories do not have there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unknown {
     #[error("a line that goes on, or control characters")]
@@ -90,7 +90,7 @@ pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
     Ok(config)
 }
 
-/// `core]`, `remote "origin"]`: the section it opens.
+/// The section that `core]` or `remote "origin"]` begins.
 fn header(text: &str) -> Result<Section, Unknown> {
     let Some(inner) = text.strip_suffix(']') else {
         return Err(Unknown::Header);
@@ -166,7 +166,7 @@ impl Section {
     }
 }
 
-/// A value without quotes, escapes or comments, the three ways in which it may mean other than it says.
+/// A value without quotes, escapes or comments, which could give it another meaning.
 fn plain(value: &str) -> Result<String, Unknown> {
     if value.contains(['"', '\\', '#', ';']) {
         Err(Unknown::Value(value.to_owned()))

@@ -55,7 +55,7 @@ pub(super) enum ServerError {
 }
 
 impl From<reqwest::Error> for ServerError {
-    /// Without the address, which may hold what is not for a model.
+    /// Without the address, which may contain what is not for a model.
     fn from(error: reqwest::Error) -> Self {
         Self::Http(error.without_url())
     }

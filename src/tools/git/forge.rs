@@ -22,7 +22,7 @@ pub(in crate::tools) struct MergeRequest {
     pub(in crate::tools) target: String,
 }
 
-/// Opens `request` on the forge of `remote`; gives its address.
+/// Opens `request` on the forge of `remote`; returns its address.
 pub(in crate::tools) async fn open_merge_request(
     client: &reqwest::Client,
     access: &GitAccess,

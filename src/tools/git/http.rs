@@ -21,7 +21,7 @@ pub(super) async fn advertisement(
     body(answer).await
 }
 
-/// Sends command and pack, and gives the report.
+/// Sends command and pack, and returns the report.
 pub(super) async fn receive_pack(
     client: &reqwest::Client,
     remote: &Remote,

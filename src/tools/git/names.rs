@@ -41,7 +41,7 @@ pub(in crate::tools) fn check_revision(text: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Letters, digits and `._/-`, and nothing that git or a program it starts reads as an option or a range.
+/// Letters, digits and `._/-`, without anything that git or a program it starts reads as an option or a range.
 pub(super) fn is_reference(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
     (1..=LONGEST).contains(&name.len())

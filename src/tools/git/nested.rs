@@ -1,6 +1,6 @@
 //! Finds the repositories below a workspace, so that each can be looked at on its own.
 //!
-//! Nothing of a repository is read here: a folder that holds a `.git`, whatever that is, is named. Links are not followed.
+//! No content of a repository is read here: a folder with a `.git` of any kind is listed. Links are not followed.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::tools::error::ToolError;
 use crate::workspace::Workspace;
 
-/// Folders below each other that are looked into; a repository lies in one of them.
+/// Depth of folders that are searched; a repository may be in the last of them.
 const DEEPEST: usize = 4;
 
-/// Folders that are looked into: nearest first, so that one with a hundred thousand packages hides nothing beside it.
+/// Folders that are searched, the nearest first, so that one with a hundred thousand packages hides nothing next to it.
 const MOST_FOLDERS: usize = 5_000;
 
-/// Names that are looked at in all of them.
+/// Names that are read in all of them.
 const MOST_NAMES: usize = 200_000;
 
 /// The repositories of a workspace.
@@ -27,7 +27,7 @@ pub(in crate::tools) struct Nested {
     pub(in crate::tools) folders: Vec<String>,
     /// Whether the workspace itself has a `.git`.
     pub(in crate::tools) is_one: bool,
-    /// Whether there was more to look through than is looked through.
+    /// Whether the search stopped at one of its limits.
     pub(in crate::tools) is_partial: bool,
 }
 
@@ -70,13 +70,13 @@ pub(in crate::tools) fn nested(folder: &Path) -> Result<Nested, ToolError> {
     Ok(found)
 }
 
-/// What stands in one folder.
+/// What is in one folder.
 struct Names {
     is_repository: bool,
     folders: Vec<String>,
 }
 
-/// None for a folder that cannot be read, or is none any more.
+/// `None` for a folder that cannot be read, or does not exist any more.
 fn look_into(files: &Dir, path: &str, names_left: &mut usize) -> Option<Names> {
     let folder = match path {
         "" => files.try_clone(),
@@ -91,7 +91,7 @@ fn look_into(files: &Dir, path: &str, names_left: &mut usize) -> Option<Names> {
         let Ok(entry) = entry else {
             continue;
         };
-        // One that is no text cannot be named to anybody.
+        // A name that is not UTF-8 cannot be shown to anybody.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Pushes one branch, forward only.
 //!
-//! libgit2's own transports need unsafe registration and would speak to the network from the confined thread, so the
-//! push is ours: the pack is made in the workspace, and one exchange with the server's receive-pack does the rest.
+//! libgit2's own transports need unsafe registration and would use the network from the confined thread, so the push is our
+//! own: the pack is made in the workspace, and one exchange with the server's receive-pack does the rest.
 
 use git2::{BranchType, Oid};
 
@@ -14,7 +14,7 @@ use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::tools::git_access::HostAccess;
 
-/// Bytes of a pack: it is held in memory while it is sent.
+/// Largest pack in bytes: it is in memory while it is sent.
 const LARGEST_PACK: usize = 256 * 1024 * 1024;
 
 /// What is to be pushed where.
@@ -23,7 +23,7 @@ struct Plan {
     tip: Oid,
 }
 
-/// Pushes `branch` to the remote of that name; gives a sentence about it.
+/// Pushes `branch` to the remote of that name; returns a sentence about the outcome.
 pub(in crate::tools) async fn push(
     context: &ToolContext,
     remote_name: &str,
@@ -89,7 +89,7 @@ fn plan(opened: &Opened, remote: &str, branch: &str) -> Result<Plan, ToolError> 
     })
 }
 
-/// The objects of `tip` that the other side lacks.
+/// The objects of `tip` that the server lacks.
 fn pack(
     opened: &Opened,
     tip: Oid,
@@ -136,7 +136,7 @@ enum Line {
 }
 
 impl Line {
-    /// Opens it, and says what the server has.
+    /// Opens it, and returns what the server has.
     async fn open(
         context: &ToolContext,
         remote: &Remote,

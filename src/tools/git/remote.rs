@@ -1,4 +1,4 @@
-//! Where a remote's URL leads, and whether the operator lets agents go there. Pure.
+//! Where a remote's URL leads, and whether the operator lets agents push there. Pure.
 
 use crate::tools::error::ToolError;
 use crate::tools::git_access::{GitAccess, HostAccess};
@@ -76,7 +76,7 @@ impl Remote {
         remote.is_plain().then_some(remote)
     }
 
-    /// Nothing in it is an option, a quote, or a way around.
+    /// Whether nothing in it could be an option, a quote, or a path out.
     fn is_plain(&self) -> bool {
         let is_word = |text: &str, marks: &[u8]| {
             !text.is_empty()

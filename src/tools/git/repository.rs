@@ -1,8 +1,9 @@
-//! Opens the workspace's repository once it is vetted, in a thread that cannot leave the workspace.
+//! Opens the workspace's vetted repository, in a thread that cannot leave the workspace.
 //!
-//! Between the vetting and its use an agent's background command may change the repository. So the configuration that
-//! applies is our own copy of the vetted one, and from the opening on the thread reads and writes nothing outside the
-//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted thread could not remove one on disk.
+//! Between the vetting and the use an agent's background command may change the repository. So the configuration in use is
+//! our own copy of the vetted one, and once the repository is open the thread reads and writes nothing outside the
+//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted thread could not remove one on
+//! disk.
 
 use std::fs::File;
 use std::io::Write;
@@ -26,10 +27,10 @@ use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::workspace::{Workspace, repository};
 
-/// The version of Landlock asked for; older kernels give what they have.
+/// The version of Landlock that is asked for; older kernels give what they have.
 const LANDLOCK: ABI = ABI::V5;
 
-/// Bytes of a file that is compared line by line; of a larger one it is only said that it differs.
+/// Largest file, in bytes, that is compared line by line; a larger one is only reported as different.
 ///
 /// A comparison holds both sides and more in memory.
 const LARGEST_COMPARED: i64 = 32 * 1024 * 1024;
@@ -41,11 +42,11 @@ const WORKSPACE: &str = ".";
 pub(in crate::tools) struct Opened {
     /// The repository, with the vetted configuration.
     pub(in crate::tools) git: Repository,
-    /// What the repository's own configuration says, as far as it is taken.
+    /// The accepted parts of the repository's own configuration.
     pub(super) config: RepositoryConfig,
-    /// Ends when nobody waits for the outcome any more.
+    /// Cancelled when nobody waits for the outcome any more.
     given_up: CancellationToken,
-    /// Holds the configuration that applies; libgit2 looks at the file again and again.
+    /// Holds the configuration in use; libgit2 reads the file again and again.
     _config_file: File,
 }
 
@@ -63,7 +64,7 @@ impl Opened {
     }
 }
 
-/// How differences are looked for.
+/// The options with which differences are computed.
 pub(in crate::tools) fn diff_options() -> DiffOptions {
     let mut options = DiffOptions::new();
     options.ignore_submodules(true).max_size(LARGEST_COMPARED);
@@ -81,8 +82,8 @@ pub(in crate::tools) async fn in_repository<T: Send + 'static>(
     on_own_thread(move || within(&folder, WORKSPACE, given_up, work)).await
 }
 
-/// Runs `work`, which only reads, on the repository of the agent in `folder`. For a worker process, which is confined with it
-/// and killed when nobody waits any more: a history that was made for it takes all the time and memory there is.
+/// Runs `work`, which only reads, on the repository of the agent in `folder`. For a worker process, which is confined with
+/// it and killed when nobody waits any more: a hostile history takes all the time and memory there is.
 pub(in crate::tools) fn read<T>(
     folder: &Path,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
@@ -90,7 +91,7 @@ pub(in crate::tools) fn read<T>(
     read_nested(folder, WORKSPACE, work)
 }
 
-/// As [`read`], of the repository in the folder `below` of the workspace.
+/// Like [`read`], for the repository in the folder `below` of the workspace.
 pub(in crate::tools) fn read_nested<T>(
     folder: &Path,
     below: &str,
@@ -111,7 +112,7 @@ fn within<T>(
     let vetted = vet::vet(&place)?;
     let all = workspace.files_folder();
     let opened = open(&place, &all.join(below), vetted, given_up)?;
-    // Not before: libgit2 opens the user's configuration, too, and fails where it may not.
+    // Not earlier: libgit2 also opens the user's configuration, and fails where it may not.
     restrict(&[&all], &[])?;
     work(&opened)
 }
@@ -148,7 +149,7 @@ async fn on_own_thread<T: Send + 'static>(
         .map_err(|_| ToolError::failed("the git thread broke off; this is a bug"))?
 }
 
-/// Opens the repository of `place`, which is the folder `path` as long as nobody puts another there.
+/// Opens the repository of `place`, which is the folder `path` as long as nobody replaces that.
 fn open(
     place: &Dir,
     path: &Path,
@@ -178,7 +179,7 @@ fn open(
     })
 }
 
-/// A file with `text` that lies in no folder, and the path under which this process reaches it.
+/// A file with `text` that is in no folder, and the path under which this process reaches it.
 fn in_memory(text: &str) -> std::io::Result<(File, PathBuf)> {
     let mut file = File::from(memfd_create("git-config", MemfdFlags::CLOEXEC)?);
     file.write_all(text.as_bytes())?;
@@ -186,9 +187,9 @@ fn in_memory(text: &str) -> std::io::Result<(File, PathBuf)> {
     Ok((file, path.into()))
 }
 
-/// Refuses an object that would take more memory than it may.
+/// Refuses an object that would take too much memory.
 fn check_size(objects: &Odb<'_>, id: Oid) -> Result<(), ToolError> {
-    // One that cannot be read says so where it is needed.
+    // An unreadable object is reported where it is needed.
     let size = objects.read_header(id).map_or(0, |(size, _)| size as u64);
     if size > LARGEST_OBJECT {
         Err(refused(&format!(
@@ -200,7 +201,7 @@ fn check_size(objects: &Odb<'_>, id: Oid) -> Result<(), ToolError> {
     }
 }
 
-/// Refuses what is in `to` and not in `from` when a file of it would take more memory than it may.
+/// Refuses what is in `to` and not in `from` when one of its files would take too much memory.
 pub(in crate::tools) fn check_sizes(
     git: &Repository,
     from: Option<&Tree<'_>>,
@@ -212,7 +213,7 @@ pub(in crate::tools) fn check_sizes(
     ids.try_for_each(|id| check_size(&objects, id))
 }
 
-/// Keeps this thread to `writable` and `readable` for good, where the kernel can.
+/// Restricts this thread to `writable` and `readable` for good, where the kernel can.
 fn restrict(writable: &[&Path], readable: &[&Path]) -> Result<(), ToolError> {
     let all = AccessFs::from_all(LANDLOCK);
     let read = AccessFs::from_read(LANDLOCK);

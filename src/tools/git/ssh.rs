@@ -1,4 +1,4 @@
-//! Speaks to a git server by the system's `ssh`, with the operator's agent and known hosts.
+//! Speaks to a git server through the system's `ssh`, with the operator's agent and known hosts.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use super::wire;
 /// Bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Variables of ours that ssh needs; no secret is among them.
+/// Our variables that ssh needs; none of them is secret.
 const KEPT: [&str; 4] = ["HOME", "PATH", "SSH_AUTH_SOCK", "USER"];
 
 /// A running `git-receive-pack` on the other machine. Dropping it ends ssh.
@@ -79,7 +79,7 @@ impl Session {
         Err(ServerError::Endless)
     }
 
-    /// Sends command and pack, and gives the report.
+    /// Sends command and pack, and returns the report.
     pub(super) async fn receive_pack(mut self, request: Vec<u8>) -> Result<Vec<u8>, ServerError> {
         self.to
             .write_all(&request)
@@ -96,9 +96,9 @@ impl Session {
         Ok(report)
     }
 
-    /// Says that nothing will be sent.
+    /// Ends the session without sending anything.
     pub(super) async fn leave(mut self) {
-        // A server that is gone already needs no goodbye.
+        // A server that is gone already need not be told.
         let _ = self.to.write_all(wire::FLUSH).await;
         drop(self.to);
         let _ = self.child.wait().await;

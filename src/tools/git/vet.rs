@@ -1,4 +1,4 @@
-//! Looks through a repository before libgit2 opens it, and refuses what would lead elsewhere.
+//! Checks a repository before libgit2 opens it, and refuses what would lead elsewhere.
 
 use std::io::{self, Read};
 
@@ -13,23 +13,23 @@ use crate::workspace::regular_file;
 /// Bytes of a configuration: an ordinary one has a few hundred.
 const LONGEST_CONFIG: u64 = 64 * 1024;
 
-/// Files and folders of a repository that are looked at; one with more is packed first (`git gc`).
+/// Files and folders of a repository that are checked; a larger one has to be packed first (`git gc`).
 const MOST_NAMES: usize = 300_000;
 
-/// Folders below each other in a repository: branch names are folders too.
+/// Depth of folders in a repository: branch names are folders too.
 const DEEPEST: usize = 64;
 
-/// Bytes of a file that git reads whole into memory: references, the index, and the like.
+/// Largest file, in bytes, that git reads whole into memory: references, the index, and the like.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// Bytes of an object, in a file of its own or unpacked.
+/// Largest object in bytes, in a file of its own or unpacked.
 pub(super) const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
 
-/// Where packs lie: they are read piece by piece, so they may be as large as they like.
+/// Where packs are: these are read piece by piece, so they may have any size.
 const PACKS: &str = ".git/objects/pack";
 
-/// Files that point to another repository's objects, references or configuration, and what they hold when they do not: the
-/// sandbox of commands makes them so, to mount over them.
+/// Files that can point to another repository's objects, references or configuration, and their content when they do not:
+/// the sandbox of commands makes them so, to mount over them.
 const POINTERS: [(&str, &str); 5] = [
     ("commondir", "./\n"),
     ("config.worktree", ""),
@@ -38,19 +38,19 @@ const POINTERS: [(&str, &str); 5] = [
     ("objects/info/http-alternates", ""),
 ];
 
-/// Bytes of an object's file from which on it is asked what it unpacks to: at most a thousand times as much.
+/// Size of an object's file, in bytes, from which its unpacked size is checked: it may be a thousand times as much.
 const SUSPICIOUS: u64 = 256 * 1024;
 
 /// A repository that may be opened.
 #[derive(Debug)]
 pub(super) struct Vetted {
-    /// What its configuration says, as far as it is taken.
+    /// The accepted parts of its configuration.
     pub(super) config: RepositoryConfig,
     /// Objects in files of their own that may be large once unpacked.
     pub(super) suspicious: Vec<Oid>,
 }
 
-/// Looks through the repository of the folder `files`.
+/// Checks the repository of the folder `files`.
 pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     let git = own_folder(files)?;
     for (pointer, harmless) in POINTERS {
@@ -98,7 +98,7 @@ fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
     files.open_dir(".git").map_err(ToolError::failed)
 }
 
-/// A walk through all of a repository.
+/// A walk through the whole repository.
 struct Walk {
     names_left: usize,
     suspicious: Vec<Oid>,
@@ -128,7 +128,7 @@ impl Walk {
                     "`{path}/{name}` is a link or a special file"
                 )));
             }
-            // One that is gone again is not read either.
+            // One that has been deleted meanwhile will not be read either.
             let size = entry.metadata().map_or(0, |meta| meta.len());
             if most.is_some_and(|most| size > most) {
                 return Err(refused(&format!(
@@ -143,13 +143,13 @@ impl Walk {
     }
 }
 
-/// The object that lies in the file `name` of the folder `path`, if that is where objects lie.
+/// The object in the file `name` of the folder `path`, if that is where objects are.
 fn object(path: &str, name: &str) -> Option<Oid> {
     let start = path.strip_prefix(".git/objects/")?;
     Oid::from_str(&format!("{start}{name}")).ok()
 }
 
-/// Bytes that a file in `folder` may have.
+/// Largest file, in bytes, in `folder`.
 fn most_bytes(folder: &str) -> Option<u64> {
     match folder {
         PACKS => None,

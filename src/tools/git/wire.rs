@@ -1,4 +1,4 @@
-//! What git's receive-pack says and is told: packets, advertisement, command, report. Pure.
+//! The protocol of git's receive-pack: packets, advertisement, command, report. Pure.
 //!
 //! Documented by git as `gitprotocol-pack` and `gitprotocol-http`; only what a push of one branch needs is here.
 
@@ -9,7 +9,7 @@ use super::error::ServerError;
 /// Bytes of a packet's data.
 const LONGEST_DATA: usize = 65_516;
 
-/// Capabilities asked for: a report, and no side band, so that the answer is the report alone.
+/// Capabilities that are asked for: a report, but no side band, so that the answer is the report alone.
 const WANTED: &str = "report-status";
 
 /// A packet that ends a list.
@@ -23,7 +23,7 @@ pub(super) struct Advertisement {
 }
 
 impl Advertisement {
-    /// Reads the packets of an advertisement; an announcement of the service before it is passed over.
+    /// Reads the packets of an advertisement; an announcement of the service before it is skipped.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ServerError> {
         let mut found = Self::default();
         for packet in packets(bytes)? {
@@ -54,7 +54,7 @@ impl Advertisement {
         }
     }
 
-    /// Where `name` stands over there.
+    /// The commit of `name` on the server.
     pub(super) fn find(&self, name: &str) -> Option<Oid> {
         self.refs
             .iter()
@@ -70,7 +70,7 @@ impl Advertisement {
     }
 }
 
-/// The command that moves `name` from `old` (none: make it) to `new`; the pack follows.
+/// The command that moves `name` from `old` (`None`: create it) to `new`; the pack follows.
 pub(super) fn command(old: Option<Oid>, new: Oid, name: &str) -> Vec<u8> {
     let old = old.map_or_else(|| "0".repeat(40), |oid| oid.to_string());
     let line = format!("{old} {new} {name}\0{WANTED}");
@@ -79,7 +79,7 @@ pub(super) fn command(old: Option<Oid>, new: Oid, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether the other side took pack and command.
+/// Whether the server accepted pack and command.
 pub(super) fn report(bytes: &[u8]) -> Result<(), ServerError> {
     let mut is_taken = false;
     for packet in packets(bytes)? {
@@ -105,7 +105,7 @@ pub(super) fn report(bytes: &[u8]) -> Result<(), ServerError> {
     }
 }
 
-/// The data of all packets; flush packets are passed over.
+/// The data of all packets; flush packets are skipped.
 fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, ServerError> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -123,7 +123,7 @@ fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, ServerError> {
     Ok(found)
 }
 
-/// The length that a packet's first four bytes tell, themselves included; 0 to 3 for a packet without data.
+/// The length in a packet's first four bytes, themselves included; 0 to 3 for a packet without data.
 pub(super) fn length(head: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(head).ok()?;
     let length = usize::from_str_radix(text, 16).ok()?;

@@ -1,4 +1,4 @@
-//! Reads the hooks that a small model wrote. What it wrote is hostile: it has seen the command and the instructions.
+//! Reads the hooks that a small model wrote. Its output is hostile, because it has read the command and the instructions.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -17,14 +17,14 @@ const LONGEST_MODEL: usize = 200;
 /// Longest time in seconds that a hook may name: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
 
-/// Bytes that a compiled pattern may take. A line of a log then takes it a fraction of a second at worst.
+/// Bytes that a compiled pattern may take. Matching a line of a log takes a fraction of a second at worst then.
 const PATTERN_SIZE: usize = 256 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
     /// Hooks that can be used.
     pub hooks: Vec<HookSpec>,
-    /// Why the others cannot, one sentence each.
+    /// Why the others cannot be used, one sentence each.
     pub refused: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ enum InvalidHook {
     Pattern(#[from] InvalidPattern),
 }
 
-/// A pattern that is not a regular expression, or one too large.
+/// A pattern that is not a regular expression, or too large.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("`{text}` is not a regular expression: {error}")]
 pub(in crate::tools) struct InvalidPattern {
@@ -83,11 +83,11 @@ pub fn parse(raw: &str) -> Parsed {
     parsed
 }
 
-/// Compiles a pattern as hooks use it.
+/// Compiles a pattern of a hook.
 ///
 /// # Errors
 ///
-/// When it is not a regular expression, or one too large.
+/// When it is not a regular expression, or too large.
 pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, InvalidPattern> {
     RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)
@@ -139,11 +139,11 @@ fn hook(mut item: Value) -> Result<HookSpec, InvalidHook> {
     Ok(hook)
 }
 
-/// A trigger may leave out its kind; then it is the exit.
+/// A trigger may leave out its kind, which is then the exit.
 fn complete_trigger(trigger: Option<&mut Value>) {
     if let Some(trigger) = trigger.and_then(Value::as_object_mut) {
         trigger.entry("type").or_insert_with(|| "on_exit".into());
-        // Models write out what does not apply.
+        // Models write null for what does not apply.
         trigger.retain(|_, value| !value.is_null());
     }
 }

@@ -1,4 +1,4 @@
-//! Has hooks written from plain language, and finds the models that they name.
+//! Makes hooks from plain language, and resolves the models that they name.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::tools::ports::{Models, PortError};
 /// How long the small model may take; a task does not wait longer for its hooks.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A small model that turns plain language into hooks. Implemented by whoever can ask models.
+/// A small model that turns plain language into hooks. Implemented where models can be asked.
 #[async_trait]
 pub trait HookWriter: Send + Sync {
-    /// Asks with `system` and `prompt`, for at most `timeout`; the answer's text as it came.
+    /// Asks with `system` and `prompt`, for at most `timeout`; returns the answer's text unchanged.
     ///
     /// # Errors
     ///
@@ -62,11 +62,11 @@ pub struct HookRequest<'a> {
     pub command: &'a str,
     /// What is to be done, in plain words.
     pub instructions: &'a str,
-    /// The model of the turns that they start, where the instructions name no other for one.
+    /// The model for the turns that they start, where the instructions name no other.
     pub model: Option<&'a str>,
 }
 
-/// The hooks for a request; without any that can be used, the default.
+/// The hooks for a request; the default if none of them can be used.
 ///
 /// # Errors
 ///
@@ -124,8 +124,8 @@ enum NoModel {
 
 /// `hook` with the full id of its model: its own, else `model`.
 ///
-/// What was judged is the instructions, and the small model has also read the command: a model that it made up, or found
-/// there, gets nothing of the agent's work.
+/// Only the instructions were judged, and the small model has also read the command: a model that it made up, or found
+/// there, must not get the agent's work.
 async fn with_model(
     mut hook: HookSpec,
     model: Option<&str>,

@@ -11,18 +11,18 @@ use tracing::warn;
 use crate::store::Hook;
 use crate::tools::hooks::{self, HookSpec, Trigger};
 
-/// Matches of one hook that wait for their time at once; a task that prints faster loses the rest.
+/// Matches of one hook that may wait at once; if a task prints faster, the rest is lost.
 const MOST_WAITING: usize = 100;
 
-/// Processor time that one pattern may take for the lines of one look, which are 8 MiB at most. An ordinary pattern takes a
-/// few milliseconds.
+/// Processor time that one pattern may take for the lines of one check, which have 8 MiB at most. An ordinary pattern takes
+/// a few milliseconds.
 const MAX_PATTERN_TIME: Duration = Duration::from_millis(500);
 
-/// Whether a hook looked at all lines.
+/// Whether a hook was compared with all lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noted {
     All,
-    /// It took too long, and looks at no more.
+    /// It took too long, and is not compared any more.
     TooSlow,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Cause {
 }
 
 impl Armed {
-    /// Arms a hook as the database keeps it; none for one that cannot be read or has fired as often as it may.
+    /// Arms a hook from the database; `None` for one that cannot be read or has fired as often as it may.
     pub(super) fn new(hook: Hook) -> Option<Self> {
         let spec: HookSpec = match serde_json::from_value(hook.hook.spec) {
             Ok(spec) => spec,
@@ -75,12 +75,12 @@ impl Armed {
         })
     }
 
-    /// Whether it looks at what the task prints.
+    /// Whether it depends on what the task prints.
     pub(super) fn reads(&self) -> bool {
         self.pattern.is_some()
     }
 
-    /// Notes when to fire for the lines that it waits for. A pattern that takes too long on them looks at no more.
+    /// Notes when to fire for the lines that it waits for. A pattern that takes too long is not used any more.
     pub(super) fn note(&mut self, lines: &[String], now: Instant) -> Noted {
         let Some(pattern) = &self.pattern else {
             return Noted::All;
@@ -98,7 +98,7 @@ impl Armed {
         Noted::All
     }
 
-    /// Whether it fired too short a time ago.
+    /// Whether its last firing was too recent.
     pub(super) fn is_too_soon(&self, now: DateTime<Utc>) -> bool {
         self.last_fired
             .is_some_and(|last| (now - last).to_std().unwrap_or_default() < self.spec.spacing())

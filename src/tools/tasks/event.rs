@@ -1,11 +1,11 @@
-//! What tasks cause, for those above to do.
+//! The effects of tasks, which higher layers carry out.
 
 use async_trait::async_trait;
 
 use crate::domain::AgentName;
 use crate::store::TaskRow;
 
-/// Shows and does what tasks cause. Implemented above the agents, joined by `daemon`.
+/// Carries out the effects of tasks. Implemented above the agents, connected by `daemon`.
 #[async_trait]
 pub trait TaskEvents: Send + Sync {
     /// Something happened; whatever must not be lost is stored before this returns.
@@ -19,9 +19,9 @@ pub struct TaskEvent {
     pub task: TaskRow,
     pub agent_name: AgentName,
     pub effect: TaskEffect,
-    /// Hops of hooks and agents that led to it: a turn it starts has this depth.
+    /// Hops of hooks and agents that led to it; the depth of a turn that it starts.
     pub depth: u8,
-    /// The model of a turn it starts, where its hook has one.
+    /// The model for a turn that it starts, if its hook names one.
     pub model: Option<String>,
 }
 

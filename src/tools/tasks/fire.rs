@@ -1,4 +1,4 @@
-//! Fires the hooks of one running task: what each does, and that none does it more often than it may.
+//! Fires the hooks of one running task, and none more often than it may.
 
 use tokio::time::Instant;
 use tracing::warn;
@@ -20,8 +20,8 @@ const AT_END: usize = 30;
 const IN_NOTICE: usize = 5;
 
 impl Watch {
-    /// Notes which hooks wait for one of these lines, and gives them back. A small model wrote the patterns and the task the
-    /// lines, so they meet off the async threads, and a pattern that takes too long is given up.
+    /// Notes which hooks wait for one of these lines, and returns the lines. A small model wrote the patterns and the task
+    /// the lines, so they are matched off the async threads, and a pattern that takes too long is given up.
     pub(super) async fn note_matches(&mut self, lines: Vec<String>) -> Vec<String> {
         if lines.is_empty() || !self.hooks.iter().any(Armed::reads) {
             return lines;
@@ -77,7 +77,7 @@ impl Watch {
         }
     }
 
-    /// Fires every hook that means `cause`.
+    /// Fires every hook that `cause` triggers.
     pub(super) async fn fire_all(&mut self, cause: Cause) {
         for index in 0..self.hooks.len() {
             if self.hooks[index].means(&cause, self.row.exit_code) {

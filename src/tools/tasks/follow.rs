@@ -1,4 +1,4 @@
-//! Reads a log as it grows, line by line, with a bounded part of it in memory.
+//! Reads a log as it grows, line by line, with only a bounded part of it in memory.
 
 use std::collections::VecDeque;
 use std::io::SeekFrom;
@@ -10,13 +10,13 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 /// Lines of a task that are kept in memory.
 const TAIL_LINES: usize = 100;
 
-/// Bytes of a line that are kept; the rest of it is passed over, however long it is.
+/// Bytes of a line that are kept; the rest of it is skipped.
 const LINE: usize = 8 * 1024;
 
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Bytes taken from one log before the other and everything else has its turn.
+/// Bytes read from one log before the other one and everything else has its turn.
 const SHARE: usize = 4 * 1024 * 1024;
 
 /// The last lines of a task, both streams together.
@@ -63,7 +63,7 @@ impl Follow {
         }
     }
 
-    /// The lines that were finished since the last look, and whether there is more to read.
+    /// The lines that were finished since the last check, and whether there is more to read.
     pub(super) async fn look(&mut self) -> std::io::Result<(Vec<String>, bool)> {
         let mut lines = Vec::new();
         let Ok(mut file) = File::open(&self.path).await else {
@@ -84,7 +84,7 @@ impl Follow {
         Ok((lines, true))
     }
 
-    /// What stands after the last line end, once nothing more will come.
+    /// The text after the last line end, once nothing more will come.
     pub(super) fn rest(&mut self) -> Option<String> {
         self.begun.then(|| self.finish())
     }

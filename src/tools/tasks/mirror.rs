@@ -1,4 +1,4 @@
-//! Keeps `running_tasks` in `agent.json` like the database.
+//! Keeps `running_tasks` in `agent.json` in step with the database.
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
@@ -10,7 +10,7 @@ use crate::store::TaskRow;
 use crate::workspace::{Workspace, agent_file};
 
 impl Tasks {
-    /// Writes the mirror again. It is only a mirror: a failure is logged and the task goes on.
+    /// Updates the copy. It is only a copy: a failure is logged and the task continues.
     pub(super) async fn mirror(&self, agent: AgentId, agent_name: &AgentName) {
         let rows = match self.inner.store.tasks(agent, RECENT).await {
             Ok(rows) => rows,

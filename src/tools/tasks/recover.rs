@@ -1,4 +1,4 @@
-//! Takes up the tasks that an earlier daemon left running.
+//! Adopts the tasks that an earlier daemon left running.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::domain::AgentName;
 use crate::exec::{Process, TaskFiles};
 use crate::store::TaskRow;
 
-/// How often the end of a process that is not our child is looked for.
+/// How often to check for the end of a process that is not our child.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long after a process's end its exit code may still appear.
@@ -16,7 +16,7 @@ const EXIT_CODE_WAIT: Duration = Duration::from_millis(500);
 
 impl Tasks {
     /// Adopts the tasks that still run (same pid, same start time), and settles those that ended meanwhile: by the exit
-    /// code that their supervisor left, else as lost. Their hooks count on from where they were.
+    /// code that their supervisor left, else as lost. Their hooks keep their counts.
     pub async fn recover(&self) -> Result<(), TaskError> {
         for row in self.inner.store.running_tasks().await? {
             if self.live(row.task.agent, &row.id).is_some() {
@@ -43,10 +43,10 @@ fn process(row: &TaskRow) -> Option<Process> {
     })
 }
 
-/// Waits for a process that somebody else started.
+/// Waits for a process that another process started.
 async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
     let Some(process) = process else {
-        // The daemon died between the row and the process: nothing ran.
+        // The daemon died after the row and before the process: nothing ran.
         return End::Lost;
     };
     while process.is_alive() {

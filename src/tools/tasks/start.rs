@@ -1,4 +1,4 @@
-//! Starts a task: row first, then the process, then what watches it.
+//! Starts a task: first the row, then the process, then its watch.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::exec::{Command, ExecError};
 use crate::store::{Hook, NewHook, NewTask, TaskEnd, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
-/// Orders that a watch has before who gives a further one waits: a look at the logs takes a moment, and a turn gives one at a time.
+/// Orders that a watch may have before callers wait: a check of the logs takes a moment, and a turn gives one order at a
+/// time.
 const MOST_ORDERS: usize = 16;
 
 /// A task about to be started.
@@ -66,7 +67,7 @@ impl Tasks {
     ) -> Result<TaskRow, TaskError> {
         let files = self.files(agent_name, &row.id);
         let folder = self.folder(agent_name).join("processes").join(&row.id.0);
-        // What an earlier agent of this name left under the same number is not this task's.
+        // Files that an earlier agent of this name left under the same number do not belong to this task.
         match tokio::fs::remove_dir_all(&folder).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => tokio::fs::create_dir_all(&folder).await?,

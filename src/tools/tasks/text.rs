@@ -1,4 +1,4 @@
-//! What people and the agent are told of a task.
+//! What people and the agent are told about a task.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const COMMAND: usize = 300;
 /// Characters of a hook's own words in a notice, as they are shown.
 const WORDS: usize = 500;
 
-/// Characters of a command where several are named in one line; a message holds those of all tasks that may run.
+/// Characters of a command where several are named in one line; a message has room for all tasks that may run.
 const ENDED_COMMAND: usize = 80;
 
 /// Characters of a matching line in a notice, as it is shown.
@@ -23,7 +23,7 @@ const LINE: usize = 400;
 /// Characters of output in a notice, as it is shown.
 const OUTPUT: usize = 600;
 
-/// A notice for the channel: the trigger that fired is named, and nothing is said that did not happen.
+/// A notice for the channel: it names the trigger that fired, and says only what happened.
 pub(super) fn notice(
     row: &TaskRow,
     cause: &Cause,
@@ -66,7 +66,7 @@ pub(super) fn notice(
     notice
 }
 
-/// A notice in place of a turn that hooks may not start any more.
+/// A notice in place of a turn, where hooks may start no further one.
 pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
     format!(
         "⚠️ **{}** {}, and a hook would have the agent work on it. It does not: hooks and agents have led here {} \
@@ -77,7 +77,7 @@ pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
     )
 }
 
-/// The line on tasks of one channel that a stop in order ended.
+/// The line about tasks of one channel that an orderly stop ended.
 pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     let mut rows: Vec<&TaskRow> = rows.iter().collect();
     rows.sort_by(|one, other| one.id.0.cmp(&other.id.0));
@@ -100,7 +100,7 @@ pub(super) fn too_slow(row: &TaskRow) -> String {
     )
 }
 
-/// What the agent is told when a hook wakes it.
+/// What the agent is told when a hook starts a turn.
 pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> String {
     let mut told = format!("[{} {}]\n", row.id, happened(row, cause));
     told.push_str(&format!("Command: {}\n", row.task.command));

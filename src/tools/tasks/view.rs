@@ -20,7 +20,7 @@ pub struct TaskView {
     pub exit_code: Option<i32>,
     pub started_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// What waits for something to happen to it.
+    /// Its hooks.
     pub hooks: Vec<HookView>,
 }
 

@@ -1,7 +1,7 @@
 //! Watches one task, from its start to the end of its row.
 //!
-//! Started by [`Tasks::watch`], ends with its task or when the daemon closes; [`Tasks::shutdown`] waits for it. In come
-//! orders, the process's end and, at each look, new lines; out go effects, the row and the mirror.
+//! Started by [`Tasks::watch`], ends with its task or when the daemon closes; [`Tasks::shutdown`] waits for it. It receives
+//! orders, the process's end and, at each check, new lines; it sends effects, and writes the row and its copy.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::domain::AgentName;
 use crate::exec::{Ending, ExecError, Process, end_tree};
 use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
 
-/// How often the logs are looked at: soon enough for people, seldom enough to cost nothing.
+/// How often the logs are checked: soon enough for people, seldom enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Lines of output that a report to the agent holds.
@@ -31,7 +31,7 @@ const REPORTED: usize = 30;
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Code(i32),
-    /// It could not be run, or nothing is known but that it is gone; why.
+    /// It could not be run, or it is gone and nothing else is known; the reason.
     Failed(String),
     /// It was gone when the daemon came back, and left no exit code.
     Lost,
@@ -117,7 +117,7 @@ impl Watch {
         }
     }
 
-    /// Begins to end the task, or has it end quicker; its end is seen like any other.
+    /// Begins to end the task, or ends it faster; its end is noticed like any other.
     fn kill(&mut self, why: Killed, ending: Ending) {
         self.killed = why;
         if self.ending >= Some(ending) {
@@ -143,7 +143,7 @@ impl Watch {
         })
     }
 
-    /// One look: new lines, what became due, what takes too long.
+    /// One check: new lines, due hooks, timeouts.
     async fn look(&mut self) {
         self.read().await;
         let now = Instant::now();
@@ -151,7 +151,7 @@ impl Watch {
         self.fire_timeouts().await;
     }
 
-    /// Takes in new lines; true when there is more.
+    /// Reads new lines; true when there is more.
     async fn read(&mut self) -> bool {
         let out = self.stdout.look().await;
         let err = self.stderr.look().await;
@@ -183,7 +183,7 @@ impl Watch {
         }
     }
 
-    /// Writes the end into the row, lets the hooks know, and reports.
+    /// Writes the end into the row, fires hooks on exit, and reports.
     async fn settle(mut self, end: End) {
         let (status, exit_code) = match (self.killed, &end) {
             (Killed::Asked | Killed::Closing, End::Code(_) | End::Failed(_) | End::Lost) => {
@@ -235,7 +235,7 @@ impl Watch {
         self.emit_with(effect, None).await;
     }
 
-    /// As [`Self::emit`], with the model of a turn that `effect` starts.
+    /// Like [`Self::emit`], with the model for a turn that `effect` starts.
     pub(super) async fn emit_with(&self, effect: TaskEffect, model: Option<String>) {
         let Some(events) = self.tasks.inner.events.get() else {
             return;
@@ -250,7 +250,7 @@ impl Watch {
         events.happened(event).await;
     }
 
-    /// Hops that lead to what this task causes.
+    /// Hops that led to what this task causes.
     pub(super) fn depth(&self) -> u8 {
         self.row.task.depth.saturating_add(1)
     }

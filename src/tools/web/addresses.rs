@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `address` is one of the public internet: not this machine's, a local network's, a link's, a cloud's own
-/// or one reserved, however it is written.
+/// Whether `address` belongs to the public internet: not to this machine, a local network, a link, a cloud itself or a
+/// reserved range, in any notation.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -33,7 +33,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !is_special
 }
 
-/// After the IANA registry of special-purpose IPv6 addresses: of all there is only 2000::/3 is handed out.
+/// After the IANA registry of special-purpose IPv6 addresses: only 2000::/3 is assigned at all.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return is_public_v4(mapped);

@@ -1,7 +1,7 @@
-//! A page's bytes as text to read.
+//! Turns a page's bytes into text.
 //!
-//! Who wrote a page may have written it to be laid out for ever: a cell that spans a million rows, a row of as many cells. What
-//! is known of that is refused or cut here; what is not ends with the worker that does it.
+//! A hostile page may take for ever to be laid out: a cell that spans a million rows, a row of as many cells. Known cases
+//! are refused or cut here; others end with the worker that lays the page out.
 
 use html2text::config;
 use html2text::{Element, Handle};
@@ -14,19 +14,19 @@ use crate::tools::work::{self, Work};
 /// Columns of a page's text; wide enough for tables, narrow enough to quote.
 const WIDTH: usize = 100;
 
-/// Elements inside each other that are laid out; laying out deeper ones takes time that grows with the square.
+/// Depth of elements that are laid out; deeper ones take quadratic time.
 const DEEPEST: usize = 500;
 
-/// Cells of a row that are laid out. There is no room for more in [`WIDTH`] columns.
+/// Cells of a row that are laid out. More do not fit into [`WIDTH`] columns.
 const WIDEST: usize = 200;
 
 /// Rows or columns that one cell may span.
 const LONGEST_SPAN: usize = 100;
 
-/// Rows that all cells of a page may span beyond their own: each is a cell more to lay out.
+/// Rows that all cells of a page may span besides their own: each counts as one more cell.
 const MOST_SPANNED: usize = 10_000;
 
-/// Elements that hold nothing, or that the next one of their kind ends.
+/// Elements without content, or that end with the next one of their kind.
 const SHALLOW: [&str; 21] = [
     "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta",
     "option", "p", "source", "td", "th", "tr", "track", "wbr",
@@ -39,7 +39,7 @@ pub(in crate::tools) struct Layout {
     is_latin1: bool,
 }
 
-/// What stands between the words.
+/// The kind of text a page consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 enum Markup {
     /// Nothing: all of it is shown.
@@ -51,7 +51,7 @@ enum Markup {
 }
 
 impl Layout {
-    /// As a `Content-Type` says; none for what is not text.
+    /// By the `Content-Type`; `None` for what is not text.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let content_type = content_type.to_ascii_lowercase();
         let (media, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
@@ -116,7 +116,7 @@ fn laid_out(html: &str) -> Result<String, html2text::Error> {
     config.render_to_string(tree, WIDTH)
 }
 
-/// Lets no cell span more than it may, nor all of them together.
+/// Limits what each cell spans, and all of them together.
 fn cut_spans(page: &Handle) {
     let mut rows_left = MOST_SPANNED;
     let mut ahead = vec![page.clone()];
@@ -137,13 +137,13 @@ fn cut_spans(page: &Handle) {
                 attribute.value = span.to_string().as_str().into();
             }
         }
-        // In their order, so that only the last cells of a page lose their spans.
+        // In order, so that only the last cells of a page lose their spans.
         ahead.extend(node.children.borrow().iter().rev().cloned());
     }
 }
 
-/// Whether elements lie deeper than [`DEEPEST`] or a row is wider than [`WIDEST`]. Scripts may look deeper than they are;
-/// they are rarely worth reading.
+/// Whether elements are nested deeper than [`DEEPEST`] or a row is wider than [`WIDEST`]. Scripts may look deeper than they
+/// are; they are rarely worth reading.
 fn is_tangled(html: &str) -> bool {
     let mut open: Vec<String> = Vec::new();
     let mut cells = 0;
@@ -178,7 +178,7 @@ fn is_tangled(html: &str) -> bool {
     false
 }
 
-/// The words of a page that cannot be laid out, in time and memory that grow with its length alone.
+/// The words of a page that cannot be laid out, in linear time and memory.
 fn words(html: &str) -> String {
     let mut words = String::from(NO_LAYOUT);
     let mut rest = html;
@@ -207,13 +207,13 @@ fn words(html: &str) -> String {
     words
 }
 
-/// Says why a page looks as it does.
+/// Explains why a page has no layout.
 const NO_LAYOUT: &str = "[this page is too tangled to be laid out; these are its words]\n";
 
 /// Elements that hold no words for people.
 const HIDDEN: [&str; 4] = ["script", "style", "svg", "template"];
 
-/// Elements that stand in a line.
+/// Elements within a line.
 const INLINE: [&str; 12] = [
     "a", "abbr", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "u",
 ];
