@@ -8,8 +8,8 @@
 //! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git; instructions: its AGENTS.md, skills
 //! ```
 //!
-//! Folders are held as open descriptors and paths are resolved beneath them, so that neither `..`, a symbolic link
-//! nor a rename in between leads anywhere else.
+//! Folders are held as open descriptors and paths are resolved beneath them, so that neither `..`, a symbolic link nor a
+//! rename in between leads anywhere else.
 
 pub mod agent_file;
 pub mod charter_file;
@@ -53,7 +53,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When it is not there or cannot be read.
+    /// When it does not exist or cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             folder: folder.to_owned(),
@@ -61,12 +61,12 @@ impl Workspace {
         })
     }
 
-    /// Where the folder is, for messages and for children; never to open files below it by name.
+    /// The path of the folder, for messages and for child processes; never to open files below it by name.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The agent's folder itself: `agent.json` and what else is the daemon's.
+    /// The agent's folder itself: `agent.json` and other files of the daemon.
     pub fn agent(&self) -> &Dir {
         &self.agent
     }
@@ -89,7 +89,7 @@ impl Workspace {
         Jail::open(&self.agent, "docs")
     }
 
-    /// Where the working directory is, for children that run in it.
+    /// The path of the working directory, for child processes that run in it.
     pub fn files_folder(&self) -> PathBuf {
         self.folder.join("workspace")
     }

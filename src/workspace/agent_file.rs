@@ -1,7 +1,7 @@
-//! `agent.json`: the single truth for an agent's configuration.
+//! `agent.json`: the authoritative configuration of an agent.
 //!
-//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and
-//! keeps all others; and a file that does not parse is reported with the place, never overwritten.
+//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and keeps
+//! all others; and an invalid file is reported with the place, never overwritten.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -19,7 +19,7 @@ use crate::text::json::refuse_double_keys;
 /// Its name in the agent's folder.
 pub const NAME: &str = "agent.json";
 
-/// Bytes an `agent.json` may have: a prompt of 64 KiB, a long profile and room.
+/// Largest `agent.json` in bytes: a prompt of 64 KiB, a long profile and a reserve.
 pub const MOST_BYTES: u64 = 1024 * 1024;
 
 /// An `agent.json` as it was read.
@@ -34,7 +34,7 @@ pub struct AgentFile {
 }
 
 impl AgentFile {
-    /// A key whose value cannot be used, though it is of the right shape.
+    /// The error for a key whose value has the right type but cannot be used.
     pub fn fault(&self, key: &str, reason: &str) -> String {
         match self.lines.get(key) {
             Some(line) => format!("agent.json, line {line}: `{key}`: {reason}"),
@@ -46,7 +46,7 @@ impl AgentFile {
 /// Why an `agent.json` could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFileError {
-    /// It is not JSON, or a key has a value it cannot have.
+    /// It is not JSON, or a key has an invalid value.
     #[error("agent.json, line {line}, column {column}: {reason}")]
     Broken {
         /// Counted from 1.
@@ -56,7 +56,7 @@ pub enum AgentFileError {
         /// What was found and what was expected.
         reason: String,
     },
-    /// It is no regular file, or too large.
+    /// It is not a regular file, or too large.
     #[error("agent.json {0}")]
     Unusable(&'static str),
     #[error("agent.json: {0}")]
@@ -83,7 +83,7 @@ pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
 ///
 /// # Errors
 ///
-/// When it is not JSON or a known key has a value it cannot have.
+/// When it is not JSON or a known key has an invalid value.
 pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
     let broken = |error: serde_json::Error| AgentFileError::Broken {
         line: error.line(),
@@ -124,7 +124,7 @@ fn lines(text: &str) -> BTreeMap<String, usize> {
     lines
 }
 
-/// Passes over the rest of a string; gives where it ends.
+/// Skips the rest of a string; returns where it ends.
 fn end_of_string(rest: &mut std::str::CharIndices<'_>) -> Option<usize> {
     while let Some((at, character)) = rest.next() {
         match character {
@@ -137,13 +137,13 @@ fn end_of_string(rest: &mut std::str::CharIndices<'_>) -> Option<usize> {
     None
 }
 
-/// Changes keys of the file in `folder`; `change` is given all of them as they are on disk.
+/// Changes keys of the file in `folder`; `change` gets all of them as they are on disk.
 ///
 /// Rewrites of one agent wait for each other, in other processes too.
 ///
 /// # Errors
 ///
-/// When the file is broken, the change makes it so, or it cannot be written; the old file then stays.
+/// When the file is invalid, the change makes it so, or it cannot be written; the old file then stays.
 pub fn rewrite(
     folder: &Dir,
     change: impl FnOnce(&mut Map<String, Value>),
@@ -158,7 +158,7 @@ pub fn rewrite(
     Ok(file)
 }
 
-/// Writes `config` as a new file in `folder`, over `base`'s other keys.
+/// Writes `config` as a new file in `folder`, together with other keys of `base`.
 pub fn create(
     folder: &Dir,
     base: &Map<String, Value>,

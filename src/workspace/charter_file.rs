@@ -1,5 +1,5 @@
-//! The files that describe roles, as bytes: read without following links, and never more than one may have; and the
-//! agent's own, written.
+//! The files that describe roles, as bytes: read without following links, up to the largest size; and the agent's own,
+//! written.
 
 use std::io;
 
@@ -12,11 +12,11 @@ use crate::charter::{MAX_BYTES, Unreadable};
 /// The file in an agent's folder that describes its own role.
 pub const NAME: &str = "charter.md";
 
-/// The state of the agent's own charter; none where it has none.
+/// The state of the agent's own charter; `None` where it has none.
 ///
 /// # Errors
 ///
-/// When that cannot be told.
+/// When that cannot be found out.
 pub fn version(folder: &Dir) -> io::Result<Option<Version>> {
     match Version::of(folder, NAME) {
         Ok(version) => Ok(Some(version)),
@@ -29,13 +29,13 @@ pub fn version(folder: &Dir) -> io::Result<Option<Version>> {
 ///
 /// # Errors
 ///
-/// When it is no regular file, a link among others, or cannot be read.
+/// When it is not a regular file (for example a link), or cannot be read.
 pub fn read(folder: &Dir, path: &str) -> Result<Vec<u8>, Unreadable> {
     let bytes = regular_file::head(folder, path, MAX_BYTES as u64 + 1)?;
     bytes.ok_or(Unreadable::NotAFile)
 }
 
-/// Puts `bytes` in the place of the agent's own charter so that a crash leaves the old file or the new one, whole.
+/// Replaces the agent's own charter with `bytes`, so that a crash leaves the old file or the new one, whole.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn write(folder: &Dir, bytes: &[u8]) -> io::Result<()> {
     regular_file::replace(folder, NAME, bytes)
 }
 
-/// Takes the agent's own charter away; that there is none is fine.
+/// Removes the agent's own charter; it is no error if there is none.
 ///
 /// # Errors
 ///

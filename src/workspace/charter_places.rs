@@ -1,4 +1,4 @@
-//! Where charters lie: in the agent's folder, in the home, and in the repositories of its workspace. Links are not followed.
+//! The places of charters: the agent's folder, the home, and the repositories of its workspace. Links are not followed.
 
 use std::io;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::charter::{Place, Source, Unreadable};
 /// Files of one place; further ones are not read.
 const MOST_FILES: usize = 200;
 
-/// Repositories of a workspace that are looked into, besides the workspace itself.
+/// Repositories of a workspace that are searched, besides the workspace itself.
 const MOST_REPOSITORIES: usize = 20;
 
-/// Names of a folder that are looked at on the way.
+/// Names in a place that are read during the search.
 const MOST_NAMES: usize = 10_000;
 
-/// Folders below each other that are looked into.
+/// Depth of folders that are searched.
 const DEEPEST: usize = 4;
 
-/// What shows whether anything changed: every file with its state, in the order in which the folders tell them, which stays
-/// while nothing does.
+/// Shows whether anything changed: every file with its version, in directory order, which is stable while the folders do
+/// not change.
 pub type Stamps = Vec<(Place, String, Version)>;
 
 /// The places of one agent, open.
@@ -36,15 +36,15 @@ pub struct Places(Vec<Folder>);
 #[derive(Debug)]
 struct Folder {
     place: Place,
-    /// What stands before the names of its files.
+    /// The path before the names of its files.
     prefix: String,
     dir: Dir,
     deepest: usize,
 }
 
 impl Places {
-    /// Opens what there is: `charters/` of the agent and of the home, and `.claude/agents` and `.github/agents` of the workspace
-    /// and the repositories directly in it where `repositories` says so.
+    /// Opens the places that exist: `charters/` of the agent and of the home, and, if `repositories`, `.claude/agents` and
+    /// `.github/agents` of the workspace and of the repositories directly in it.
     pub fn open(agent: Option<&Workspace>, home: &Path, repositories: bool) -> Self {
         let mut places = Self::default();
         if let Some(agent) = agent {
@@ -102,7 +102,7 @@ impl Places {
         for folder in &self.0 {
             let mut names_left = MOST_NAMES;
             let mut found = |path, version| stamps.push((folder.place, path, version));
-            // What cannot be looked at holds no charter.
+            // A folder that cannot be read contributes no charters.
             let _ = collect(
                 &folder.dir,
                 &folder.prefix,
@@ -142,7 +142,7 @@ impl Places {
     }
 }
 
-/// The folders directly in a workspace that hold a repository, by name.
+/// The folders directly in a workspace that contain a repository, by name.
 fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
     let mut names: Vec<String> = entries(workspace, &mut { MOST_NAMES })
         .into_iter()
@@ -159,7 +159,7 @@ fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
         .collect()
 }
 
-/// Gives `found` every charter in `folder`, which `path` leads to.
+/// Passes every charter in `folder`, whose path is `path`, to `found`.
 fn collect(
     folder: &Dir,
     path: &str,
@@ -182,10 +182,10 @@ fn collect(
     Ok(())
 }
 
-/// What is in `folder` and has a name that is text, as long as there are names left to look at.
+/// The entries of `folder` whose names are UTF-8, up to `names_left`.
 fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
     let mut found = Vec::new();
-    // That of a workspace is open as a place only, which cannot be read.
+    // Opened again, because a workspace's descriptor is `O_PATH`, which cannot be read.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = fs::openat(folder, ".", flags, Mode::empty()).and_then(fs::Dir::new);
     for entry in opened.into_iter().flatten().flatten() {
@@ -198,7 +198,7 @@ fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
         }
         *names_left -= 1;
         let kind = match kind {
-            // Not every file system says it here.
+            // Some file systems do not report the kind of an entry here.
             FileType::Unknown => fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
             known => known,
@@ -210,7 +210,7 @@ fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
     found
 }
 
-/// Opens a folder in `parent`, unless a link stands in its place.
+/// Opens a folder in `parent`, unless it is a link.
 fn open_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
     let mut options = OpenOptions::new();
     options

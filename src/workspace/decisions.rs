@@ -1,6 +1,6 @@
 //! What the people of a server decided, for all of its agents: a line each in `servers/<id>/decisions.md` of the home.
 //!
-//! People may edit the file. A line that does not begin with a number is left as it is and told to nobody.
+//! People may edit the file. A line that does not begin with a number is kept but never told to an agent.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -24,25 +24,25 @@ const SERVERS: &str = "servers";
 /// Characters of a decision.
 pub const LONGEST: usize = 500;
 
-/// Characters of a name that stands behind one.
+/// Characters of the name after a decision.
 const LONGEST_NAME: usize = 60;
 
-/// Bytes of a file: numbers are counted over all of it.
+/// Largest file in bytes: its numbers are counted from the beginning.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Bytes of decisions that a conversation is told, the newest.
+/// Bytes of decisions that a conversation is told: the newest ones.
 const MOST_TOLD: usize = 16 << 10;
 
-/// One decision, as its line has it.
+/// One decision, as in its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub number: u32,
-    /// With who decided it, and when.
+    /// Including who decided it, and when.
     pub text: String,
     pub is_withdrawn: bool,
 }
 
-/// A decision that is to be kept.
+/// A decision that is to be added.
 #[derive(Clone, Debug)]
 pub struct NewDecision {
     pub text: String,
@@ -51,7 +51,7 @@ pub struct NewDecision {
     pub at: DateTime<Utc>,
 }
 
-/// Why a decision is not kept or withdrawn.
+/// Why a decision is not added or withdrawn.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
     #[error("a decision says something: write what was decided")]
@@ -68,7 +68,7 @@ pub enum DecisionError {
     Disk(#[from] io::Error),
 }
 
-/// The decisions of all servers. One for the daemon's life: it lets one writer at a time to them.
+/// The decisions of all servers. One for the daemon's life: it allows one writer at a time.
 #[derive(Debug)]
 pub struct Decisions {
     home: PathBuf,
@@ -83,23 +83,23 @@ impl Decisions {
         }
     }
 
-    /// Whether the server has a file of them.
+    /// Whether the server has a file of decisions.
     pub fn are_kept(&self, guild: GuildId) -> bool {
         self.folder(guild)
             .and_then(|folder| folder.symlink_metadata(NAME))
             .is_ok_and(|meta| meta.is_file())
     }
 
-    /// All decisions of a server, withdrawn ones too, in the order of the file.
+    /// All decisions of a server, including withdrawn ones, in the order of the file.
     ///
     /// # Errors
     ///
-    /// When the file is too long, a link or no regular file, or the disk fails.
+    /// When the file is too long, a link or not a regular file, or the disk fails.
     pub fn all(&self, guild: GuildId) -> Result<Vec<Decision>, DecisionError> {
         Ok(read_lines(&self.text(guild)?))
     }
 
-    /// The newest decisions that hold, a line each; empty without any.
+    /// The newest valid decisions, a line each; empty without any.
     ///
     /// # Errors
     ///
@@ -119,11 +119,11 @@ impl Decisions {
         Ok(lines.join("\n"))
     }
 
-    /// Adds a decision at the end, in one write; gives its number. A crash leaves all of it or nothing.
+    /// Adds a decision at the end, in one write; returns its number. A crash leaves all of it or nothing.
     ///
     /// # Errors
     ///
-    /// When it says nothing or too much, or the file cannot be written.
+    /// When it is empty or too long, or the file cannot be written.
     pub fn add(&self, guild: GuildId, new: &NewDecision) -> Result<Decision, DecisionError> {
         let shown = text::visible(&new.text).0;
         let words = text::one_line(&shown, usize::MAX);
@@ -159,11 +159,11 @@ impl Decisions {
         Ok(decision)
     }
 
-    /// Strikes a decision. Its number is not used again.
+    /// Strikes out a decision. Its number is not used again.
     ///
     /// # Errors
     ///
-    /// When there is none of that number that holds, or the file cannot be written.
+    /// When no valid decision has that number, or the file cannot be written.
     pub fn withdraw(&self, guild: GuildId, number: u32) -> Result<Decision, DecisionError> {
         let _alone = self.writing.lock();
         let before = self.text(guild)?;
@@ -238,7 +238,7 @@ fn read_lines(text: &str) -> Vec<Decision> {
     text.lines().filter_map(read_line).collect()
 }
 
-/// The decision that a line holds, if it begins as one.
+/// The decision in a line, if it begins like one.
 fn read_line(line: &str) -> Option<Decision> {
     let item = line.trim();
     let item = item

@@ -1,4 +1,4 @@
-//! The agent's notes: every text file under `docs/`, as they stand in each of its requests.
+//! The agent's notes: every text file under `docs/`, in the form that each of its requests contains.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,16 +14,16 @@ use super::error::FileError;
 use super::regular_file;
 use crate::text;
 
-/// Bytes of notes that a request carries.
+/// Bytes of notes in a request.
 pub const MOST_BYTES: usize = 64 * 1024;
 
-/// Files looked at; more are not even named.
+/// Files that are read; further ones are not even named.
 const MOST_FILES: usize = 1_000;
 
-/// Names looked at on the way to them.
+/// Names that are read during the search for them.
 const MOST_NAMES: usize = 10_000;
 
-/// Folders below each other that are looked into.
+/// Depth of folders that are searched.
 const DEEPEST: usize = 8;
 
 /// The notes as text, one section a file, each under its path; empty when there are none.
@@ -35,10 +35,10 @@ pub struct DocsCache {
     known: Arc<Mutex<Known>>,
 }
 
-/// By the agent's folder: what the notes were made of, and the notes.
+/// By the agent's folder: the stamps of the notes' files, and the notes.
 type Known = HashMap<PathBuf, (Vec<Stamp>, Docs)>;
 
-/// What shows that a file changed.
+/// Shows whether a file changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
     path: String,
@@ -52,7 +52,7 @@ impl DocsCache {
     ///
     /// # Errors
     ///
-    /// When `docs/` is there and cannot be read; without it there are no notes.
+    /// When `docs/` exists but cannot be read; without it there are no notes.
     pub fn read(&self, workspace: &Workspace) -> Result<Docs, FileError> {
         let docs = match workspace.docs() {
             Ok(docs) => docs,
@@ -75,7 +75,7 @@ impl DocsCache {
         Ok(text)
     }
 
-    /// Forgets what was read of an agent that is gone.
+    /// Forgets what was read for an agent that is gone.
     pub fn forget(&self, workspace: &Workspace) {
         self.known().remove(workspace.folder());
     }
@@ -168,7 +168,7 @@ fn note(left_out: &[String]) -> String {
     )
 }
 
-/// The file's text, up to a little more than `room` bytes; none when it is not text or went away.
+/// The file's text, up to a little more than `room` bytes; `None` when it is not text or was deleted.
 fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     let bytes = regular_file::head(docs, path, room as u64 + 4).ok()??;
     if bytes.contains(&0) {
@@ -176,7 +176,7 @@ fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     }
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),
-        // Cut within a character at the end of what was read; anywhere else it is not text.
+        // Cut within a character at the end of what was read; anywhere else it is not UTF-8.
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();

@@ -1,4 +1,4 @@
-//! Why a file of an agent could not be used.
+//! Errors of reading and writing an agent's files.
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub enum FileError {
         "`{0}` is a symbolic link, or lies behind one, that leads out of the workspace or nowhere"
     )]
     Outside(String),
-    /// A part of a repository that file tools keep away from.
+    /// A part of a repository that file tools must not change.
     #[error("`{0}` is protected: it decides what git runs; use the git tools")]
     Protected(String),
     /// Neither file nor folder.
@@ -43,7 +43,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// What the system said about `path`, in the words above where they fit.
+    /// The variant for a system error about `path`.
     pub(super) fn from_io(path: impl ToString, source: io::Error) -> Self {
         let path = path.to_string();
         if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {

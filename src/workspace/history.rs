@@ -1,7 +1,7 @@
 //! `history.md` in an agent's folder: what it did before, an entry for each conversation that was saved.
 //!
-//! People may edit it: what they delete stays deleted, for an entry is written once, when its session is. A file of any size
-//! costs no more than its end.
+//! People may edit it: what they delete stays deleted, because an entry is written once, together with its session. Only
+//! the end of the file is read, whatever its size.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -14,19 +14,19 @@ use crate::text;
 /// Its name in the agent's folder.
 pub const NAME: &str = "history.md";
 
-/// Bytes from the end of the file that are looked at.
+/// Bytes from the end of the file that are read.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// Entries that a conversation is told, the latest.
+/// Most entries that a conversation is told: the latest ones.
 const MOST_ENTRIES: usize = 10;
 
 /// Bytes of them.
 const MOST_BYTES: usize = 8 << 10;
 
-/// Entries that a conversation is told which goes on from a session, even if they are not newer than it.
+/// Entries that a conversation is told which continues from a session, even if they are older than that.
 const LEAST_AFTER: usize = 3;
 
-/// How times stand in the headings.
+/// The format of times in the headings.
 const TIME: &str = "%Y-%m-%d %H:%M";
 
 /// A conversation that was saved.
@@ -43,7 +43,7 @@ pub struct Entry<'a> {
 ///
 /// # Errors
 ///
-/// When the file is a link or no regular file, or the disk fails.
+/// When the file is a link or not a regular file, or the disk fails.
 pub fn append(folder: &Dir, entry: &Entry<'_>) -> io::Result<()> {
     let mut file = open(
         folder,
@@ -72,7 +72,7 @@ fn ends_a_line(file: &mut cap_std::fs::File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Text of which no line is taken for the heading of an entry.
+/// Text with no line that could be taken for the heading of an entry.
 fn unheaded(text: &str) -> String {
     let lines = text.trim().lines();
     let lines: Vec<String> = lines
@@ -87,12 +87,12 @@ fn unheaded(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The latest entries as they stand in the file, oldest first: of those that are `newer_than` a time where one is given, and then
-/// at least the last three. Empty without a file.
+/// The latest entries as written in the file, oldest first: those that are `newer_than` a time if one is given, but at
+/// least the last three. Empty without a file.
 ///
 /// # Errors
 ///
-/// When the file is a link or no regular file, or the disk fails.
+/// When the file is a link or not a regular file, or the disk fails.
 pub fn latest(folder: &Dir, newer_than: Option<DateTime<Utc>>) -> io::Result<String> {
     let mut file = match open(folder, OpenOptions::new().read(true)) {
         Ok(file) => file,
@@ -140,7 +140,7 @@ fn entries(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Opens the file where no link stands in its place and it is none that would hold up a reader.
+/// Opens the file unless it is a link or of a kind that would block a reader.
 fn open(folder: &Dir, options: &mut OpenOptions) -> io::Result<cap_std::fs::File> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let file = folder.open_with(NAME, options.custom_flags(flags.bits() as i32))?;

@@ -1,10 +1,11 @@
 //! Files beneath one folder, and nothing else.
 //!
-//! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where there is one).
-//! Links that stay inside are followed; the protected names are then checked on the path that was really reached.
-//! Writes go to a new file that takes the old one's place, so a link swapped in meanwhile is replaced, not followed.
+//! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where available). Links
+//! that stay inside are followed; the protected names are then checked on the path that was really reached. Writes go to a
+//! new file that replaces the old one, so a link swapped in meanwhile is replaced, not followed.
 //!
-//! Not solved here: reading a hard link made from outside, for it is the file itself. Writing gives it a file of its own.
+//! Not solved here: reading a hard link made from outside, because it is the file itself. Writing gives it a file of its
+//! own.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -18,10 +19,10 @@ use crate::text;
 
 pub use super::place::Kind;
 
-/// Names of a folder that are looked at; a folder with more is listed in part.
+/// Names of a folder that are read; a folder with more is listed in part.
 pub const MOST_NAMES: usize = 10_000;
 
-/// Bytes of a file with several names that is copied before something is added to it.
+/// Largest file with several names, in bytes, that is copied before something is added to it.
 const LARGEST_COPY: u64 = 16 * 1024 * 1024;
 
 /// An open folder that paths cannot leave.
@@ -48,7 +49,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is no folder of the parent's own.
+    /// When it is not a folder of the parent's own.
     pub fn open(parent: &Dir, name: &str) -> Result<Self, FileError> {
         let meta = parent
             .symlink_metadata(name)
@@ -70,7 +71,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is not there, not a regular file, or larger.
+    /// When it does not exist, is not a regular file, or is larger.
     pub fn read(&self, path: &WorkspacePath, limit: u64) -> Result<Contents, FileError> {
         let place = self.existing(path)?;
         let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
@@ -100,30 +101,30 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is not there or not a regular file.
+    /// When it does not exist or is not a regular file.
     pub fn open_file(&self, path: &WorkspacePath) -> Result<(std::fs::File, u64), FileError> {
         let place = self.existing(path)?;
         let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
         Ok((file.into_std(), meta.len()))
     }
 
-    /// Puts `bytes` in the place of a file that was read, with its mode.
+    /// Replaces a file that was read with `bytes`, keeping its mode.
     pub fn replace(&self, contents: &Contents, mut bytes: &[u8]) -> Result<(), FileError> {
         contents
             .place
             .put(&mut bytes, Some(contents.permissions.clone()))
     }
 
-    /// Writes a file, new or in the place of an old one, whose mode it keeps. Makes folders on the way.
+    /// Writes a file, new or replacing an old one, whose mode it keeps. Makes missing folders of its path.
     ///
     /// # Errors
     ///
-    /// When the place is a folder, a special file, protected or not writable.
+    /// When there is a folder or a special file, or the place is protected or not writable.
     pub fn write(&self, path: &WorkspacePath, mut bytes: &[u8]) -> Result<Written, FileError> {
         self.write_from(path, &mut bytes)
     }
 
-    /// As [`Jail::write`], with what `content` gives, which need not fit into memory.
+    /// Like [`Jail::write`], with the bytes of `content`, which need not fit into memory.
     ///
     /// # Errors
     ///
@@ -145,7 +146,7 @@ impl Jail {
         }
     }
 
-    /// Adds `bytes` at the end of a file, which is made when missing, as are folders on the way.
+    /// Adds `bytes` at the end of a file, which is made when missing, as are folders of its path.
     pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
         let place = self.for_writing(path)?;
         let written = match place.meta()? {
@@ -165,7 +166,7 @@ impl Jail {
         Ok(written)
     }
 
-    /// Adds to a file that has other names, maybe outside: those keep what they have.
+    /// Adds to a file that has other names, maybe outside: these keep the old content.
     fn append_to_copy(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), FileError> {
         let mut contents = self.read(path, LARGEST_COPY)?;
         let mut all = std::mem::take(&mut contents.bytes);
@@ -177,7 +178,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is not there or leads out.
+    /// When it does not exist or leads out.
     pub fn kind(&self, path: &WorkspacePath) -> Result<Kind, FileError> {
         let meta = if path.is_root() {
             return Ok(Kind::Folder);
@@ -187,7 +188,7 @@ impl Jail {
         Ok(kind_of(&meta.file_type()))
     }
 
-    /// Whether no link lies on the way to `path`; its own name may be one, or be missing.
+    /// Whether no link is on the way to `path`; its own name may be one, or be missing.
     pub fn is_direct(&self, path: &WorkspacePath) -> bool {
         match path.split() {
             None => true,
@@ -203,7 +204,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is no folder inside.
+    /// When it is not a folder inside.
     pub fn list(&self, path: &WorkspacePath) -> Result<Vec<Entry>, FileError> {
         let failed = |error| FileError::from_io(path, error);
         let folder = self.folder(path)?;
@@ -228,7 +229,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is no folder inside.
+    /// When it is not a folder inside.
     pub fn folder(&self, path: &WorkspacePath) -> Result<Dir, FileError> {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
@@ -246,7 +247,7 @@ impl Jail {
             .map_err(|error| FileError::from_io(path, error))
     }
 
-    /// The real place of something that is there.
+    /// The real path of something that exists.
     fn existing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
         let real = self.real(path)?.ok_or_else(|| FileError::NotFound {
             path: path.to_string(),
@@ -255,7 +256,7 @@ impl Jail {
         self.place(path, &real)
     }
 
-    /// The real place that a write to `path` goes to; folders on the way are made.
+    /// The real path for a write to `path`; missing folders are made.
     fn for_writing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
         let Some((parent, name)) = path.split() else {
             return Err(FileError::IsFolder(path.to_string()));
@@ -270,7 +271,7 @@ impl Jail {
         self.place(path, &real)
     }
 
-    /// The real path of a folder, made where it is missing.
+    /// The real path of a folder, which is made if it is missing.
     fn make_folder(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
         if let Some(real) = self.real(path)? {
             return Ok(real);
@@ -290,7 +291,7 @@ impl Jail {
         }
     }
 
-    /// Where `path` leads when all links are followed; none when nothing is there.
+    /// Where `path` leads when all links are followed; `None` when nothing is there.
     fn real(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
@@ -298,7 +299,7 @@ impl Jail {
         match self.root.canonicalize(path.as_path()) {
             Ok(real) => readable(path, &real).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link to nowhere is not a free name: whoever writes there would write through it.
+                // A dangling link is not a free name: whoever writes there would write through it.
                 match self.root.symlink_metadata(path.as_path()) {
                     Ok(_) => Err(FileError::Outside(path.to_string())),
                     Err(_) => Ok(None),
@@ -351,7 +352,7 @@ pub enum Written {
     Replaced,
 }
 
-/// A resolved path in the words of [`WorkspacePath`]; one with names that these do not know is refused.
+/// A resolved path as a [`WorkspacePath`]; one with invalid names is refused.
 fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileError> {
     match real.to_str() {
         Some(real) => WorkspacePath::parse(real),

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::domain::AgentId;
 
-/// How long a writer waits for another before it is told who holds the path.
+/// How long a writer waits for another before its call fails with who holds the path.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Key = (AgentId, String);
@@ -64,11 +64,11 @@ impl PathLocks {
         }
     }
 
-    /// Takes the right to write `path` of `agent`; `holder` is what others are told meanwhile.
+    /// Locks `path` of `agent` for writing; `holder` is what others are told meanwhile.
     ///
     /// # Errors
     ///
-    /// When another writer keeps it longer than a writer waits.
+    /// When another writer keeps it for longer than the timeout.
     pub async fn hold(&self, agent: AgentId, path: &str, holder: String) -> Result<Held, Busy> {
         let key = (agent, path.to_owned());
         let lock = self.lock_of(&key);
@@ -94,10 +94,10 @@ impl PathLocks {
         paths.entry(key.clone()).or_default().clone()
     }
 
-    /// Forgets the lock of `key` when only its last user is left.
+    /// Removes the lock of `key` when this is its last user.
     fn forget(&self, key: &Key, lock: &Arc<PathLock>) {
         let mut paths = self.paths.lock();
-        // The map's own and the caller's; nobody can take another while the map is locked.
+        // That of the map and that of the caller; nobody can take another while the map is locked.
         if Arc::strong_count(lock) <= 2 {
             paths.remove(key);
         }

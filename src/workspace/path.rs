@@ -1,6 +1,6 @@
-//! Paths as models write them, normalised and proved to stay in the folder by their letters.
+//! Paths as models write them, normalised and checked by their text to stay in the folder.
 //!
-//! Symbolic links are another matter: `jail` resolves them beneath an open descriptor.
+//! Symbolic links are not checked here: `jail` resolves them beneath an open descriptor.
 
 use std::fmt;
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::text;
 /// Bytes Linux takes in a path.
 const LONGEST_PATH: usize = 4095;
 
-/// Bytes Linux takes in one name.
+/// Longest name on Linux, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Names in a path: each folder is resolved from the top, and a thousand of them take longer than anybody waits.
+/// Names in a path: each folder is resolved from the top, and with a thousand of them that takes too long.
 const MOST_NAMES: usize = 128;
 
 /// Names in a repository that decide what git runs and where it reads and writes.
 ///
-/// The three that the specification names, and what can stand in for them: a repository that points elsewhere is as
-/// good as one whose configuration was written.
+/// The three that the specification names, and what can replace them: a repository that points elsewhere is as dangerous as
+/// one whose configuration was changed.
 const PROTECTED: [&str; 8] = [
     "config",
     "config.worktree",
@@ -32,7 +32,7 @@ const PROTECTED: [&str; 8] = [
     "worktrees",
 ];
 
-/// A path below a workspace: no `..`, no empty or `.` parts, nothing that hides what it is.
+/// A path below a workspace: no `..`, no empty or `.` parts, no invisible characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath(String);
 
@@ -41,7 +41,7 @@ impl WorkspacePath {
     ///
     /// # Errors
     ///
-    /// When it is absolute, climbs out, or has characters or a length that no path may have.
+    /// When it is absolute, leads out, or has invalid characters or an invalid length.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let refuse = |reason: &str| {
             Err(FileError::BadPath {
@@ -104,7 +104,7 @@ impl WorkspacePath {
         Path::new(self.as_str())
     }
 
-    /// The folder it lies in, and its name there; none for the workspace itself.
+    /// The folder it is in, and its name there; `None` for the workspace itself.
     pub fn split(&self) -> Option<(Self, &str)> {
         match self.0.rsplit_once('/') {
             Some((parent, name)) => Some((Self(parent.to_owned()), name)),
@@ -113,7 +113,7 @@ impl WorkspacePath {
         }
     }
 
-    /// `name` in this folder. The name must be one that [`WorkspacePath::parse`] would take.
+    /// `name` in this folder. The name must be one that [`WorkspacePath::parse`] accepts.
     pub(super) fn join(&self, name: &str) -> Self {
         if self.is_root() {
             Self(name.to_owned())
@@ -122,8 +122,8 @@ impl WorkspacePath {
         }
     }
 
-    /// Whether it is, or lies in, a part of a repository that only git itself may touch, or is a person's own
-    /// configuration of git: the workspace is the home of what runs in it.
+    /// Whether it is, or is in, a part of a repository that only git itself may change, or is a person's own configuration
+    /// of git: the workspace is the home of the commands in it.
     pub fn is_protected(&self) -> bool {
         let names: Vec<String> = self.0.split('/').map(folded).collect();
         let own: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -146,13 +146,13 @@ impl WorkspacePath {
         self.0.rsplit('/').next().map(folded).as_deref() == Some(".git")
     }
 
-    /// Whether it is, or lies in, a repository's own folder.
+    /// Whether it is, or is in, a repository's own folder.
     pub fn is_in_repository(&self) -> bool {
         self.0.split('/').any(|name| folded(name) == ".git")
     }
 }
 
-/// A name as file systems would find it that fold case, drop trailing dots, know streams (`name:stream`) or give short
+/// A name as it is found by file systems that fold case, drop trailing dots, know streams (`name:stream`) or give short
 /// names (`GIT~1`).
 fn folded(name: &str) -> String {
     let lower = name.to_lowercase();

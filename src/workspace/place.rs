@@ -1,4 +1,4 @@
-//! One name in an open folder: reading it, and putting something in its place.
+//! One name in an open folder: reading the file, and replacing it.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::error::FileError;
 use super::path::WorkspacePath;
 
-/// The bits of a mode that new content keeps: not those by which a program runs as another user.
+/// The bits of a mode that new content keeps: not those with which a program runs as another user.
 const KEPT_MODE: u32 = 0o777;
 
 /// Where a path really leads: an open folder and a name in it.
@@ -23,7 +23,7 @@ pub(super) struct Place {
     pub(super) path: WorkspacePath,
 }
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     File,
@@ -59,7 +59,7 @@ impl Place {
         }
     }
 
-    /// Opens a regular file; anything else is refused without waiting for who might be at its other end.
+    /// Opens a regular file; anything else is refused without waiting for another process.
     pub(super) fn open_file(
         &self,
         options: &mut OpenOptions,
@@ -78,7 +78,7 @@ impl Place {
         Ok((file, meta))
     }
 
-    /// Puts a new file with what `content` gives under the name.
+    /// Puts a new file with the bytes of `content` under the name.
     pub(super) fn put(
         &self,
         content: &mut dyn Read,
@@ -89,7 +89,7 @@ impl Place {
             .write_new(&name, content, permissions)
             .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
         written.map_err(|error| {
-            // The rest of a failed write; that it may not be there is no second fault.
+            // What a failed write left; it is no error if there is nothing.
             let _ = self.parent.remove_file(&name);
             FileError::from_io(&self.path, error)
         })
@@ -105,7 +105,7 @@ impl Place {
         options.write(true).create_new(true);
         let mode = permissions.map(|permissions| permissions.mode() & KEPT_MODE);
         if mode.is_some() {
-            // Until it has the old file's mode, nobody else reads it.
+            // Until it has the old file's mode, nobody else can read it.
             options.mode(0o600);
         }
         let mut file = self.parent.open_with(name, &options)?;

@@ -1,4 +1,4 @@
-//! A small file in a folder that others write to as well: read without being led elsewhere, and replaced whole.
+//! A small file in a folder to which others write as well: read without following links, and replaced whole.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -7,7 +7,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use uuid::Uuid;
 
-/// Opens the file at `path` in `folder`. None is for what is no regular file: a link is not followed, and a pipe would
+/// Opens the file at `path` in `folder`. `None` for anything but a regular file: a link is not followed, and a pipe would
 /// keep its reader waiting.
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn open(folder: &Dir, path: &str) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// The first `most` bytes of a regular file; none of anything else.
+/// The first `most` bytes of a regular file; `None` for anything else.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn head(folder: &Dir, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
-/// Puts `bytes` in the place of the file `name` so that a crash leaves the old file or the new one, whole.
+/// Replaces the file `name` with `bytes`, so that a crash leaves the old file or the new one, whole.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
         folder.open(".")?.sync_all()
     });
     if written.is_err() {
-        // The rest of a failed write; that it may not be there is no second fault.
+        // What a failed write left; it is no error if there is nothing.
         let _ = folder.remove_file(&unfinished);
     }
     written

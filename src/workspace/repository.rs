@@ -1,4 +1,4 @@
-//! The git repository that a workspace begins as.
+//! The git repository with which a workspace begins.
 
 use std::path::Path;
 

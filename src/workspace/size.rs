@@ -1,14 +1,14 @@
-//! How much a workspace holds, counted within a time.
+//! The size of a workspace, counted within a time limit.
 
 use std::io;
 use std::time::Instant;
 
 use cap_std::fs::Dir;
 
-/// Folders below each other that are looked into.
+/// Depth of folders that are counted.
 const DEEPEST: usize = 64;
 
-/// What was counted. Files count with their length; links are not followed.
+/// What was counted: files with their length; links are not followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! What a new agent's folder begins with.
+//! The first content of a new agent's folder.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The notes of a new agent.
 pub const README: &str = include_str!("../../template/docs/README.md");
 
-/// The template's files, as this program was built with them.
+/// The template's files as compiled into this program.
 const EMBEDDED: [(&str, &str); 3] = [
     ("agent.json", include_str!("../../template/agent.json")),
     ("docs/README.md", README),
@@ -17,15 +17,15 @@ const EMBEDDED: [(&str, &str); 3] = [
     ),
 ];
 
-/// Bytes of one file of a template: it is scaffolding, not a place for data.
+/// Largest file of a template in bytes: it is scaffolding, not a place for data.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// Where new agents are copied from.
+/// What new agents' folders are copied from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Template {
     /// A folder: the source tree's `template/`, or one an operator named.
     Folder(PathBuf),
-    /// The one this program was built with.
+    /// The one compiled into this program.
     Embedded,
 }
 
@@ -46,11 +46,11 @@ impl Template {
         }
     }
 
-    /// Makes the agent folder `to`, which must not be there, with `sessions/` beside the template's files.
+    /// Makes the agent folder `to`, which must not exist, with `sessions/` beside the template's files.
     ///
     /// # Errors
     ///
-    /// When `to` is there, or a file cannot be copied; what was made until then stays for the caller to remove.
+    /// When `to` exists, or a file cannot be copied; what was made until then is left for the caller to remove.
     pub fn copy_to(&self, to: &Path) -> io::Result<()> {
         fs::create_dir(to)?;
         match self {
@@ -70,11 +70,11 @@ impl Template {
     }
 }
 
-/// Copies regular files and folders; a link or anything else in a template is a mistake to be told.
+/// Copies regular files and folders; a link or anything else in a template is an error.
 ///
 /// # Errors
 ///
-/// When there is such a thing, or the disk fails.
+/// When there is such an entry, or the disk fails.
 pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! What identifies one state of a file, so that an unchanged one need not be read again.
+//! The version of a file, so that an unchanged one need not be read again.
 
 use std::io;
 
@@ -15,11 +15,11 @@ pub struct Version {
 }
 
 impl Version {
-    /// The state of the file `name`, which has no folders in it, in `folder`: itself and not what a link leads to.
+    /// The version of the file `name`, which has no folders in it, in `folder`: of a link itself, not of its target.
     ///
     /// # Errors
     ///
-    /// When it is not there or cannot be looked at.
+    /// When it does not exist or cannot be read.
     pub fn of(folder: &Dir, name: &str) -> io::Result<Self> {
         let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Self {

@@ -1,8 +1,7 @@
-//! Walks the files of a jail the way people think of a project: what `.gitignore` names is left out, and so is git's
-//! own folder.
+//! Walks the files of a jail as people think of a project: without what `.gitignore` names, and without git's own folder.
 //!
 //! Folders are opened one by one beneath their parent's descriptor, never by path, so that a folder swapped for a link
-//! leads nowhere. A walk takes as long as it takes: run it where it can be ended, in a worker process.
+//! leads nowhere. A walk has no time limit: run it where it can be ended, in a worker process.
 
 use std::io;
 
@@ -16,19 +15,19 @@ use super::regular_file;
 /// Names looked at in one walk.
 const MOST_NAMES: usize = 200_000;
 
-/// Folders below each other that are looked into.
+/// Depth of folders that are walked.
 const DEEPEST: usize = 64;
 
 /// Bytes of a `.gitignore` that are read.
 const LONGEST_IGNORE_FILE: u64 = 256 * 1024;
 
-/// Bytes of one of its lines: Linux takes no longer path, and what nests deeper was made to do harm.
+/// Bytes of one of its lines: no path on Linux is longer, and deeper nesting is hostile.
 const LONGEST_RULE: usize = 4096;
 
-/// Rules of one file: more than any honest one has, and as many as fit into a worker's memory.
+/// Rules of one file: more than an honest one has, and as many as fit into a worker's memory.
 const MOST_RULES: usize = 4096;
 
-/// Whether a walk goes on.
+/// Whether a walk continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// To the next file.
@@ -40,7 +39,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walked {
     Whole,
-    /// It was ended: enough found, or too many names.
+    /// It was ended early: enough was found, or there were too many names.
     Partly,
 }
 
@@ -51,7 +50,7 @@ struct Walk<'a> {
 
 /// Calls `visit` with each regular file below `folder`, in the order of their names.
 ///
-/// `path` is where `folder` lies in its workspace. Unreadable folders are passed over.
+/// `path` is the path of `folder` in its workspace. Unreadable folders are skipped.
 pub fn files(
     folder: &Dir,
     path: &WorkspacePath,
@@ -74,7 +73,7 @@ impl Walk<'_> {
         path: &WorkspacePath,
         rules: &mut Vec<(usize, Gitignore)>,
     ) -> Step {
-        // A rule speaks of paths below the folder it stands in: how much of a path to leave away is kept with it.
+        // A rule is about paths below the folder it is in, so the length of that folder's path is kept with it.
         let prefix = if path.is_root() {
             0
         } else {
@@ -141,7 +140,7 @@ fn sorted_names(folder: &Dir, most: usize) -> io::Result<Vec<(String, bool)>> {
     Ok(names)
 }
 
-/// The innermost rule that speaks of a path decides.
+/// The innermost rule that matches a path decides.
 fn is_ignored(rules: &[(usize, Gitignore)], path: &WorkspacePath, is_folder: bool) -> bool {
     for (prefix, rules) in rules.iter().rev() {
         match rules.matched(&path.as_str()[*prefix..], is_folder) {
@@ -159,7 +158,7 @@ fn ignore_rules(folder: &Dir) -> Option<Gitignore> {
     let text = String::from_utf8_lossy(&text);
     let rules = text.lines().filter(|line| line.len() <= LONGEST_RULE);
     for line in rules.take(MOST_RULES) {
-        // A line that is no pattern ignores nothing, as in git.
+        // A line that is not a pattern ignores nothing, as in git.
         let _ = builder.add_line(None, line);
     }
     builder.build().ok()
