@@ -1,7 +1,8 @@
-//! Discord's ids, each its own type, so that a channel is never passed for a user; the moment at which a thing was made is in its id.
+//! Discord's ids, each its own type, so that a channel is never passed for a user; each id contains the time at which the
+//! thing was made.
 //!
-//! They are a crate of their own, so that the local Discord (`chorus-playground`) and the daemon speak the same ones without
-//! knowing each other.
+//! They are a crate of their own, so that the local Discord (`chorus-playground`) and the daemon share them without
+//! depending on each other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Milliseconds from the Unix epoch to the first of 2015, where snowflakes begin.
 const EPOCH: i64 = 1_420_070_400_000;
 
-/// A snowflake's bits below its time.
+/// The bits of a snowflake below its time.
 const BELOW_TIME: u32 = 22;
 
 /// The smallest snowflake that a thing made at `time` can have.
@@ -23,7 +24,7 @@ pub fn first_at(time: DateTime<Utc>) -> u64 {
 
 /// When the thing with this snowflake was made.
 pub fn made_at(id: u64) -> DateTime<Utc> {
-    // 42 bits of milliseconds reach to the year 2154, which chrono knows.
+    // 42 bits of milliseconds reach to the year 2154, which chrono can represent.
     DateTime::from_timestamp_millis((id >> BELOW_TIME) as i64 + EPOCH).unwrap_or_default()
 }
 
@@ -83,7 +84,7 @@ snowflake! {
 }
 
 impl MessageId {
-    /// When Discord took the message: its id says so.
+    /// When Discord received the message, which its id contains.
     pub fn sent_at(self) -> DateTime<Utc> {
         made_at(self.0)
     }

@@ -16,7 +16,7 @@ use chorus_playground::{Discord, Options};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How long the bot may take to come and to answer.
+/// How long the bot may take to connect and to answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[tokio::main]

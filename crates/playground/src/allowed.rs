@@ -1,10 +1,10 @@
-//! What a person may do in a server and in a channel: roles and overwrites added up, as Discord does.
+//! The permissions of a person in a server and in a channel: roles and overwrites combined as Discord does.
 
 use super::guild::{Channel, Guild, OverwriteOf};
 use super::rights::Rights;
 use chorus_ids::UserId;
 
-/// What `user` may do in the whole server.
+/// The permissions of `user` in the whole server.
 pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
     let Some(member) = guild.members.get(&user) else {
         return Rights::default();
@@ -23,7 +23,7 @@ pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
     sum
 }
 
-/// What `user` may do in `channel`; for a thread, give the channel above it.
+/// The permissions of `user` in `channel`; for a thread, pass the channel above it.
 pub(crate) fn in_channel(guild: &Guild, channel: &Channel, user: UserId) -> Rights {
     let base = in_guild(guild, user);
     if base.contains(Rights::ADMINISTRATOR) {

@@ -1,4 +1,4 @@
-//! The desk that each request passes: it is read and counted against its bucket.
+//! The desk that each request passes: it reads the request and counts it against its bucket.
 
 pub(crate) mod call;
 pub(crate) mod error;
@@ -13,7 +13,7 @@ use self::limits::{Buckets, Refusal, Scope, Standing};
 #[cfg(feature = "testing")]
 use crate::testing::requests::Book;
 
-/// What the desk says to a request.
+/// The desk's decision about a request.
 pub(crate) struct Judgement {
     pub(crate) refusal: Option<Refusal>,
     pub(crate) headers: HeaderMap,

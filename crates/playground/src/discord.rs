@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::saved;
 use super::world::World;
 
-/// A local Discord. Clones are the same one.
+/// A local Discord. Clones share it.
 #[derive(Clone)]
 pub struct Discord {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ struct Shared {
 }
 
 impl Discord {
-    /// One of this world; whatever serves it ends with `stop`.
+    /// The local Discord of this world; its servers end with `stop`.
     pub(crate) fn of(world: World, folder: Option<PathBuf>, stop: CancellationToken) -> Self {
         let shared = Shared {
             base: world.base.clone(),
@@ -67,12 +67,12 @@ impl Discord {
         }
     }
 
-    /// Tells of each change from now on.
+    /// Notified of each change from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
     }
 
-    /// What stands for `https://discord.com`, such as `http://127.0.0.1:4000`: REST is below its `/api/v10`.
+    /// The replacement for `https://discord.com`, such as `http://127.0.0.1:4000`: REST is below its `/api/v10`.
     pub fn base_url(&self) -> &str {
         &self.shared.base
     }
@@ -82,7 +82,7 @@ impl Discord {
         &self.shared.token
     }
 
-    /// Changes the world and wakes whoever waits for a change.
+    /// Changes the world and wakes all that wait for a change.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let result = {
             let mut world = self
@@ -107,7 +107,7 @@ impl Discord {
         )
     }
 
-    /// Waits until `found` gives something, looking again after each change.
+    /// Waits until `found` returns something, trying again after each change.
     pub async fn wait_for<T>(&self, mut found: impl FnMut(&Self) -> Option<T>) -> T {
         let mut changes = self.shared.changes.subscribe();
         loop {

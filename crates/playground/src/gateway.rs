@@ -1,6 +1,6 @@
 //! The gateway: the bot's sessions and their events.
 //!
-//! A session outlives its connection: events that find no connection wait in its replay buffer, and RESUME delivers them.
+//! A session outlives its connection: events without a connection wait in its replay buffer, and RESUME delivers them.
 //! `socket` is one connection.
 
 mod intents;
@@ -43,7 +43,7 @@ pub enum GatewayEvent {
 pub(crate) struct Gateway {
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) heartbeat: Duration,
-    /// Intents the application may not have: IDENTIFY with one of them is closed with 4014.
+    /// Intents that the application may not have: IDENTIFY with one of them is closed with 4014.
     pub(crate) disallowed_intents: u64,
     /// Identifies left today.
     pub(crate) identifies_left: u64,
@@ -80,12 +80,12 @@ pub(crate) struct Session {
     compress: bool,
 }
 
-/// The way to a connection's task.
+/// The queue to a connection's task.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) number: u64,
     pub(crate) frames: UnboundedSender<Frame>,
-    /// A test has it stay open and send nothing any more.
+    /// Ordered by a test: stay open, but send nothing any more.
     #[cfg(feature = "testing")]
     pub(crate) is_stalled: bool,
 }
@@ -114,7 +114,7 @@ impl Gateway {
             .any(|session| session.connection.is_some())
     }
 
-    /// Begins a session as an IDENTIFY asks for it, and gives its id; sessions that lost their connection are forgotten.
+    /// Begins a session as an IDENTIFY asks for it, and returns its id; sessions that lost their connection are forgotten.
     pub(super) fn begin(&mut self, identify: &Value, connection: Connection) -> String {
         self.counter += 1;
         let id = format!("session-{}", self.counter);
@@ -143,7 +143,7 @@ impl Gateway {
         }
     }
 
-    /// Sends an event to every session that asked for its kind, as far as it may read it.
+    /// Sends an event to every session that asked for its kind, with as much of it as the session may read.
     pub(crate) fn send(&mut self, name: &str, data: &Value, bot: UserId) {
         for session in self.sessions.values_mut() {
             if !intents::covers(session.intents, name, data) {
@@ -157,7 +157,7 @@ impl Gateway {
         }
     }
 
-    /// Ends every connection of the bot without a word.
+    /// Ends every connection of the bot without a close frame.
     pub(crate) fn cut(&mut self) {
         for session in self.sessions.values_mut() {
             if let Some(connection) = session.connection.take() {
@@ -167,7 +167,7 @@ impl Gateway {
         }
     }
 
-    /// Goes on with a session, replaying what came after `sequence`; false when it cannot.
+    /// Continues a session, replaying what came after `sequence`; false when that is not possible.
     pub(super) fn resume(&mut self, id: &str, sequence: u64, connection: Connection) -> bool {
         #[cfg(feature = "testing")]
         if self.orders.refuses_resume() {

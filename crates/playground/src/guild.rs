@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::rights::Rights;
 use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
-/// Largest file the local Discord takes: 10 MiB, what a server without boosts has.
+/// Largest file that the local Discord accepts: 10 MiB, as for a server without boosts.
 pub(crate) const FILE_LIMIT: usize = 10 * 1024 * 1024;
 
 /// Somebody with an account.
@@ -47,7 +47,7 @@ pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) rights: Rights,
     pub(crate) colour: u32,
-    /// The role that the bot got with its invitation.
+    /// Whether the bot got the role with its invitation.
     #[serde(default)]
     pub(crate) is_managed: bool,
 }
@@ -98,7 +98,7 @@ impl ChannelKind {
         }
     }
 
-    /// Whether it hangs under a text channel.
+    /// Whether it belongs to a text channel.
     pub const fn is_thread(self) -> bool {
         matches!(self, Self::PublicThread | Self::PrivateThread)
     }
@@ -140,7 +140,7 @@ pub(crate) enum OverwriteOf {
     Member(UserId),
 }
 
-/// Rights given or taken in one channel.
+/// Permissions granted or denied in one channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Overwrite {
     pub(crate) of: OverwriteOf,
@@ -177,7 +177,7 @@ pub struct Message {
     pub edited: Option<DateTime<Utc>>,
     /// Who alone can see it.
     pub only_for: Option<UserId>,
-    /// Who gets a ping from it: `@everyone` or names.
+    /// Whom it notifies: `@everyone` or names.
     pub pings: Vec<String>,
     /// The command it answers, such as `/agent init`.
     pub command: Option<String>,
@@ -225,7 +225,7 @@ pub(crate) struct Draft {
     pub(crate) nonce: Option<Value>,
     /// The interaction it answers, who began it, and the command's words.
     pub(crate) interaction: Option<(u64, UserId, Option<String>)>,
-    /// When it was sent, for messages from before.
+    /// When it was sent, for messages from the past.
     pub(crate) at: Option<DateTime<Utc>>,
 }
 

@@ -34,7 +34,7 @@ pub enum Answer {
     Thinking(MessageId),
     /// By a message.
     Message(MessageId),
-    /// The press was taken; what it changes comes later.
+    /// The press was acknowledged; the change comes later.
     Acknowledged,
     /// The message with the button was changed.
     Updated(MessageId),

@@ -1,6 +1,6 @@
 //! The demo model: a server that speaks Anthropic Messages and follows simple instructions with real tool calls.
 //!
-//! It is no language model and says so. `wire` is its format, `errand` what it understands.
+//! It is not a language model and says so. `wire` is its format, `errand` the instructions that it understands.
 
 mod errand;
 pub mod wire;
@@ -41,7 +41,7 @@ impl DemoModel {
     ///
     /// # Errors
     ///
-    /// When no port can be had.
+    /// When no port is free.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;

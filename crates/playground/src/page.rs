@@ -1,8 +1,8 @@
 //! The web page: a small Discord in the browser, for one person on this machine.
 //!
-//! Whoever can reach it can have agents run commands, so it answers only to a browser that was pointed at loopback:
-//! `Host` must be a name of loopback, with any port, for a tunnel (`ssh -L 9000:127.0.0.1:8300`) has one of its own; `Origin`,
-//! where there is one, must be the same. That keeps other web sites out, DNS rebinding included.
+//! Whoever can reach it can have agents run commands, so it answers only to a browser that was pointed at loopback: `Host`
+//! must be a name of loopback, with any port, because a tunnel (`ssh -L 9000:127.0.0.1:8300`) has one of its own; `Origin`,
+//! if there is one, must be the same. That keeps other web sites out, DNS rebinding included.
 
 mod act;
 mod files;
@@ -33,11 +33,11 @@ use chorus_ids::{ChannelId, UserId};
 
 pub use models::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
 
-/// What the page may load and talk to: itself.
+/// The page may load from, and connect to, only itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Who looks.
+/// The person as whom the page is used.
 #[derive(Deserialize)]
 struct As {
     #[serde(rename = "as")]
@@ -89,7 +89,7 @@ pub(super) async fn serve(
         .await
 }
 
-/// Refuses whatever did not come from our own page, and closes what an answer could open.
+/// Refuses requests that do not come from our own page, and sets the security headers of answers.
 async fn guard(request: Request, next: Next) -> Response {
     if !is_of_this_machine(&request) {
         let words =
@@ -135,9 +135,9 @@ async fn events(
     upgrade.on_upgrade(move |socket| tell(discord, user.0, socket))
 }
 
-/// Sends what happens to one page, as far as its person may know.
+/// Sends events to one page, as far as its person may see them.
 ///
-/// The first word is to load everything: what happened before the page began to listen was told to nobody.
+/// The first event asks it to load everything, because earlier events were not sent to it.
 async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
     let mut news = discord.look(|world| world.news.subscribe());
     let reload = json!({"t": "reload"});

@@ -1,4 +1,4 @@
-//! Discord's permission bits, those that matter here.
+//! Discord's permission bits, as far as they are used here.
 
 use std::ops::BitOr;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rights(pub u64);
 
 impl Rights {
-    /// Everything, whatever a channel says.
+    /// Every permission, whatever a channel's overwrites say.
     pub const ADMINISTRATOR: Self = Self(1 << 3);
     /// Make, change and delete channels.
     pub const MANAGE_CHANNELS: Self = Self(1 << 4);

@@ -12,10 +12,10 @@ use super::discord::Discord;
 use super::page;
 use super::server::Options;
 
-/// Time over which changes of the local Discord are written together.
+/// Changes of the local Discord within this time are written together.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
 
-/// A running playground, as yet without a bot in it.
+/// A running playground, without a bot yet.
 #[derive(Debug)]
 pub struct Playground {
     /// The local Discord.
@@ -59,13 +59,13 @@ impl Playground {
         save(&self.discord).await;
         self.discord.stop();
         self.stop.cancel();
-        // An open page would be waited for; it notices by itself that we are gone.
+        // Closing would wait for an open page, which notices by itself that the server is gone.
         self.page.abort();
         let _ = self.page.await;
     }
 }
 
-/// Writes the local Discord down a little after each change, so that little is lost when the program is killed.
+/// Writes the local Discord to its folder a little after each change, so that little is lost when the program is killed.
 async fn keep(discord: Discord) {
     let mut changes = discord.changes();
     // The sender lives in `discord`: this ends when the task is told to.

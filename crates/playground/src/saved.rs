@@ -1,4 +1,4 @@
-//! What is kept of a local Discord from one start to the next, so that a trial can go on tomorrow.
+//! The parts of a local Discord that are stored from one start to the next, so that a trial can continue tomorrow.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -16,7 +16,7 @@ use chorus_ids::{GuildId, UserId};
 /// Name of the file in the folder.
 const FILE: &str = "discord.json";
 
-/// Everything that is kept, uploaded files apart: each is a file of its own beside this.
+/// Everything that is stored, except uploaded files: each of these is a file of its own.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     last_id: u64,
@@ -37,14 +37,14 @@ struct SavedFile {
     content_type: String,
 }
 
-/// A picture of the world that can be written without holding its lock.
+/// A copy of the world that can be written without holding its lock.
 pub(super) struct Picture {
     saved: Saved,
     contents: HashMap<u64, File>,
 }
 
 impl Picture {
-    /// Takes one. Ephemeral messages are not in it: they end with their interaction.
+    /// Copies the world without ephemeral messages, which end with their interaction.
     pub(super) fn of(world: &World) -> Self {
         let messages = world.messages.values().flat_map(BTreeMap::values);
         let files = world.files.iter().map(|(id, file)| SavedFile {
@@ -108,7 +108,7 @@ fn mark_managed_roles(world: &mut World) {
     }
 }
 
-/// Puts what `folder` holds into a fresh world; false when it holds nothing.
+/// Loads the content of `folder` into a fresh world; false when there is none.
 pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
     let path: PathBuf = folder.join(FILE);
     let text = match fs::read(&path) {
@@ -152,7 +152,7 @@ pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
             .insert(message.id, message);
     }
     for file in saved.files {
-        // A file that is gone is gone; its message still names it.
+        // A missing file is left out; its message still names it.
         let Ok(bytes) = fs::read(folder.join(file.id.to_string())) else {
             continue;
         };

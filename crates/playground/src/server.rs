@@ -29,7 +29,7 @@ use super::world::World;
 pub struct Options {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The one token that is right; another one at each start.
+    /// The one valid token; a different one at each start.
     pub token: String,
     /// Name of the bot.
     pub bot: String,
@@ -39,9 +39,9 @@ pub struct Options {
     pub owner: String,
     /// Whether requests over Discord's rate limits are refused.
     pub limits: Limits,
-    /// Folder that it is kept in from one start to the next; none forgets it.
+    /// Folder in which it is stored from one start to the next; `None`: in memory only.
     pub folder: Option<PathBuf>,
-    /// Knows which model the bot asks; without it the page does not speak of models.
+    /// Knows which model the bot asks; without it the page does not mention models.
     pub models: Option<Arc<dyn ModelDesk>>,
 }
 
@@ -60,7 +60,7 @@ impl Default for Options {
     }
 }
 
-/// A token that nobody guesses, in the form of Discord's own.
+/// A token that cannot be guessed, in the form of Discord's own.
 fn fresh_token() -> String {
     let random = || Uuid::new_v4().simple().to_string();
     format!("playground.{}.{}", &random()[..6], random())

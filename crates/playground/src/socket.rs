@@ -1,4 +1,4 @@
-//! One gateway connection: HELLO, then whatever either side says, until one of them ends it.
+//! One gateway connection: HELLO, then payloads in both directions, until one side ends it.
 
 mod ready;
 
@@ -17,16 +17,16 @@ use super::wire;
 use super::world::World;
 use chorus_ids::{GuildId, UserId};
 
-/// How long a bot may take to hear that it is closed.
+/// How long closing may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How the payloads of a connection are packed, as its address asks for by `compress`.
+/// How the payloads of a connection are compressed, as the parameter `compress` of its address says.
 pub(crate) enum Packing {
-    /// By themselves, if the IDENTIFY asks for it and they are large.
+    /// Each separately, if the IDENTIFY asks for it and the payload is large.
     Each,
     /// All of them as one stream, each up to a flush.
     Stream(ZlibEncoder<Vec<u8>>),
-    /// Not at all: what was asked for does not exist here, and no library minds text instead.
+    /// Not at all: an unknown compression is asked for, and libraries accept text instead.
     Text,
 }
 
@@ -40,7 +40,7 @@ impl Packing {
         }
     }
 
-    /// A payload as it is sent; `alone` says whether it may be compressed by itself.
+    /// A payload as it is sent; `alone` says whether it may be compressed separately.
     fn pack(&mut self, payload: String, alone: bool) -> std::io::Result<Socketed> {
         match self {
             Self::Stream(encoder) => {
@@ -134,7 +134,7 @@ async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) ->
                 reason: "".into(),
             });
             let _ = socket.send(Socketed::Close(frame)).await;
-            // Were something of the bot's left unread, the system would take the goodbye back and reset the connection.
+            // If a payload of the bot's were left unread, the system would reset the connection and drop the close frame.
             let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, unread).await;
             return false;

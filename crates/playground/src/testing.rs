@@ -1,4 +1,4 @@
-//! What a test does beyond what a person at the page can: it acts as anybody, reads everything, and has things fail.
+//! What a test can do beyond a person at the page: it acts as anybody, reads everything, and makes things fail.
 
 mod acts;
 mod faults;

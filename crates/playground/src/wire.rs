@@ -1,4 +1,4 @@
-//! Discord's JSON shapes of what is in the world.
+//! Discord's JSON for what is in the world.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn user_by_id(world: &World, id: UserId) -> Value {
     world.users.get(&id).map_or(Value::Null, user)
 }
 
-/// A member without the user, as events that name the user elsewhere carry it.
+/// A member without the user, for events that contain the user elsewhere.
 fn partial_member(user: UserId, member: &Member) -> Value {
     json!({
         "roles": member.roles.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -162,7 +162,7 @@ pub(crate) fn guild(guild: &Guild) -> Value {
     })
 }
 
-/// A server with all that is in it, as the gateway gives it.
+/// A server with everything in it, as the gateway sends it.
 pub(crate) fn guild_create(world: &World, id: GuildId) -> Value {
     let Some(found) = world.guilds.get(&id) else {
         return Value::Null;
@@ -321,7 +321,7 @@ pub(crate) fn emoji(written: &str) -> Value {
     }
 }
 
-/// A channel as interactions carry it.
+/// A channel as interactions contain it.
 pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> Value {
     let Some(found) = world.channels.get(&id) else {
         return Value::Null;
@@ -331,7 +331,7 @@ pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> V
     value
 }
 
-/// A member as interactions carry it: with the rights held in that channel.
+/// A member as interactions contain it: with the permissions in that channel.
 pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Option<Value> {
     let guild = world.guild_of(id)?;
     let mut value = member(world, by, guild.members.get(&by)?);
@@ -343,7 +343,7 @@ pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Op
     Some(value)
 }
 
-/// Users named as `<@id>` or `<@!id>` in a text.
+/// Users mentioned as `<@id>` or `<@!id>` in a text.
 pub(crate) fn mentioned(content: &str) -> impl Iterator<Item = UserId> {
     content.split("<@").skip(1).filter_map(|rest| {
         let (inside, _) = rest.split_once('>')?;

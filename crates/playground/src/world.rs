@@ -1,6 +1,6 @@
 //! Everything the local Discord knows.
 //!
-//! One lock holds it all. Changes are made by `changes`, and counted, so that whoever waits for something looks again.
+//! One lock holds all of it. Changes are made by `changes`, and counted, so that whoever waits for something looks again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -55,7 +55,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty one, but for the bot with this name and token.
+    /// An empty world, except for the bot with this name and token.
     pub(crate) fn new(base: String, bot: &str, token: String) -> Self {
         let mut world = Self {
             base,
@@ -85,7 +85,7 @@ impl World {
         world
     }
 
-    /// A fresh snowflake of this moment, above all before it.
+    /// A new snowflake of this moment, greater than all before it.
     pub(crate) fn next_id(&mut self) -> u64 {
         self.last_id = (self.last_id + 1).max(first_at(Utc::now()));
         self.last_id
@@ -138,7 +138,7 @@ impl World {
             .map_or_else(|| format!("user {user}"), |user| user.name.clone())
     }
 
-    /// What `user` may do in a channel, a thread or a direct conversation.
+    /// The permissions of `user` in a channel, a thread or a direct conversation.
     pub(crate) fn rights(&self, channel: ChannelId, user: UserId) -> Rights {
         let Some(mut place) = self.channels.get(&channel) else {
             return Rights::default();

@@ -1,10 +1,10 @@
-//! Uploaded files, kept to be fetched.
+//! Uploaded files, stored for download.
 
 use crate::guild::{Attachment, File};
 use crate::world::World;
 
 impl World {
-    /// Keeps a file to be fetched; its type is told from the name when it is not given.
+    /// Stores a file for download; its type is taken from the name when it is not given.
     pub(crate) fn store_file(
         &mut self,
         name: &str,
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-/// MIME type by a name's ending, as far as agents and the page care.
+/// MIME type by a name's extension, as far as agents and the page need it.
 fn type_of(name: &str) -> &'static str {
     let ending = name
         .rsplit('.')

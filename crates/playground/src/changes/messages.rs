@@ -1,4 +1,4 @@
-//! Messages: begun, posted, changed and taken away.
+//! Messages: begun, posted, changed and deleted.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -105,7 +105,7 @@ impl World {
         self.message_event("MESSAGE_UPDATE", channel, id);
     }
 
-    /// Takes a message away.
+    /// Deletes a message.
     pub(crate) fn delete(&mut self, channel: ChannelId, id: MessageId) {
         let Some(message) = self
             .messages

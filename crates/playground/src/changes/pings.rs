@@ -1,11 +1,11 @@
-//! Who gets a ping from a message.
+//! Which users a message notifies.
 
 use crate::guild::Draft;
 use crate::wire;
 use crate::world::World;
 use chorus_ids::UserId;
 
-/// Who is pinged by a draft, under its `allowed_mentions`.
+/// The users that a draft notifies, under its `allowed_mentions`.
 pub(super) fn of(world: &World, draft: &Draft, replied: Option<UserId>) -> Vec<String> {
     let allowed = draft.allowed_mentions.as_ref();
     let parses = |what: &str| {

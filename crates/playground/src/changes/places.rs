@@ -1,4 +1,4 @@
-//! Servers, channels, threads and roles: made and taken away.
+//! Servers, channels, threads and roles: made and deleted.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl World {
         id
     }
 
-    /// Takes the bot out of a server, with its commands: it left, or was removed.
+    /// Removes the bot from a server, with its commands: it left, or was removed.
     pub(crate) fn take_bot_out(&mut self, id: GuildId) {
         let bot = self.bot;
         if let Some(guild) = self.guilds.get_mut(&id) {
@@ -142,7 +142,7 @@ impl World {
         id
     }
 
-    /// A thread that somebody writes in is archived no more.
+    /// A thread in which somebody writes is not archived any more.
     pub(crate) fn unarchive(&mut self, id: ChannelId) {
         let thread = self
             .channels
@@ -185,7 +185,7 @@ impl World {
         id
     }
 
-    /// Takes a channel away, with its messages and threads.
+    /// Deletes a channel, with its messages and threads.
     pub(crate) fn remove_channel(&mut self, id: ChannelId) {
         let below: Vec<ChannelId> = self
             .channels

@@ -1,4 +1,4 @@
-//! Reactions on messages: put, taken back, told.
+//! Reactions on messages: added and removed, with their events.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::world::World;
 use chorus_ids::{ChannelId, MessageId, UserId};
 
 impl World {
-    /// Adds this person's reaction, or takes it back.
+    /// Adds this person's reaction, or removes it.
     pub(crate) fn toggle_reaction(
         &mut self,
         channel: ChannelId,

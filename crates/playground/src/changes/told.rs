@@ -1,4 +1,4 @@
-//! Who is told of a change: the pages, and the bot by its gateway.
+//! Reports changes: to the pages, and to the bot by its gateway.
 
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ impl World {
 
     /// Tells the pages.
     pub(crate) fn tell(&self, only_for: Option<UserId>, body: Value) {
-        // No page open is no fault.
+        // It is no error if no page is open.
         let _ = self.news.send(News { only_for, body });
     }
 

@@ -8,7 +8,7 @@ use super::call::Call;
 /// Requests a bot may make in a second, over all routes.
 const GLOBAL: usize = 50;
 
-/// Whether rate limits hold.
+/// Whether rate limits apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limits {
     /// Headers are sent, but nothing is refused.
@@ -25,7 +25,7 @@ pub enum Scope {
     Bucket,
     /// This bot on all routes.
     Global,
-    /// Everybody on this resource; does not count against the bot.
+    /// The resource's limit for everybody; does not count against the bot.
     #[cfg(feature = "testing")]
     Shared,
 }
@@ -49,7 +49,7 @@ struct Window {
     used: u64,
 }
 
-/// Where a request stands in its bucket.
+/// The state of a request's bucket.
 pub(crate) struct Standing {
     pub(crate) bucket: String,
     pub(crate) limit: u64,

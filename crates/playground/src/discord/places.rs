@@ -1,4 +1,4 @@
-//! What is there: the bot, servers, channels, messages.
+//! What exists: the bot, servers, channels, messages.
 
 use super::Discord;
 use crate::guild::{ChannelKind, Message};

@@ -45,8 +45,8 @@ pub(super) fn covers(intents: u64, name: &str, data: &Value) -> bool {
     intents & needed != 0
 }
 
-/// Whether a session may read an event as it is: of messages only its own, direct ones and those that name it,
-/// unless it has the intent for all.
+/// Whether a session may read an event as it is: without the intent for all messages only its own, direct ones and those
+/// that mention it.
 pub(super) fn may_read(intents: u64, name: &str, data: &Value, bot: UserId) -> bool {
     let is_message = name.starts_with("MESSAGE_") && data.get("content").is_some();
     let is_own = data["author"]["id"].as_str() == Some(bot.to_string().as_str());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::{Block, Reply};
 
-/// Characters of a tool's result that are repeated to the person.
+/// Characters of a tool's result that are quoted to the person.
 const QUOTED: usize = 700;
 
 /// An instruction: what it looks like, the tool for it, and its arguments.
@@ -89,7 +89,7 @@ pattern!(
     r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)?(?: other)? agents$"
 );
 
-/// All instructions, the first that fits is meant.
+/// All instructions; the first that matches is used.
 static ERRANDS: [DemoCommand; 17] = [
     DemoCommand {
         pattern: &BACKGROUND,
@@ -219,10 +219,10 @@ pub(super) fn reply(request: &Value) -> Reply {
     }
 }
 
-/// Begins the note of the advisors.
+/// The beginning of the advisors' note.
 const ADVICE: &str = "[note] Advice on the message above";
 
-/// What is said around a turn: as its advisor, about its advisors, or as the role that its answer passes.
+/// The answer in a stage: as an advisor, about its advisors, or as the role that its answer passes.
 fn in_a_stage(request: &Value, story: &Story) -> Option<String> {
     let system = request["system"].to_string();
     if let Some(response) = RESPONSE.captures(&story.asked)
@@ -321,7 +321,7 @@ impl Story {
     }
 }
 
-/// The words behind what they reply to.
+/// The words after a quote of the message that they reply to.
 fn without_quote(text: &str) -> &str {
     if !text.starts_with("[in reply to ") {
         return text;
@@ -363,7 +363,7 @@ fn steps(asked: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The calls that a step comes to: one, or several where it is given to several roles.
+/// The calls of a step: one, or several where it is given to several roles.
 fn calls_for(step: &str) -> Vec<(&'static str, Value)> {
     if let Some(found) = DELEGATE.captures(step) {
         return found[1].split(" and to ").filter_map(delegation).collect();
@@ -398,7 +398,7 @@ fn lead(tool: &str) -> &'static str {
     }
 }
 
-/// What is said when the steps are done.
+/// The answer when the steps are done.
 fn report(results: &[Outcome]) -> String {
     let Some(last) = results.last() else {
         return "There is nothing left to do.".to_owned();
@@ -448,7 +448,8 @@ fn greeting(asked: &str) -> String {
     )
 }
 
-/// Whether it asks for a summary: in its system prompt, with the conversation as a record, or in its latest message.
+/// Whether the request asks for a summary: in its system prompt, with the conversation as a record, or in its latest
+/// message.
 fn is_about_summary(request: &Value) -> bool {
     let latest = request["messages"].as_array().and_then(|all| all.last());
     let latest = latest.map(|message| message["content"].to_string());
@@ -456,7 +457,7 @@ fn is_about_summary(request: &Value) -> bool {
     words.contains(RECORD) || words.contains("summar") || words.contains("sum up")
 }
 
-/// Begins the record of a conversation that is to be summed up.
+/// The beginning of the record of a conversation that is to be summarised.
 const RECORD: &str = "<conversation>";
 
 fn summary(story: &Story) -> String {

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// Characters of a text in one streamed piece, about.
+/// Approximate characters of a text in one streamed piece.
 const PIECE: usize = 24;
 
 /// One block of an answer.
@@ -24,7 +24,7 @@ pub enum Block {
 pub struct Reply {
     /// Its blocks, in order.
     pub blocks: Vec<Block>,
-    /// Why it ended; none means `tool_use` when there is a call, else `end_turn`.
+    /// Why it ended; `None` means `tool_use` when there is a call, else `end_turn`.
     pub stop_reason: Option<&'static str>,
     /// Tokens of the request that were not cached.
     pub input_tokens: u64,
@@ -72,7 +72,7 @@ impl Reply {
     }
 }
 
-/// Tokens in a text of so many bytes, about.
+/// Approximate tokens in a text of so many bytes.
 pub fn estimate(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4).max(1)
 }
@@ -188,7 +188,7 @@ pub fn frame(event: &Value) -> String {
     format!("event: {name}\ndata: {event}\n\n")
 }
 
-/// An error as Anthropic words it.
+/// An error in Anthropic's form.
 pub fn error(status: StatusCode, kind: &str, message: &str) -> Response {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}});
     (status, Json(body)).into_response()

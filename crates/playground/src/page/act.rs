@@ -1,4 +1,4 @@
-//! What a person does on the page, done in the local Discord.
+//! Carries out what a person does on the page in the local Discord.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -17,7 +17,7 @@ use chorus_ids::{ChannelId, MessageId, RoleId, UserId};
 /// Characters a person may write in one message.
 const LONGEST: usize = 2_000;
 
-/// One action. Ids are texts: JavaScript cannot hold 64 bits in a number.
+/// One action. Ids are strings: JavaScript cannot hold 64 bits in a number.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum UiAction {
@@ -113,7 +113,7 @@ pub(super) struct Named {
     name: String,
 }
 
-/// Takes a file; it is put on a message by its id.
+/// Stores a file; a message refers to it by its id.
 pub(super) async fn upload(
     State(discord): State<Discord>,
     Query(Named { name }): Query<Named>,
@@ -123,7 +123,7 @@ pub(super) async fn upload(
     Json(json!({"id": stored.id.to_string(), "name": stored.name, "size": stored.size}))
 }
 
-/// Does one request; a refusal is a sentence for the person.
+/// Carries out one request; a refusal is a sentence for the person.
 pub(super) async fn act(State(discord): State<Discord>, Json(order): Json<UiRequest>) -> Response {
     match perform(&discord, &order.user, order.action) {
         Ok(result) => Json(result).into_response(),

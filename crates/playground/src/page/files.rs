@@ -1,4 +1,4 @@
-//! The page's own files, built into the program.
+//! The page's own files, compiled into the program.
 
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};

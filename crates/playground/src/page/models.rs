@@ -1,4 +1,4 @@
-//! Which model answers, for the banner of the page: asked of whoever runs the bot.
+//! Which model answers, for the banner of the page: asked of the program that runs the bot.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::people::Refusal;
 
-/// Knows which model answers, and has another one answer.
+/// Knows which model answers, and can choose another one.
 pub trait ModelDesk: fmt::Debug + Send + Sync {
     /// What there is now.
     fn state(&self) -> BoxFuture<'_, ModelState>;
@@ -21,16 +21,16 @@ pub trait ModelDesk: fmt::Debug + Send + Sync {
     /// Servers of models that answer on this machine now.
     fn servers(&self) -> BoxFuture<'_, Vec<ModelServer>>;
 
-    /// Has this model answer from now on; gives a sentence that says so, or one that says why not.
+    /// Has this model answer from now on; returns a sentence that says so, or one that says why not.
     fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, Refusal>>;
 }
 
-/// Which model answers, and who could.
+/// Which model answers, and which others are available.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ModelState {
     /// The demo model answers: no other is configured.
     pub demo: bool,
-    /// Who sells models for a key.
+    /// A vendor of models, used with a key.
     pub vendors: Vec<Vendor>,
 }
 
@@ -43,7 +43,7 @@ pub struct ModelServer {
     pub models: Vec<String>,
 }
 
-/// Who sells models for a key.
+/// A vendor of models, used with a key.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vendor {
     pub name: String,

@@ -1,4 +1,4 @@
-//! What a person is in the servers: their roles.
+//! The roles of a person in servers.
 
 use super::person::Person;
 use crate::rights::Rights;
@@ -26,7 +26,7 @@ impl Person {
         })
     }
 
-    /// Takes a role from this person in every server.
+    /// Removes a role from this person in every server.
     pub fn loses_role(&self, name: &str) {
         self.discord.change(|world| {
             let guilds: Vec<_> = world.guilds.keys().copied().collect();

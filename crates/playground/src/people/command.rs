@@ -1,4 +1,4 @@
-//! A slash command as a person gives it, checked against what the bot registered.
+//! A slash command as a person gives it, checked against the bot's registration.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ const MESSAGE_COMMAND: u64 = 3;
 /// The value of one option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// A text; also what is typed so far in an option under completion.
+    /// A text; also what has been typed in an option under completion.
     Text(String),
     /// A whole number.
     Integer(i64),
@@ -154,7 +154,7 @@ pub(super) fn of_message(
     }))
 }
 
-/// Refuses who does not see a command.
+/// Refuses people who do not see a command.
 fn may_see(
     world: &World,
     channel: ChannelId,
@@ -202,7 +202,7 @@ fn option_named<'a>(definition: &'a Value, name: &str) -> Option<&'a Value> {
         .find(|option| option["name"] == name)
 }
 
-/// What an option under completion carries.
+/// The value sent for an option under completion.
 fn typed(value: &OptionValue) -> Value {
     match value {
         OptionValue::Text(text) => json!(text),
@@ -273,7 +273,7 @@ fn in_range(schema: &Value, number: f64) -> Result<(), Refusal> {
     .into())
 }
 
-/// The value as it is sent, with what it refers to put into `resolved`.
+/// The value as it is sent; the objects that it refers to are added to `resolved`.
 fn resolve(
     world: &mut World,
     channel: ChannelId,

@@ -11,7 +11,7 @@ use crate::world::World;
 use chorus_ids::{ChannelId, MessageId, UserId};
 
 impl Person {
-    /// Presses a component by its id, as the page does.
+    /// Presses a component, identified by its id.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Person {
         })
     }
 
-    /// Sends the form that answered `interaction`, with texts by custom id; fields left out keep their value.
+    /// Submits the form that answered `interaction`, with texts by custom id; fields left out keep their value.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub struct Person {
     pub name: String,
 }
 
-/// Why something cannot be done, in a sentence for whoever wanted it.
+/// Why something is not possible, in a sentence for the person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(String);
@@ -26,7 +26,7 @@ impl<S: Into<String>> From<S> for Refusal {
 }
 
 impl Discord {
-    /// Somebody by name; a plain member of every server, made when there is nobody of that name.
+    /// Somebody by name; a plain member of every server, made when nobody has that name.
     pub fn user(&self, name: &str) -> Person {
         let id = self.change(|world| {
             let known = world

@@ -25,7 +25,7 @@ impl Person {
             .change(|world| world.begin_typing(channel, self.id));
     }
 
-    /// Reacts to a message, or takes the reaction back.
+    /// Reacts to a message, or removes the reaction.
     pub fn reacts(&self, channel: ChannelId, message: MessageId, emoji: &str) {
         self.discord
             .change(|world| world.toggle_reaction(channel, message, self.id, emoji));

@@ -1,4 +1,4 @@
-//! Answers a request: reads it, lets the desk judge it, has its route do it.
+//! Answers a request: reads it, has the desk judge it, and carries it out.
 
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::http::{StatusCode, header};
@@ -67,7 +67,7 @@ fn into_response(outcome: Outcome) -> Response {
 }
 
 impl Judgement {
-    /// The 429 that this judgement comes to, if it is one.
+    /// The 429 for this judgement, if it is one.
     fn limited(&self) -> Option<Response> {
         let refusal = self.refusal.as_ref()?;
         let body = json!({

@@ -1,4 +1,4 @@
-//! Routes by which the bot answers an interaction.
+//! Routes with which the bot answers an interaction.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ pub(super) fn callback(world: &mut World, call: &Call, id: &str, token: &str) ->
     Ok(Reply::Nothing)
 }
 
-/// A further message in answer to an interaction; the first one after "thinking" takes its place.
+/// A further message in answer to an interaction; the first one after "thinking" replaces that.
 pub(super) fn follow_up(world: &mut World, call: &Call, token: &str) -> Outcome {
     let (id, channel, answer) = by_token(world, token)?;
     validate::message(&call.body, call)?;
@@ -147,7 +147,7 @@ pub(super) fn message(
             }
             world.delete(channel, target);
             if answer == Answer::Thinking(target) {
-                // What follows is a message of its own.
+                // A further answer is a message of its own.
                 world.answered(id, Answer::Message(target));
             }
             Ok(Reply::Nothing)
@@ -156,7 +156,7 @@ pub(super) fn message(
     }
 }
 
-/// Puts an answer in the place of "thinking".
+/// Replaces "thinking" with an answer.
 fn settle(
     world: &mut World,
     call: &Call,

@@ -78,7 +78,7 @@ fn serve(
     }
 }
 
-/// A command as Discord gives it back: with its ids; the one it replaces keeps its own.
+/// A command as Discord returns it: with its ids; a replacement keeps the id.
 fn registered(world: &mut World, scope: Option<GuildId>, mut command: Value) -> Value {
     let before = world.commands.get(&scope).into_iter().flatten();
     let known = before

@@ -1,4 +1,4 @@
-//! What a request says a message is to hold: written, changed, shown.
+//! The content of a message according to a request: written, changed, returned.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use chorus_ids::{ChannelId, MessageId};
 /// Flags a bot may set: embeds suppressed, notifications suppressed.
 pub(super) const OWN_FLAGS: u64 = 1 << 2 | 1 << 12;
 
-/// What a body says a message is to be, its files stored.
+/// The message that a body describes, with its files stored.
 pub(super) fn draft(world: &mut World, call: &Call) -> Draft {
     let body = &call.body;
     let list = |field: &str| body[field].as_array().cloned().unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn draft(world: &mut World, call: &Call) -> Draft {
     }
 }
 
-/// Embeds come back with their type.
+/// Embeds are returned with their type.
 fn rich(mut embed: Value) -> Value {
     embed["type"] = json!("rich");
     embed

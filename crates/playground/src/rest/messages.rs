@@ -77,7 +77,7 @@ pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     show(world, id, made)
 }
 
-/// The message that has the same nonce already, when the bot asked for that to be checked.
+/// The message that has the same nonce already, if the bot asked for that check.
 fn twin(world: &World, channel: ChannelId, body: &Value) -> Option<MessageId> {
     let nonce = body.get("nonce").filter(|nonce| !nonce.is_null())?;
     if body["enforce_nonce"] != true {
@@ -230,7 +230,7 @@ pub(super) fn bulk_delete(world: &mut World, call: &Call, channel: &str) -> Outc
     Ok(Reply::Nothing)
 }
 
-/// The message with this id, if the bot can see it and it is for all.
+/// The message with this id, if the bot can see it and it is not ephemeral.
 pub(super) fn find(
     world: &World,
     channel: &str,

@@ -11,7 +11,7 @@ use crate::wire;
 use crate::world::World;
 use chorus_ids::UserId;
 
-/// Puts, takes back, clears or lists reactions.
+/// Adds, removes, clears or lists reactions.
 pub(super) fn serve(
     world: &mut World,
     method: &Method,

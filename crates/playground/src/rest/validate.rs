@@ -1,4 +1,4 @@
-//! The limits Discord sets on what a message may be.
+//! Discord's limits on the content of a message.
 
 use serde_json::Value;
 

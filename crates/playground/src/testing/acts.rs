@@ -1,4 +1,4 @@
-//! What people do in tests and cannot do at the page, or do there by other means.
+//! What people do in tests but cannot do at the page, or do there in another way.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -70,7 +70,7 @@ impl Person {
         })
     }
 
-    /// Archives a thread; who writes in it opens it again, unless it is locked.
+    /// Archives a thread; writing in it opens it again, unless it is locked.
     pub fn archives(&self, thread: ChannelId, locked: bool) {
         self.discord.change(|world| {
             let state = world.channels.get_mut(&thread);
@@ -87,7 +87,7 @@ impl Person {
         self.discord.change(|world| world.remove_channel(channel));
     }
 
-    /// Gives a channel another name.
+    /// Renames a channel.
     pub fn renames_channel(&self, channel: ChannelId, name: &str) {
         self.discord.change(|world| {
             if let Some(found) = world.channels.get_mut(&channel) {
@@ -145,7 +145,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When there is no such button, or it is greyed out, or they cannot see the message.
+    /// When there is no such button, or it is disabled, or they cannot see the message.
     pub fn clicks(
         &self,
         channel: ChannelId,

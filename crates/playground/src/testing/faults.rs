@@ -1,4 +1,4 @@
-//! What can go wrong with a local Discord, on order: requests, rate limits, the gateway.
+//! Faults of a local Discord that tests can order: requests, rate limits, the gateway.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::wire;
 use chorus_ids::GuildId;
 
 impl Discord {
-    /// Has requests fail from now on, after the faults ordered before.
+    /// Makes requests fail from now on, after the faults ordered before.
     pub fn order(&self, fault: Fault) {
         self.change(|world| world.desk.book.faults.push(fault));
     }
@@ -37,12 +37,12 @@ impl Discord {
         self.change(|world| world.gateway.orders.refuse_resumes = count);
     }
 
-    /// Cuts the connection at the next `count` RESUMEs, without a word.
+    /// Cuts the connection at the next `count` RESUMEs, without a close frame.
     pub fn cuts_resumes(&self, count: usize) {
         self.change(|world| world.gateway.orders.cut_resumes = count);
     }
 
-    /// Says that the bot may identify only `count` more times for so long.
+    /// Reports that the bot may identify only `count` more times until `reset_after`.
     pub fn leaves_identifies(&self, count: u64, reset_after: Duration) {
         self.change(|world| {
             world.gateway.identifies_left = count;
@@ -50,7 +50,7 @@ impl Discord {
         });
     }
 
-    /// Sends words to the bot that need not be a payload.
+    /// Sends a text frame to the bot that need not be a payload.
     pub fn sends_words(&self, words: &str) {
         self.change(|world| world.gateway.send_raw(words));
     }
@@ -60,7 +60,7 @@ impl Discord {
         self.change(|world| world.gateway.disallowed_intents = intents);
     }
 
-    /// Heartbeat interval told to connections from now on; 41.25 s unless told.
+    /// Heartbeat interval for new connections from now on; by default 41.25 s.
     pub fn heartbeat(&self, interval: Duration) {
         self.change(|world| world.gateway.heartbeat = interval);
     }
@@ -81,7 +81,7 @@ impl Discord {
         });
     }
 
-    /// Sends the latest `count` events once more.
+    /// Sends the latest `count` events again.
     pub fn repeats_events(&self, count: usize) {
         self.change(|world| {
             let latest = &world.gateway.orders.latest;
@@ -98,17 +98,17 @@ impl Discord {
         self.change(|world| world.dispatch(name, data));
     }
 
-    /// Changes every event from now on, by its name, before it is sent; messages that are read as `MESSAGE_CREATE`.
+    /// Changes every event from now on, by its name, before it is sent; messages that are read count as `MESSAGE_CREATE`.
     pub fn alters_events(&self, change: impl Fn(&str, &mut Value) + Send + 'static) {
         self.change(|world| world.gateway.orders.alter = Some(Box::new(change)));
     }
 
-    /// Sends events as they are again.
+    /// Sends events unchanged again.
     pub fn leaves_events_alone(&self) {
         self.change(|world| world.gateway.orders.alter = None);
     }
 
-    /// Takes a server out of the bot's sight, as in an outage of Discord's.
+    /// Makes a server unavailable to the bot, as in an outage of Discord's.
     pub fn loses_guild(&self, guild: GuildId) {
         let data = json!({"id": guild.to_string(), "unavailable": true});
         self.change(|world| world.dispatch("GUILD_DELETE", data));
@@ -127,7 +127,7 @@ impl Discord {
         self.change(|world| world.commands.clear());
     }
 
-    /// Ends the time to answer the interactions under way, as if the bot had taken too long.
+    /// Ends the time to answer all open interactions, as if the bot had taken too long.
     pub fn expires_interactions(&self) {
         self.change(|world| {
             for interaction in world.interactions.values_mut() {

@@ -1,4 +1,4 @@
-//! The ways in which the gateway fails when a test orders it, and what happened there.
+//! The faults of the gateway that a test can order, and a log of what happened there.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::gateway::{Frame, Gateway, GatewayEvent};
 use crate::world::World;
 
-/// Events that can be sent once more.
+/// Events that can be sent again.
 const LATEST: usize = 100;
 
 /// A way to break the connection to the bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
-    /// The TCP connection ends without a word.
+    /// The TCP connection ends without a close frame.
     Cut,
     /// A close frame with this code.
     Close(u16),
@@ -24,7 +24,7 @@ pub enum Break {
     Reconnect,
     /// Op 9, and the session can be resumed.
     InvalidResumable,
-    /// Op 9, and the session is gone.
+    /// Op 9, and the session is lost.
     Invalid,
     /// The connection stays open, but nothing comes any more: no events, no heartbeat acknowledgements.
     Stall,
@@ -33,16 +33,16 @@ pub enum Break {
 /// Changes an event by its name.
 pub(crate) type Alteration = Box<dyn Fn(&str, &mut Value) + Send>;
 
-/// What a test ordered of the gateway, and what happened at it.
+/// What a test ordered of the gateway, and what happened there.
 #[derive(Default)]
 pub(crate) struct Orders {
     /// RESUMEs to refuse before one is granted.
     pub(crate) refuse_resumes: usize,
-    /// RESUMEs to cut the connection at, without a word, before one is granted.
+    /// RESUMEs at which to cut the connection, without a close frame, before one is granted.
     pub(crate) cut_resumes: usize,
-    /// While set, events wait here instead of going out.
+    /// While set, events wait here instead of being sent.
     pub(crate) held: Option<Vec<(String, Value)>>,
-    /// What is done to every event before it is sent.
+    /// Applied to every event before it is sent.
     pub(crate) alter: Option<Alteration>,
     /// The latest events, for repeating them.
     pub(crate) latest: VecDeque<(String, Value)>,
@@ -75,7 +75,7 @@ impl Orders {
     }
 }
 
-/// Takes one away where there is one left.
+/// Decreases a count unless it is zero; returns whether it did.
 fn take_one(count: &mut usize) -> bool {
     let is_left = *count > 0;
     *count = count.saturating_sub(1);
@@ -83,7 +83,7 @@ fn take_one(count: &mut usize) -> bool {
 }
 
 impl World {
-    /// An event, or a message of that shape, as it is sent: changed as was ordered.
+    /// An event, or a message of that shape, as it is sent: changed as ordered.
     pub(crate) fn altered(&self, name: &str, mut data: Value) -> Value {
         if let Some(alter) = &self.gateway.orders.alter {
             alter(name, &mut data);
@@ -93,7 +93,7 @@ impl World {
 }
 
 impl Gateway {
-    /// Sends these words to every connection of the bot, whatever they are.
+    /// Sends this text to every connection of the bot.
     pub(crate) fn send_raw(&mut self, payload: &str) {
         for session in self.sessions.values_mut() {
             session.send(payload.to_owned());
@@ -124,7 +124,7 @@ impl Gateway {
                 session.connection = None;
             }
         }
-        // These take the session away: a resume of it is refused.
+        // These end the session: a resume of it is refused.
         if matches!(how, Break::Invalid | Break::Close(4006 | 4007 | 4009)) {
             self.sessions.clear();
         }

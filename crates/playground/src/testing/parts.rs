@@ -9,7 +9,7 @@ use crate::guild::Message;
 pub struct Button {
     /// What it says.
     pub label: String,
-    /// What the bot is told when it is pressed; empty for a link.
+    /// The custom id that a press sends; empty for a link.
     pub custom_id: String,
     /// Greyed out.
     pub is_disabled: bool,

@@ -58,17 +58,17 @@ impl Discord {
         self.change(|world| world.team = [members, &[invited]].concat());
     }
 
-    /// Gives the application to somebody else.
+    /// Gives the application to another owner.
     pub fn gives_application(&self, owner: UserId) {
         self.change(|world| world.application_owner = owner);
     }
 
-    /// Anybody may invite the bot from now on.
+    /// Lets anybody invite the bot from now on.
     pub fn opens_bot_to_the_public(&self) {
         self.change(|world| world.is_public = true);
     }
 
-    /// Has people of a server see commands that nobody registered there, as a client does that has not learned better.
+    /// Shows people of a server commands that are not registered there, as an outdated client does.
     pub fn shows_commands(&self, guild: GuildId, commands: Vec<Value>) {
         self.change(|world| world.show_commands(Some(guild), commands));
     }
@@ -94,13 +94,13 @@ impl Discord {
         self.look(|world| world.channels.get(&channel)?.topic.clone())
     }
 
-    /// Takes rights from the bot in one channel.
+    /// Denies the bot permissions in one channel.
     pub fn denies_bot(&self, channel: ChannelId, rights: Rights) {
         let bot = self.bot();
         self.denies(channel, bot, rights);
     }
 
-    /// Takes rights from somebody in one channel.
+    /// Denies somebody permissions in one channel.
     pub fn denies(&self, channel: ChannelId, user: UserId, rights: Rights) {
         self.change(|world| {
             if let Some(found) = world.channels.get_mut(&channel) {
@@ -115,7 +115,7 @@ impl Discord {
         });
     }
 
-    /// Takes rights from the bot in the whole server.
+    /// Removes permissions from the bot in the whole server.
     pub fn takes_from_bot(&self, rights: Rights) {
         self.change(|world| {
             for guild in world.guilds.values_mut() {
@@ -137,7 +137,7 @@ impl Discord {
 }
 
 impl World {
-    /// Has people see these commands, in one server or everywhere.
+    /// Shows people these commands, in one server or everywhere.
     fn show_commands(&mut self, guild: Option<GuildId>, mut commands: Vec<Value>) {
         for command in &mut commands {
             command["id"] = json!(self.next_id().to_string());

@@ -1,4 +1,4 @@
-//! Requests of the bot: written down, and made to fail where a test orders it.
+//! Requests of the bot: recorded, and made to fail where a test orders it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -26,11 +26,11 @@ pub struct Request {
     pub body: Value,
     /// Names of the files in it.
     pub files: Vec<String>,
-    /// What was answered; none while it is under way, and when the connection was dropped.
+    /// The status of the answer; `None` while it is under way, and when the connection was dropped.
     pub status: Option<u16>,
-    /// It was made to fail by an order.
+    /// Whether a test made it fail.
     pub is_ordered: bool,
-    /// Whom the limit was for that it ran into.
+    /// The scope of the limit that it exceeded.
     pub limited: Option<Scope>,
 }
 
@@ -53,7 +53,7 @@ pub enum Effect {
         /// Discord's own number of the error.
         code: u32,
     },
-    /// This status with a page of HTML and none of Discord's headers, as from what stands before Discord.
+    /// This status with a page of HTML and none of Discord's headers, as from a proxy before Discord.
     Page(u16),
     /// It is done and answered this much later.
     Late(Duration),
@@ -72,13 +72,13 @@ pub struct Fault {
     pub method: &'static str,
     /// Part of the path to match; empty for every one.
     pub path: String,
-    /// How many requests are still to be hit.
+    /// How many further requests this applies to.
     pub times: usize,
     /// What happens to them.
     pub effect: Effect,
 }
 
-/// Requests so far, and those to break.
+/// Requests so far, and the faults ordered for further ones.
 #[derive(Default)]
 pub(crate) struct Book {
     pub(crate) log: Vec<Request>,
@@ -88,7 +88,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Writes a request down and says what happens to it; gives its number too.
+    /// Records a request and returns its number and what happens to it.
     fn enter(&mut self, call: &Call) -> (usize, Option<Effect>) {
         let effect = self.fault_for(call);
         self.log.push(Request {
@@ -121,7 +121,7 @@ impl Book {
     }
 }
 
-/// Answers a request, or has happen to it what was ordered.
+/// Answers a request, or applies what was ordered for it.
 pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
     let (index, effect, judgement) = discord.change(|world| {
         let (index, effect) = world.desk.book.enter(call);

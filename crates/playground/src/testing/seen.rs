@@ -77,7 +77,7 @@ impl Discord {
         })
     }
 
-    /// Messages that answer an interaction, in order, those still there.
+    /// Messages that answer an interaction, in order, without deleted ones.
     pub fn replies_to(&self, interaction: u64) -> Vec<Message> {
         self.look(|world| {
             let Some(found) = world.interactions.get(&interaction) else {

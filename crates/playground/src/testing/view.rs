@@ -12,7 +12,7 @@ pub(crate) fn channel(world: &World, channel: ChannelId) -> String {
         .join("\n")
 }
 
-/// One message: name, text, then what hangs below it, indented.
+/// One message: name, text, then its attachments and components, indented.
 pub(crate) fn message(world: &World, message: &Message) -> String {
     let mut head = message.author_name.clone();
     if let Some(owner) = message.only_for {
