@@ -48,19 +48,9 @@ fn order<'a>(world: &World, needles: &[&'a str]) -> Vec<&'a str> {
 #[tokio::test]
 async fn the_second_says_that_it_waits_and_a_core_agent_goes_first() {
     run_test_with(one_place(), async |world| {
-        for name in ["dev", "ops"] {
-            world.makes_agent(name).await;
-        }
-        world
-            .ann
-            .asks("/agent config name:ops key:core value:true", "#general")
-            .await;
+        makes_dev_and_core_ops(world).await;
         world.ann.asks("/status", "#ops").await;
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
-        world.ann.says("#dev", "what about dev").await;
-        world.sees("#dev", r"Waiting for a place \(next\)").await;
+        let thought = dev_waits(world).await;
         world.ann.says("#ops", "what about ops").await;
         world.sees("#ops", r"Waiting for a place \(next\)").await;
         world
@@ -91,9 +81,7 @@ async fn a_core_agent_passes_a_queue_of_twenty() {
         world.edits_agent_json("ops", json!({"core": true}));
         let status = world.ann.asks("/status", "#ops").await;
         assert!(status.contains("core, ready"), "{status}");
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
+        let thought = lab_thinks(world).await;
         for _ in 0..20 {
             world
                 .ann
@@ -154,21 +142,39 @@ async fn a_run_with_four_children_ends_under_one_place() {
     .await;
 }
 
-/// Makes `#dev` and `#ops`, and has both wait.
-async fn two_wait(world: &World) -> Thought {
+async fn makes_dev_and_ops(world: &World) {
     for name in ["dev", "ops"] {
         world.makes_agent(name).await;
     }
-    both_wait(world).await
 }
 
-/// Has the model think about a message in `#lab`, with `#dev` and then `#ops` waiting for its place.
-async fn both_wait(world: &World) -> Thought {
+async fn makes_dev_and_core_ops(world: &World) {
+    makes_dev_and_ops(world).await;
+    world
+        .ann
+        .asks("/agent config name:ops key:core value:true", "#general")
+        .await;
+}
+
+/// Has the model think about a message in `#lab`.
+async fn lab_thinks(world: &World) -> Thought {
     let thought = world.model.thinks_then("The first.");
     world.ann.says("#lab", "think").await;
     world.model.was_asked(1).await;
+    thought
+}
+
+/// The same, with `#dev` waiting for its place.
+async fn dev_waits(world: &World) -> Thought {
+    let thought = lab_thinks(world).await;
     world.ann.says("#dev", "what about dev").await;
     world.sees("#dev", r"Waiting for a place \(next\)").await;
+    thought
+}
+
+/// The same, with `#ops` waiting after it.
+async fn both_wait(world: &World) -> Thought {
+    let thought = dev_waits(world).await;
     world.ann.says("#ops", "what about ops").await;
     world
         .sees("#ops", r"Waiting for a place \(1 before it\)")
@@ -179,7 +185,8 @@ async fn both_wait(world: &World) -> Thought {
 #[tokio::test]
 async fn an_abort_in_the_queue_frees_at_once() {
     run_test_with(one_place(), async |world| {
-        let thought = two_wait(world).await;
+        makes_dev_and_ops(world).await;
+        let thought = both_wait(world).await;
         world.ann.runs("/abort", "#dev").await;
         world.sees("#dev", "Nothing more will run").await;
         world.sees("#ops", r"Waiting for a place \(next\)").await;
@@ -203,7 +210,8 @@ async fn an_abort_in_the_queue_frees_at_once() {
 #[tokio::test]
 async fn last_words_go_before_all_others() {
     run_test_with(one_place(), async |world| {
-        let thought = two_wait(world).await;
+        makes_dev_and_ops(world).await;
+        let thought = both_wait(world).await;
         world.ann.runs("/stop", "#ops").await;
         world.sees("#ops", r"Waiting for a place \(next\)").await;
         world.model.answers("Last words.").answers("The third.");
@@ -224,13 +232,7 @@ async fn who_waited_long_goes_before_a_core_agent_that_came_later() {
         ..one_place()
     };
     run_test_with(setup, async |world| {
-        for name in ["dev", "ops"] {
-            world.makes_agent(name).await;
-        }
-        world
-            .ann
-            .asks("/agent config name:ops key:core value:true", "#general")
-            .await;
+        makes_dev_and_core_ops(world).await;
         let thought = both_wait(world).await;
         world.model.always_answers("what about dev", "The second.");
         world.model.always_answers("what about ops", "The third.");
@@ -254,9 +256,7 @@ async fn who_waited_too_long_fails_and_says_at_whom() {
     };
     run_test_with(setup, async |world| {
         world.makes_agent("dev").await;
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
+        let thought = lab_thinks(world).await;
         world.ann.says("#dev", "what about dev").await;
         world
             .sees(
@@ -295,9 +295,7 @@ async fn a_wait_is_no_work_time() {
     run_test_with(one_place(), async |world| {
         world.makes_agent("dev").await;
         world.edits_agent_json("dev", json!({"turn_timeout": 1}));
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
+        let thought = lab_thinks(world).await;
         world.ann.says("#dev", "what about dev").await;
         world
             .shows("#dev", |shown| {
@@ -339,11 +337,7 @@ async fn a_reload_changes_the_limits_while_requests_wait() {
     };
     run_test_with(setup, async |world| {
         world.makes_agent("dev").await;
-        let thought = world.model.thinks_then("The first.");
-        world.ann.says("#lab", "think").await;
-        world.model.was_asked(1).await;
-        world.ann.says("#dev", "what about dev").await;
-        world.sees("#dev", r"Waiting for a place \(next\)").await;
+        let thought = dev_waits(world).await;
         world.model.answers("Let in.");
         let config = json!({"default_model": "scripted-model", "max_requests": 2});
         fs::write(world.home().join("config.json"), config.to_string()).unwrap();
@@ -362,9 +356,7 @@ async fn a_limit_that_is_lowered_lets_end_what_runs_and_nobody_else_in() {
         ..with(json!({"max_requests": 2}))
     };
     run_test_with(setup, async |world| {
-        for name in ["dev", "ops"] {
-            world.makes_agent(name).await;
-        }
+        makes_dev_and_ops(world).await;
         let first = world.model.thinks_then("The first.");
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
