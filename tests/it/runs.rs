@@ -39,6 +39,7 @@ mod within;
 
 use serde_json::{Value, json};
 
+use crate::world::model::Thought;
 use crate::world::{Setup, World};
 
 /// Runs a test, and looks at its end whether a run left anything.
@@ -62,6 +63,17 @@ fn assignment(role: &str, prompt: &str) -> (&'static str, Value) {
         "sub_agent",
         json!({"role": role, "prompt": prompt, "title": title}),
     )
+}
+
+/// Has the agent begin two sub-agents, whose model thinks.
+async fn two_at_work(world: &World) -> [Thought; 2] {
+    world
+        .model
+        .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
+    let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
+    world.ann.says("#lab", "go").await;
+    world.model.was_asked(3).await;
+    thoughts
 }
 
 /// A call that goes on with a former sub-agent.

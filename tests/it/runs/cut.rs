@@ -5,7 +5,7 @@ use chorus::store::Store;
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{assignment, goes_on, nothing_is_left, results, run_test, run_test_with};
+use super::{assignment, goes_on, nothing_is_left, results, run_test, run_test_with, two_at_work};
 use crate::world::model::MODEL;
 use crate::world::{Setup, World};
 
@@ -142,12 +142,7 @@ async fn a_kill_before_the_end_of_one_that_broke_off_leaves_a_turn_that_was_inte
 async fn a_kill_before_the_end_of_a_root_that_broke_off_is_told_once_and_the_next_message_goes_on()
 {
     run_test(async |world| {
-        world
-            .model
-            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
-        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(3).await;
+        let thoughts = two_at_work(world).await;
         world.kills().await;
         drop(thoughts);
         closes_what_is_below(world, "SELECT id FROM turns WHERE kind = 'turn'").await;

@@ -1,16 +1,19 @@
 //! What changes between the moment at which a sub-agent is called and the one at which it begins: people are asked about calls, and
 //! much can happen until they answer.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::threads::{THREAD, explore_is_done};
 use super::{assignment, goes_on, results, run_test, run_test_with};
 use crate::world::{Setup, World};
 
-/// A person is asked about each call of a role.
-fn asks_about_roles(world: &World) {
+/// Has the agent make this call after `said`, and people be asked about it.
+async fn is_asked_about(world: &World, call: (&'static str, Value), said: &str) {
     let permissions = json!({"allow": [], "ask": [".*"], "deny": []});
     world.edits_agent_json("lab", json!({"permissions": permissions}));
+    world.model.calls(&[call]);
+    world.ann.says("#lab", said).await;
+    world.question("#lab").await;
 }
 
 #[tokio::test]
@@ -20,10 +23,7 @@ async fn a_former_one_that_became_a_branch_is_not_gone_on_with() {
         let id = "SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'";
         let id = world.ledger(id).await.remove(0);
 
-        asks_about_roles(world);
-        world.model.calls(&[goes_on("explore", &id, "More.")]);
-        world.ann.says("#lab", "go on with it").await;
-        world.question("#lab").await;
+        is_asked_about(world, goes_on("explore", &id, "More."), "go on with it").await;
         let thought = world.model.is_thinking();
         world.ann.says(THREAD, "where?").await;
         world.model.was_asked(5).await;
@@ -45,12 +45,8 @@ async fn a_former_one_that_became_a_branch_is_not_gone_on_with() {
 async fn an_agent_that_was_destroyed_is_not_called() {
     run_test(async |world| {
         world.makes_agent("docs").await;
-        asks_about_roles(world);
-        world
-            .model
-            .calls(&[assignment("@docs", "What is planned?")]);
-        world.ann.says("#lab", "what does docs plan?").await;
-        world.question("#lab").await;
+        let call = assignment("@docs", "What is planned?");
+        is_asked_about(world, call, "what does docs plan?").await;
         world.ann.runs("/agent destroy name:docs", "#general").await;
         world.ann.clicks("#general", "Confirm").await;
         let gone = "SELECT status FROM agents WHERE name = 'docs'";
@@ -86,10 +82,7 @@ async fn calls_that_come_to_nothing_are_none_of_those_that_a_run_may_have() {
         let told = results(world);
         assert!(told[2].ends_with("\nLooked."), "{told:?}");
 
-        asks_about_roles(world);
-        world.model.calls(&[assignment("explore", "Look again.")]);
-        world.ann.says("#lab", "again").await;
-        world.question("#lab").await;
+        is_asked_about(world, assignment("explore", "Look again."), "again").await;
         world
             .model
             .calls(&[assignment("explore", "Look once more.")]);

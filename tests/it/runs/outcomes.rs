@@ -3,7 +3,7 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use super::{assignment, charter, results, results_of, run_test, run_test_with};
+use super::{assignment, charter, results, results_of, run_test, run_test_with, two_at_work};
 use crate::world::{Setup, World};
 
 /// A role that says little and calls others.
@@ -347,12 +347,7 @@ async fn a_role_stays_as_it_was_while_its_sub_agent_works() {
 #[tokio::test]
 async fn a_destroyed_agent_leaves_no_sub_agent_at_work() {
     run_test(async |world| {
-        world
-            .model
-            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
-        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(3).await;
+        let thoughts = two_at_work(world).await;
         world.ann.runs("/agent destroy name:lab", "#general").await;
         world.ann.clicks("#general", "Confirm").await;
         world

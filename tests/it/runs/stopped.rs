@@ -4,18 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{assignment, nothing_is_left, results, run_test, run_test_with};
+use super::{assignment, nothing_is_left, results, run_test, run_test_with, two_at_work};
 use crate::world::Setup;
 
 #[tokio::test]
 async fn a_stop_gives_each_child_its_last_words() {
     run_test(async |world| {
-        world
-            .model
-            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
-        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(3).await;
+        let thoughts = two_at_work(world).await;
         world
             .model
             .answers("Half of it.")
@@ -147,12 +142,7 @@ async fn a_child_that_fails_is_an_error_that_says_why_and_how_to_go_on() {
 #[tokio::test]
 async fn one_sub_agent_is_stopped_alone_and_the_turn_goes_on() {
     run_test(async |world| {
-        world
-            .model
-            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
-        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(3).await;
+        let thoughts = two_at_work(world).await;
         let offered = world.ann.completes("/stop child:", "child", "#lab").await;
         assert_eq!(offered.len(), 2, "{offered:?}");
         world.model.answers("Half of it.");
