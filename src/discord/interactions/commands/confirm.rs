@@ -10,17 +10,24 @@ use crate::discord::rest::body::{Body, Button, Style};
 use crate::domain::MessageId;
 
 /// How long such a question can be answered, in seconds.
-const STANDS: i64 = 30;
+const SECONDS: i64 = 30;
 
 /// When a question that is asked now expires, as the id of its button says.
 pub(super) fn until() -> i64 {
-    clock::now().timestamp() + STANDS
+    clock::now().timestamp() + SECONDS
 }
 
 /// Whether a question with this `until` in the id of its button can still be answered.
-pub(super) fn still_stands(until: &str) -> bool {
+pub(super) fn is_open(until: &str) -> bool {
     let until = until.parse::<i64>();
     until.is_ok_and(|until| clock::now().timestamp() <= until)
+}
+
+/// The answer to a press that came too late: what was not done, and the command that asks again.
+pub(super) fn expired(not_done: &str, command: &str) -> String {
+    format!(
+        "Nothing was {not_done}: this question expired after {SECONDS} s. Run `{command}` again."
+    )
 }
 
 /// The question with a button that confirms it, which has this id, and one that cancels it.

@@ -91,10 +91,8 @@ pub(in crate::discord) async fn confirm_clear(
     press: &ComponentInteraction,
     until: &str,
 ) {
-    if !confirm::still_stands(until) {
-        let late = Body::text(
-            "Nothing was discarded: this question expired after 30 s. Run `/context clear` again.",
-        );
+    if !confirm::is_open(until) {
+        let late = Body::text(confirm::expired("discarded", "/context clear"));
         let _ = responder.update(&late).await;
         return;
     }

@@ -44,10 +44,8 @@ pub(in crate::discord) async fn confirmed(
     press: &ComponentInteraction,
     until: &str,
 ) {
-    if !confirm::still_stands(until) {
-        let late = Body::text(
-            "Nothing was deleted: this question expired after 30 s. Run `/purge` again.",
-        );
+    if !confirm::is_open(until) {
+        let late = Body::text(confirm::expired("deleted", "/purge"));
         let _ = responder.update(&late).await;
         return;
     }

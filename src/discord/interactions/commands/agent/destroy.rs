@@ -42,10 +42,8 @@ pub(in crate::discord) async fn confirmed(
     press: &ComponentInteraction,
     rest: &str,
 ) {
-    let Some((keep, name)) = still_stands(rest) else {
-        let late = Body::text(
-            "Nothing was destroyed: this question expired after 30 s. Run `/agent destroy` again.",
-        );
+    let Some((keep, name)) = confirmed_choice(rest) else {
+        let late = Body::text(confirm::expired("destroyed", "/agent destroy"));
         let _ = responder.update(&late).await;
         return;
     };
@@ -91,7 +89,8 @@ pub(in crate::discord) async fn confirmed(
     }
 }
 
-fn still_stands(rest: &str) -> Option<(KeepFiles, &str)> {
+/// What was chosen, from the id of a button that can still be pressed.
+fn confirmed_choice(rest: &str) -> Option<(KeepFiles, &str)> {
     let mut parts = rest.splitn(3, ':');
     let keep = match parts.next()? {
         "keep" => KeepFiles::Yes,
@@ -100,5 +99,5 @@ fn still_stands(rest: &str) -> Option<(KeepFiles, &str)> {
     };
     let until = parts.next()?;
     let name = parts.next()?;
-    confirm::still_stands(until).then_some((keep, name))
+    confirm::is_open(until).then_some((keep, name))
 }

@@ -54,10 +54,8 @@ pub(in crate::discord) async fn confirmed(
 ) {
     let work = async {
         let (until, name) = rest.split_once(':').unwrap_or_default();
-        if !confirm::still_stands(until) {
-            return Err(Refusal::new(
-                "Nothing was made: this question expired after 30 s. Run `/agent repair` again.",
-            ));
+        if !confirm::is_open(until) {
+            return Err(Refusal(confirm::expired("made", "/agent repair")));
         }
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), "Repairing an agent")?;
         let decided = confirm::decided(bot, press)?;
