@@ -71,17 +71,7 @@ impl Spent {
         guild: GuildId,
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
-        let of_day = UsageFilter {
-            since: Some(start_of_day(now)),
-            agent: Some(agent),
-            guild: Some(guild),
-            ..UsageFilter::default()
-        };
-        let of_month = UsageFilter {
-            since: Some(start_of_month(now)),
-            agent: None,
-            ..of_day
-        };
+        let (of_day, of_month) = day_and_month(agent, guild, now);
         Ok(Self {
             today: store.spent(of_day, None).await?.sum.usd,
             this_month: store.spent(of_month, None).await?.sum.usd,
@@ -302,17 +292,7 @@ impl Reservations {
             below: Some(turn),
             ..UsageFilter::default()
         };
-        let of_day = UsageFilter {
-            since: Some(start_of_day(now)),
-            agent: Some(agent),
-            guild: Some(guild),
-            ..UsageFilter::default()
-        };
-        let of_month = UsageFilter {
-            since: Some(start_of_month(now)),
-            guild: Some(guild),
-            ..UsageFilter::default()
-        };
+        let (of_day, of_month) = day_and_month(agent, guild, now);
         let Caps {
             turn,
             turn_tokens,
@@ -355,6 +335,22 @@ impl Reservations {
         }
         Ok(accounts)
     }
+}
+
+/// The use of an agent on the day of `now`, and of its server in that month (UTC).
+fn day_and_month(agent: AgentId, guild: GuildId, now: DateTime<Utc>) -> (UsageFilter, UsageFilter) {
+    let of_day = UsageFilter {
+        since: Some(start_of_day(now)),
+        agent: Some(agent),
+        guild: Some(guild),
+        ..UsageFilter::default()
+    };
+    let of_month = UsageFilter {
+        since: Some(start_of_month(now)),
+        agent: None,
+        ..of_day
+    };
+    (of_day, of_month)
 }
 
 /// The most that a request with an answer of `output` tokens can take.
