@@ -247,12 +247,12 @@ impl Observer for UsageRecorder<'_> {
     fn queues(&mut self, _before: usize) {
         // Beside turns somebody waits for the answer, and no longer than they were told.
         if self.asker.spender.turn.is_some() {
-            self.deadline.stands();
+            self.deadline.pause();
         }
     }
 
     async fn queued(&mut self, wait: &Attempt) {
-        self.deadline.goes_on();
+        self.deadline.resume();
         self.record(AttemptKind::Queue, wait).await;
     }
 }

@@ -47,15 +47,16 @@ impl Deadline {
         self.token.clone()
     }
 
-    /// Pauses the clock until [`Self::goes_on`]. Pausing twice is the same as once.
-    pub(super) fn stands(&mut self) {
+    /// Pauses the clock until [`Self::resume`]. Pausing twice is the same as once.
+    pub(super) fn pause(&mut self) {
         if let Some((since, _)) = self.running.take() {
             self.left = self.left.saturating_sub(since.elapsed());
             self.off_the_clock = self.clock.as_ref().map(WorkClock::waits);
         }
     }
 
-    pub(super) fn goes_on(&mut self) {
+    /// Lets the clock run again after a pause.
+    pub(super) fn resume(&mut self) {
         if self.running.is_none() {
             self.off_the_clock = None;
             self.running = Some((Instant::now(), cancelled_after(&self.token, self.left)));

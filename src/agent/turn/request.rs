@@ -385,7 +385,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn queues(&mut self, before: usize) {
-        self.deadline.stands();
+        self.deadline.pause();
         self.turn.doing(match before {
             0 => "Waiting for a place (next)".to_owned(),
             before => format!("Waiting for a place ({before} before it)"),
@@ -393,7 +393,7 @@ impl Observer for Watcher<'_> {
     }
 
     async fn queued(&mut self, wait: &Attempt) {
-        self.deadline.goes_on();
+        self.deadline.resume();
         let (spender, parent) = (self.turn.context.spender(), self.turn.context.parent);
         let row = row_of(&spender, parent, AttemptKind::Queue, wait);
         self.turn.accounting.attached.attempts.push(row);
