@@ -3,6 +3,7 @@
 //! The connection to Discord does not count: an outage must not end running turns, and the gateway has a watchdog of its
 //! own. Nor does any single turn, which has its own deadline.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -29,7 +30,7 @@ const META_KEY: &str = "alive_at";
 #[derive(Clone)]
 pub(super) struct Watchdog {
     store: Store,
-    manager: std::sync::Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    manager: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 /// What prevents the daemon from doing its work.
@@ -51,11 +52,13 @@ impl Watchdog {
     ) -> Self {
         Self {
             store,
-            manager: std::sync::Arc::new(manager),
+            manager: Arc::new(manager),
         }
     }
 
-    /// All is well, or what is not.
+    /// # Errors
+    ///
+    /// When one of them does not answer in time, or the ledger fails.
     pub(super) async fn check_health(&self) -> Result<(), Unhealthy> {
         if timeout(TIMEOUT, (self.manager)()).await.is_err() {
             return Err(Unhealthy::ManagerSilent);
@@ -88,7 +91,8 @@ impl Watchdog {
                     NotifyState::Status("waiting for Discord"),
                 ]),
                 Ok(()) => tell(&[NotifyState::Watchdog]),
-                Err(ill) => error!("failed to notify the watchdog: {ill}"),
+                // systemd restarts a daemon that does not notify it.
+                Err(error) => error!("unhealthy, so systemd is not notified: {error}"),
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use crate::agent::{AgentCommand, Stopper};
+use crate::agent::{AgentCommand, AgentHandle, Stopper};
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, SessionMeta};
 use crate::store::{AuditRow, IntentKind};
 use crate::text;
@@ -194,7 +194,7 @@ impl AgentManager {
         Self::end(self.inner.registry.drop_actor(agent.id)).await;
     }
 
-    async fn end(actor: Option<crate::agent::AgentHandle>) {
+    async fn end(actor: Option<AgentHandle>) {
         let Some(actor) = actor else { return };
         let (reply, ended) = oneshot::channel();
         if actor.send(AgentCommand::Close(reply)).await.is_ok() {
@@ -218,8 +218,8 @@ impl AgentManager {
             .find(|agent| agent.name.as_str() == name)
             .cloned()
             .ok_or_else(|| ManagerError::NoSuchAgent {
-                name: crate::text::one_line(name, 60),
-                near: crate::text::near(name, agents.iter().map(|agent| agent.name.as_str()))
+                name: text::one_line(name, 60),
+                near: text::near(name, agents.iter().map(|agent| agent.name.as_str()))
                     .map(str::to_owned),
             })
     }

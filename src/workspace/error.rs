@@ -56,9 +56,11 @@ impl FileError {
             },
             io::ErrorKind::NotADirectory => Self::NotFolder(path),
             io::ErrorKind::IsADirectory => Self::IsFolder(path),
+            // cap-std's own refusal of a way out of its folder, which no system call made.
             io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
                 Self::Outside(path)
             }
+            // The kernel's refusal of such a way, by `openat2` with `RESOLVE_BENEATH`.
             io::ErrorKind::CrossesDevices => Self::Outside(path),
             _ => Self::Io { path, source },
         }

@@ -160,7 +160,7 @@ pub(super) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
 /// Whether `url` leads to the web and cannot leave its angle brackets.
 fn is_address(url: &str) -> bool {
     let leads = url.starts_with("https://") || url.starts_with("http://");
-    leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
+    leads && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>'))
 }
 
 /// The button under a turn that ended with `exit`: to continue it or to try it again, where a press helps.
