@@ -31,13 +31,14 @@ pub(crate) fn in_channel(guild: &Guild, channel: &Channel, user: UserId) -> Righ
     }
     let roles = guild.members.get(&user).map(|member| &member.roles);
     let mut rights = base.0;
-    let everyone = |of: &OverwriteOf| matches!(of, OverwriteOf::Role(id) if id.0 == guild.id.0);
-    let by_role = |of: &OverwriteOf| matches!((of, roles), (OverwriteOf::Role(id), Some(roles)) if roles.contains(id));
-    let by_name = |of: &OverwriteOf| *of == OverwriteOf::Member(user);
+    // The role @everyone has the id of its server.
+    let for_everyone = |of: &OverwriteOf| matches!(of, OverwriteOf::Role(id) if id.0 == guild.id.0);
+    let for_roles = |of: &OverwriteOf| matches!((of, roles), (OverwriteOf::Role(id), Some(roles)) if roles.contains(id));
+    let for_member = |of: &OverwriteOf| *of == OverwriteOf::Member(user);
     for stage in [
-        &everyone as &dyn Fn(&OverwriteOf) -> bool,
-        &by_role,
-        &by_name,
+        &for_everyone as &dyn Fn(&OverwriteOf) -> bool,
+        &for_roles,
+        &for_member,
     ] {
         let matching = || {
             channel

@@ -12,7 +12,7 @@ mod snapshot;
 use std::io;
 use std::sync::Arc;
 
-use axum::extract::ws::{Message as Socketed, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{self, WebSocket, WebSocketUpgrade};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -142,7 +142,7 @@ async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
     let mut news = discord.look(|world| world.news.subscribe());
     let reload = json!({"t": "reload"});
     if socket
-        .send(Socketed::text(reload.to_string()))
+        .send(ws::Message::text(reload.to_string()))
         .await
         .is_err()
     {
@@ -161,7 +161,11 @@ async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
                 Err(RecvError::Closed) => return,
             },
         };
-        if socket.send(Socketed::text(body.to_string())).await.is_err() {
+        if socket
+            .send(ws::Message::text(body.to_string()))
+            .await
+            .is_err()
+        {
             return;
         }
     }

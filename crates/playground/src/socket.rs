@@ -5,7 +5,7 @@ mod ready;
 use std::io::Write;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message as Socketed, WebSocket};
+use axum::extract::ws::{self, CloseFrame, WebSocket};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
@@ -41,15 +41,15 @@ impl Packing {
     }
 
     /// A payload as it is sent; `alone` says whether it may be compressed separately.
-    fn pack(&mut self, payload: String, alone: bool) -> std::io::Result<Socketed> {
+    fn pack(&mut self, payload: String, alone: bool) -> std::io::Result<ws::Message> {
         match self {
             Self::Stream(encoder) => {
                 encoder.write_all(payload.as_bytes())?;
                 encoder.flush()?;
-                Ok(Socketed::binary(std::mem::take(encoder.get_mut())))
+                Ok(ws::Message::binary(std::mem::take(encoder.get_mut())))
             }
-            Self::Each if alone => Ok(Socketed::binary(zlib(&payload)?)),
-            Self::Each | Self::Text => Ok(Socketed::text(payload)),
+            Self::Each if alone => Ok(ws::Message::binary(zlib(&payload)?)),
+            Self::Each | Self::Text => Ok(ws::Message::text(payload)),
         }
     }
 }
@@ -113,12 +113,12 @@ enum Received {
     Closed,
 }
 
-fn read(message: Socketed) -> Received {
+fn read(message: ws::Message) -> Received {
     let parsed = match &message {
-        Socketed::Text(text) => serde_json::from_str(text.as_str()),
-        Socketed::Binary(bytes) => serde_json::from_slice(bytes),
-        Socketed::Ping(_) | Socketed::Pong(_) => return Received::Nothing,
-        Socketed::Close(_) => return Received::Closed,
+        ws::Message::Text(text) => serde_json::from_str(text.as_str()),
+        ws::Message::Binary(bytes) => serde_json::from_slice(bytes),
+        ws::Message::Ping(_) | ws::Message::Pong(_) => return Received::Nothing,
+        ws::Message::Close(_) => return Received::Closed,
     };
     parsed.map_or(Received::Garbage, Received::Payload)
 }
@@ -133,7 +133,7 @@ async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) ->
                 code,
                 reason: "".into(),
             });
-            let _ = socket.send(Socketed::Close(frame)).await;
+            let _ = socket.send(ws::Message::Close(frame)).await;
             // If a payload of the bot's were left unread, the system would reset the connection and drop the close frame.
             let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, unread).await;

@@ -11,7 +11,7 @@ use super::reply::{Outcome, Reply};
 use super::validate;
 use crate::desk::call::Call;
 use crate::desk::error::ApiError;
-use crate::guild::{ChannelKind, Message};
+use crate::guild::{Channel, ChannelKind, Message};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
@@ -19,32 +19,8 @@ use chorus_ids::{ChannelId, MessageId};
 
 pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     let found = seen(world, channel)?;
-    let (id, kind, recipient) = (found.id, found.kind, found.recipient);
-    if found
-        .thread
-        .as_ref()
-        .is_some_and(|thread| thread.archived && thread.locked)
-    {
-        return Err(ApiError::archived());
-    }
-    needs(
-        world,
-        id,
-        if kind.is_thread() {
-            Rights::SEND_MESSAGES_IN_THREADS
-        } else {
-            Rights::SEND_MESSAGES
-        },
-    )?;
-    if !call.files.is_empty() {
-        needs(world, id, Rights::ATTACH_FILES)?;
-    }
-    if recipient
-        .and_then(|user| world.users.get(&user))
-        .is_some_and(|user| user.closed_to_direct_messages)
-    {
-        return Err(ApiError::closed_to_direct_messages());
-    }
+    let (id, kind) = (found.id, found.kind);
+    may_send(world, found, call)?;
     if let Some(twin) = twin(world, id, &call.body) {
         return show(world, id, twin);
     }
@@ -75,6 +51,31 @@ pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     world.unarchive(id);
     let made = world.post(id, world.bot, draft);
     show(world, id, made)
+}
+
+/// Whether the bot may send such a message to a channel that it sees.
+fn may_send(world: &World, channel: &Channel, call: &Call) -> Result<(), ApiError> {
+    if channel
+        .thread
+        .as_ref()
+        .is_some_and(|thread| thread.archived && thread.locked)
+    {
+        return Err(ApiError::archived());
+    }
+    let right = if channel.kind.is_thread() {
+        Rights::SEND_MESSAGES_IN_THREADS
+    } else {
+        Rights::SEND_MESSAGES
+    };
+    needs(world, channel.id, right)?;
+    if !call.files.is_empty() {
+        needs(world, channel.id, Rights::ATTACH_FILES)?;
+    }
+    let recipient = channel.recipient.and_then(|user| world.users.get(&user));
+    if recipient.is_some_and(|user| user.closed_to_direct_messages) {
+        return Err(ApiError::closed_to_direct_messages());
+    }
+    Ok(())
 }
 
 /// The message that has the same nonce already, if the bot asked for that check.
