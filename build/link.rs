@@ -6,31 +6,39 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Lists of functions in use, one for each target.
-const FUNCTIONS: &str = ".packaging/functions";
+/// The functions in use, by the names that the linker knows them by, with a `*` for what another build has another of; `# …` begins a
+/// group.
+const FUNCTIONS: &str = ".packaging/functions/used.txt";
 
 /// Has the linker lay the functions in use side by side and write addresses down in short, where it and this machine can.
 pub(crate) fn compactly() {
     println!("cargo::rerun-if-changed={FUNCTIONS}");
-    let target = env::var("TARGET").unwrap_or_default();
-    if env::var("HOST").as_ref() != Ok(&target) {
+    if env::var("HOST").ok() != env::var("TARGET").ok() {
         return;
     }
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let functions = here.join(FUNCTIONS).join(format!("{target}.txt"));
-    let in_order = format!(
-        "-Wl,--no-warn-symbol-ordering,--symbol-ordering-file={}",
-        functions.display()
-    );
-    let wishes = [
-        functions.exists().then_some(in_order),
-        Some("-Wl,-z,pack-relative-relocs".to_owned()),
-    ];
+    let in_order = in_order().map(|script| format!("-T{}", script.display()));
+    let wishes = [in_order, Some("-Wl,-z,pack-relative-relocs".to_owned())];
     for argument in wishes.into_iter().flatten() {
         if links_with(&argument).unwrap_or(false) {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
+}
+
+/// A linker script that lays each group of functions down before all that are in none.
+fn in_order() -> Option<PathBuf> {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    let functions = fs::read_to_string(here.join(FUNCTIONS)).ok()?;
+    let mut groups = String::new();
+    for group in functions.split("# ").filter(|group| !group.is_empty()) {
+        let (title, names) = group.split_once('\n')?;
+        let names = names.trim_end().replace('\n', "\n.text.");
+        groups += &format!(".text.{title} : {{ *(.text.{names}) }}\n");
+    }
+    let script = PathBuf::from(env::var_os("OUT_DIR")?).join("functions.ld");
+    let text = format!("SECTIONS {{\n{groups}}}\nINSERT BEFORE .text;\n");
+    fs::write(&script, text).ok()?;
+    Some(script)
 }
 
 /// Has programs lie where they were linked to, so that none begins by writing all its addresses down.
