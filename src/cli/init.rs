@@ -1,5 +1,6 @@
 //! `chorus init`: leads from nothing to a daemon that runs: token, server, model, service.
 
+mod called;
 mod guide;
 mod models;
 mod place;

@@ -14,3 +14,4 @@ mod permissions;
 pub(crate) mod program;
 mod secrets;
 mod service;
+pub(crate) mod terminal;

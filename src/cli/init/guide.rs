@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::place::{Place, Whose};
 use super::terminal;
-use super::{Init, models, write_config};
+use super::{Init, called, models, write_config};
 use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Server};
 use crate::cli::failure::Failure;
 use crate::cli::looking;
@@ -244,24 +244,25 @@ impl Guide {
 
     fn says_what_is_next(&self, token: &Secret, runs: bool) {
         let is_machine = self.place.whose == Whose::Machine;
-        let (prefix, journal) = if is_machine {
+        let (program, journal) = if is_machine {
             // Root alone may read the credentials.
-            (
-                "sudo CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus ",
-                "sudo journalctl -u chorus -f",
-            )
+            let variables =
+                "CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus ";
+            (called::by_root(variables), "journalctl -u chorus -f")
         } else {
-            ("", "journalctl --user -u chorus -f")
+            (called::by_you(), "journalctl --user -u chorus -f")
         };
         print_line!();
         if runs {
-            print_line!("Its log: {journal}");
+            let sudo = if is_machine { called::sudo() } else { "" };
+            print_line!("Its log: {sudo}{journal}");
         } else if is_machine {
-            print_line!("Start it: sudo chorus init --for machine --service");
+            let init = called::by_root("");
+            print_line!("Start it: {init} init --for machine --service");
         } else {
-            print_line!("Start it: chorus run");
+            print_line!("Start it: {program} run");
         }
-        print_line!("Look after it: {prefix}chorus doctor");
+        print_line!("Look after it: {program} doctor");
         let env = self.place.env();
         let servers = env.map(|env| self.runtime.block_on(application::servers(&env, token)));
         if let Ok(Ok(servers)) = servers

@@ -3,120 +3,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
 
 use chorus_playground::{Discord, Options};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::service::written_down;
+use super::terminal::Terminal;
 use crate::llm::local_models::ollama::Ollama;
+use crate::world::daemon::program;
 use crate::world::model::{KEY, Model};
 
 /// The intent to read what people write.
 const MESSAGE_CONTENT: u64 = 1 << 15;
-
-/// Longest wait before a step says what it waited for in vain.
-const PATIENCE: Duration = Duration::from_secs(90);
-
-/// A terminal of its own with a command in it: `script`, which every Debian has, makes one.
-struct Terminal {
-    child: Child,
-    keys: ChildStdin,
-    screen: ChildStdout,
-    /// All that was shown.
-    shown: String,
-    /// How far it was read.
-    read: usize,
-}
-
-impl Terminal {
-    fn open(command: &str, home: &Path, variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new("script")
-            .args([
-                "--quiet",
-                "--return",
-                "--flush",
-                "--command",
-                command,
-                "/dev/null",
-            ])
-            .env_clear()
-            .env("PATH", path_with_systemctl(home))
-            .env("HOME", home)
-            .envs(variables.iter().copied())
-            .current_dir(home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        Self {
-            keys: child.stdin.take().unwrap(),
-            screen: child.stdout.take().unwrap(),
-            child,
-            shown: String::new(),
-            read: 0,
-        }
-    }
-
-    /// Waits until this is shown, behind what was waited for before.
-    async fn sees(&mut self, words: &str) {
-        let looked = tokio::time::timeout(PATIENCE, async {
-            loop {
-                if let Some(at) = self.shown[self.read..].find(words) {
-                    self.read += at + words.len();
-                    return true;
-                }
-                if !self.reads().await {
-                    return false;
-                }
-            }
-        });
-        let found = looked.await.unwrap_or(false);
-        assert!(found, "never shown: {words}\n{}", self.shown);
-    }
-
-    /// Takes in what is shown next; false at the end.
-    async fn reads(&mut self) -> bool {
-        let mut piece = [0; 4096];
-        // The end of a terminal may be an error.
-        let count = self.screen.read(&mut piece).await.unwrap_or(0);
-        self.shown
-            .push_str(&String::from_utf8_lossy(&piece[..count]));
-        count > 0
-    }
-
-    async fn types(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).await.unwrap();
-        self.keys.flush().await.unwrap();
-    }
-
-    /// Answers the question whose end is `question`.
-    async fn answers(&mut self, question: &str, answer: &str) {
-        self.sees(question).await;
-        self.types(&format!("{answer}\n")).await;
-    }
-
-    /// Chooses what is offered by these words.
-    async fn chooses(&mut self, words: &str) {
-        self.sees(words).await;
-        let line = self.shown[..self.read].lines().last().unwrap();
-        let number = line.split_whitespace().next().unwrap().to_owned();
-        self.answers("Number [1]: ", &number).await;
-    }
-
-    /// Its exit code, and all that it showed.
-    async fn ends(mut self) -> (i32, String) {
-        while self.reads().await {}
-        let status = self.child.wait().await.unwrap();
-        (status.code().unwrap(), self.shown)
-    }
-}
 
 /// A `systemctl` and a `loginctl` that write down what they are told, before all else.
 fn path_with_systemctl(home: &Path) -> String {
@@ -129,7 +28,17 @@ fn path_with_systemctl(home: &Path) -> String {
 }
 
 fn init(options: &str) -> String {
-    format!("{} init {options}", env!("CARGO_BIN_EXE_chorus"))
+    format!("{} init {options}", program().display())
+}
+
+/// A terminal with this command, for a person whose home this is.
+fn opens(command: &str, user: &Path, variables: &[(&str, &str)]) -> Terminal {
+    let path = path_with_systemctl(user);
+    let variables: Vec<(&str, &str)> = [("PATH", path.as_str())]
+        .into_iter()
+        .chain(variables.iter().copied())
+        .collect();
+    Terminal::open(command, user, &variables)
 }
 
 async fn discord() -> Discord {
@@ -152,7 +61,7 @@ async fn it_leads_from_nothing_to_a_service() {
         ("CHORUS_DISCORD_API_URL", discord.base_url()),
         ("ANTHROPIC_BASE_URL", model.base_url()),
     ];
-    let mut terminal = Terminal::open(&init(""), user.path(), &variables);
+    let mut terminal = opens(&init(""), user.path(), &variables);
     terminal.chooses("for you: home").await;
 
     terminal
@@ -247,7 +156,7 @@ async fn it_goes_on_where_it_was_stopped() {
     let then = format!("{}; echo \"ended with $?\"; stty -a", init("--for you"));
 
     // In the middle of a secret, which is not shown: the terminal is as before.
-    let mut terminal = Terminal::open(&then, user.path(), &variables);
+    let mut terminal = opens(&then, user.path(), &variables);
     terminal.sees("The bot's token (hidden): ").await;
     terminal.types("half a tok\u{3}").await;
     terminal.sees("what was said so far is kept").await;
@@ -256,7 +165,7 @@ async fn it_goes_on_where_it_was_stopped() {
     terminal.ends().await;
 
     // While it waits for the invitation.
-    let mut terminal = Terminal::open(&then, user.path(), &variables);
+    let mut terminal = opens(&then, user.path(), &variables);
     terminal
         .answers("The bot's token (hidden): ", discord.token())
         .await;
@@ -265,14 +174,24 @@ async fn it_goes_on_where_it_was_stopped() {
     terminal.ends().await;
 
     // What was said is known, and what cannot be had yet is gone over.
-    let mut terminal = Terminal::open(&init("--for you --no-service"), user.path(), &variables);
+    let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
     terminal.sees("Discord knows the bot as").await;
     terminal.answers("(Enter goes on without.)", "").await;
     terminal.chooses("nobody yet").await;
-    terminal.sees("Start it: chorus run").await;
+    // By its path: no shell finds it by its name here.
+    let start = format!("Start it: {} run", program().display());
+    terminal.sees(&start).await;
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, 0, "{shown}");
     assert!(!shown.contains("token (hidden)"), "{shown}");
+
+    std::os::unix::fs::symlink(program(), user.path().join("bin/chorus")).unwrap();
+    let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
+    terminal.answers("(Enter goes on without.)", "").await;
+    terminal.chooses("nobody yet").await;
+    terminal.sees("Start it: chorus run").await;
+    terminal.sees("Look after it: chorus doctor").await;
+    terminal.ends().await;
 }
 
 #[tokio::test]
@@ -284,7 +203,7 @@ async fn a_server_at_another_address_answers_without_a_key() {
         ("CHORUS_DISCORD_API_URL", discord.base_url()),
         ("DISCORD_TOKEN", discord.token()),
     ];
-    let mut terminal = Terminal::open(&init("--for you --no-service"), user.path(), &variables);
+    let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
     terminal.chooses("another server").await;
     terminal
         .answers("(empty: back): ", &ollama.base_url())
