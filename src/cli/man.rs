@@ -50,10 +50,11 @@ enum Uses {
 impl Uses {
     fn of(command: &str) -> Self {
         let mut words = command.split('-').skip(1);
-        match words.next() {
-            None | Some("run" | "playground" | "doctor") => Self::Everything,
-            Some("schema" | "completions" | "man" | "permissions" | "charter") => Self::Arguments,
-            Some(_) => Self::Home,
+        match (words.next(), words.next()) {
+            (None | Some("run" | "playground" | "doctor" | "init"), _) => Self::Everything,
+            (Some("charter"), Some("check")) => Self::Arguments,
+            (Some("schema" | "completions" | "man" | "permissions"), _) => Self::Arguments,
+            (Some(_), _) => Self::Home,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use chorus::cli;
 use chorus::store::Store;
+use regex::Regex;
 
 use super::program::{Seen, chorus, seen};
 use crate::not_run::{Missing, not_run};
@@ -308,6 +309,34 @@ fn the_manual_names_the_variables_of_the_documentation() {
     for name in names {
         assert!(page.contains(name), "the manual lacks {name}");
     }
+}
+
+/// What a page says of a command before it lists the environment is all in that list: the variables, and the home.
+#[test]
+fn each_page_lists_the_variables_that_its_command_reads() {
+    let home = tempfile::tempdir().unwrap();
+    seen(&mut chorus(home.path(), &["man", "--directory", "man"]));
+    let variable = Regex::new(r"\b(?:[A-Z]+_)+[A-Z]+\b").unwrap();
+    let of_a_home = Regex::new(r"\b(this|the) home\b").unwrap();
+    let mut wrong = Vec::new();
+    for file in fs::read_dir(home.path().join("man")).unwrap() {
+        let file = file.unwrap().path();
+        let page = fs::read_to_string(&file).unwrap().replace("\\-", "-");
+        let (said, listed) = page.split_once(".SH ENVIRONMENT").unwrap();
+        let (listed, examples) = listed.split_once(".SH ").unwrap();
+        let names = variable.find_iter(said).chain(variable.find_iter(examples));
+        let names = names.map(|name| name.as_str().trim_end_matches("_FILE"));
+        let is_listed = |name: &str| listed.contains(name) || page.contains(&format!("\\fI{name}"));
+        wrong.extend(
+            names
+                .filter(|name| !is_listed(name))
+                .map(|name| format!("{}: {name}", file.display())),
+        );
+        if of_a_home.is_match(said) && !listed.contains("CHORUS_HOME") {
+            wrong.push(format!("{}: CHORUS_HOME", file.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
