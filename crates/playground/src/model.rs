@@ -84,7 +84,8 @@ async fn messages(body: Bytes) -> Response {
             "The body is not JSON.",
         );
     };
-    let reply = errand::reply(&request);
+    let mut reply = errand::reply(&request);
+    reply.input_tokens = wire::estimate(body.len());
     if request["stream"] != true {
         return Json(wire::whole(&reply, NAME)).into_response();
     }

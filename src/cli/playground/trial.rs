@@ -1,7 +1,9 @@
 //! What `chorus playground` runs: a local Discord with its page, a model, and the environment of a daemon in them.
 
+use std::fs::DirBuilder;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,10 +107,14 @@ async fn bind(port: u16) -> Result<TcpListener, PlaygroundError> {
         })
 }
 
-/// Makes the home directory, and sees that it can be written.
+/// Makes the home directory, for whoever starts this alone, as every home is.
 fn prepare(home: &Path) -> Result<(), PlaygroundError> {
-    std::fs::create_dir_all(home).map_err(|source| PlaygroundError::Home {
-        path: home.to_owned(),
-        source,
-    })
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(home)
+        .map_err(|source| PlaygroundError::Home {
+            path: home.to_owned(),
+            source,
+        })
 }

@@ -245,3 +245,16 @@ async fn answers_stream_as_events() {
     assert!(stream.contains("event: content_block_delta\ndata: "));
     assert!(stream.ends_with("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"));
 }
+
+/// What stands below an answer is a figure that people can learn from.
+#[tokio::test]
+async fn a_longer_request_is_counted_as_more() {
+    let model = DemoModel::start().await.unwrap();
+    let url = format!("{}/v1/messages", model.base_url());
+    for text in ["hi".to_owned(), "hi ".repeat(400)] {
+        let body = json!({"model": "demo", "max_tokens": 9, "messages": says(&text)});
+        let answer: Value = posted(url.clone(), &body).await.json().await.unwrap();
+        let expected = body.to_string().len().div_ceil(4);
+        assert_eq!(answer["usage"]["input_tokens"], expected, "{text}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What a newcomer reads in the terminal in which the playground runs: where its page is, and what needs somebody. Nothing else.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -30,7 +31,7 @@ impl Trial {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
-            .current_dir(home)
+            .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -175,6 +176,17 @@ async fn the_first_minutes_with_the_demo_are_quiet() {
     ];
     assert_eq!(said, expected[..if is_root { 3 } else { 2 }]);
     assert_eq!(besides_the_sandbox(&log), Vec::<&str>::new());
+}
+
+/// What is said in it is for whoever started it alone, as in every home.
+#[tokio::test]
+async fn the_directory_of_a_trial_is_its_owners() {
+    let folder = TempDir::new().unwrap();
+    let home = folder.path().join("trial");
+    let trial = Trial::start(&home).await;
+    let mode = std::fs::metadata(&home).unwrap().permissions().mode();
+    trial.ends().await;
+    assert_eq!(mode & 0o777, 0o700);
 }
 
 #[tokio::test]
