@@ -300,6 +300,21 @@ impl Browser {
         std::fs::write(path, bytes.unwrap()).unwrap();
     }
 
+    /// What a screen reader is told, as Chromium works it out: `role: name` of each element, with `expanded` behind one that is.
+    pub(super) async fn hears(&mut self) -> Vec<String> {
+        let tree = self.call("Accessibility.getFullAXTree", json!({})).await;
+        let nodes = tree["nodes"].as_array().unwrap().iter();
+        let heard = nodes.filter(|node| node["ignored"] != true).map(|node| {
+            let text = |key: &str| node[key]["value"].as_str().unwrap_or_default().to_owned();
+            let mut properties = node["properties"].as_array().into_iter().flatten();
+            let is_open =
+                properties.any(|one| one["name"] == "expanded" && one["value"]["value"] == true);
+            let expanded = if is_open { " (expanded)" } else { "" };
+            format!("{}: {}{expanded}", text("role"), text("name"))
+        });
+        heard.collect()
+    }
+
     pub(super) async fn evaluates(&mut self, script: &str) -> Value {
         let ask = json!({"expression": script, "awaitPromise": true, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", ask).await;

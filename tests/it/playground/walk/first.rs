@@ -1,5 +1,7 @@
 //! The first minute of somebody who has never used Discord: led by buttons, then with a real model.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -8,6 +10,7 @@ use super::{Program, at_the_desk, makes_agent};
 use crate::llm::local_models::ollama::Ollama;
 use crate::not_run::{Missing, not_run};
 use crate::playground::walk::chromium::Browser;
+use crate::world::model::{KEY, Model};
 
 /// What the page offers as the next step.
 async fn is_offered(browser: &mut Browser, words: &str) {
@@ -144,9 +147,8 @@ async fn a_model_server_of_this_machine_takes_over_from_the_demo() {
     assert!(!agent.contains("demo"), "{agent}");
 }
 
-/// A key is tried before it is kept. No vendor can be reached from a test.
 #[tokio::test]
-async fn a_key_that_cannot_be_tried_is_not_kept() {
+async fn what_is_not_a_key_is_not_kept() {
     let Some((mut browser, program)) = at_the_desk().await else {
         return;
     };
@@ -157,4 +159,55 @@ async fn a_key_that_cannot_be_tried_is_not_kept() {
     browser.reads("this is not a key").await;
     assert!(!program.home.path().join(".env").exists());
     let _: &Program = &program;
+}
+
+/// The whole way from the demo to a key: tried, kept for its owner alone, used by the agent that is there.
+#[tokio::test]
+async fn a_key_takes_over_from_the_demo() {
+    let Some((mut browser, program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    browser.clicks("#banner .press", "Use a real model").await;
+    browser
+        .sees("document.querySelector('#model-vendor')?.value === 'anthropic'")
+        .await;
+    // No vendor can be reached from a test: its address is another one from now on.
+    let model = Model::start().await;
+    model.lists(&["claude-first"]);
+    model.answers("Good morning from a real model.");
+    let home = program.home.path();
+    let dotenv = home.join(".env");
+    let address = format!("ANTHROPIC_BASE_URL='{}'\n", model.base_url());
+    std::fs::write(&dotenv, &address).unwrap();
+
+    browser.clicks("#model-key", "").await;
+    browser.types("sk-wrong").await;
+    browser.clicks("dialog .press", "Use this key").await;
+    browser.reads("does not accept this key").await;
+    assert_eq!(std::fs::read_to_string(&dotenv).unwrap(), address);
+    browser
+        .evaluates("document.querySelector('#model-key').value = ''")
+        .await;
+    browser.clicks("#model-key", "").await;
+    browser.types(KEY).await;
+    browser.clicks("dialog .press", "Use this key").await;
+    browser
+        .sees("document.querySelector('.toast.done')?.innerText.includes('Anthropic (Claude) answers from now on.')")
+        .await;
+    browser
+        .sees("document.querySelector('#banner').hidden")
+        .await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("good morning").await;
+    browser.presses_enter().await;
+    browser.reads("Good morning from a real model.").await;
+
+    let kept = format!("{address}ANTHROPIC_API_KEY='{KEY}'\n");
+    assert_eq!(std::fs::read_to_string(&dotenv).unwrap(), kept);
+    let mode = std::fs::metadata(&dotenv).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!home.join("config.json").exists());
+    let agent = std::fs::read_to_string(home.join("agents/helper/agent.json")).unwrap();
+    assert!(!agent.contains("demo"), "{agent}");
 }

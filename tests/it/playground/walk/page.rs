@@ -254,6 +254,69 @@ async fn it_is_used_by_keys_alone() {
         .await;
 }
 
+/// Alt with an arrow goes to the next channel, as in Discord.
+#[tokio::test]
+async fn alt_with_an_arrow_goes_from_channel_to_channel() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    has_another_channel(&mut browser).await;
+    browser.clicks("#composer-text", "").await;
+    for (key, channel) in [("ArrowDown", "other"), ("ArrowUp", "general")] {
+        browser.presses_key(key, ALT).await;
+        browser
+            .sees(&format!(
+                "document.querySelector('#title').innerText.includes('{channel}')"
+            ))
+            .await;
+    }
+}
+
+/// What is said, what can be typed and what is offered has its role and its name.
+#[tokio::test]
+async fn a_screen_reader_is_told_what_is_what() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    let heard = browser.hears().await;
+    for words in [
+        "log: Messages",
+        "textbox: Message #helper",
+        "navigation: Servers",
+    ] {
+        assert!(heard.iter().any(|one| one == words), "{words}: {heard:#?}");
+    }
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent config").await;
+    browser
+        .sees("document.querySelector('#composer-text').getAttribute('aria-activedescendant')")
+        .await;
+    let heard = browser.hears().await;
+    assert!(
+        heard.contains(&"listbox: Commands".to_owned()),
+        "{heard:#?}"
+    );
+    browser.clicks("[role=option]", "/agent config").await;
+    browser
+        .sees("document.querySelector('#option-name-choices:not([hidden]) li')")
+        .await;
+    let heard = browser.hears().await;
+    for words in [
+        "combobox: name",
+        "listbox: Values for name",
+        "option: helper",
+    ] {
+        assert!(
+            heard.iter().any(|one| one.starts_with(words)),
+            "{words}: {heard:#?}"
+        );
+    }
+    let is_open = |one: &String| one.starts_with("combobox: name") && one.ends_with("(expanded)");
+    assert!(heard.iter().any(is_open), "{heard:#?}");
+}
+
+const ALT: u8 = 1;
 const CONTROL: u8 = 2;
 const SHIFT: u8 = 8;
 
