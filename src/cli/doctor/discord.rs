@@ -26,8 +26,8 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         return vec![Check::failure(
             "token",
             "DISCORD_TOKEN is not set",
-            "make an application at https://discord.com/developers/applications, Bot, Reset Token; \
-             put it into .env in the home, a file named by DISCORD_TOKEN_FILE, or systemd's credentials",
+            "run chorus init, which asks for it and tries it; or make an application at https://discord.com/developers/applications, Bot, \
+             Reset Token, and put it into .env in the home, a file named by DISCORD_TOKEN_FILE, or systemd's credentials",
         )];
     };
     let Ok(api) = Api::new(env, token, TIMEOUT) else {
