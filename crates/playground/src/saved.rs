@@ -118,7 +118,7 @@ pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
     };
     let saved: Saved = serde_json::from_slice(&text).map_err(|error| {
         let words = format!(
-            "{} is damaged ({error}); delete {} to begin anew",
+            "{} is damaged ({error}); delete {} to start over",
             path.display(),
             folder.display()
         );

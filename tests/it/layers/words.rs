@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::texts::{is_words, literals};
-use super::{code_of, root, rust_files, sources};
+use super::{code_of, root, sources};
 
 /// The cells of all tables, row by row.
 fn rows(page: &str) -> Vec<Vec<String>> {
@@ -79,7 +79,7 @@ fn texts_for_people() -> Vec<(String, String)> {
     for (name, text) in descriptions() {
         texts.push((name, text));
     }
-    for path in rust_files(&root().join("src")) {
+    for path in sources() {
         let place = path.display().to_string();
         let all = literals(&fs::read_to_string(&path).unwrap()).into_iter();
         let words = all.filter(|text| is_words(text));
@@ -93,7 +93,15 @@ fn texts_for_people() -> Vec<(String, String)> {
         .map(|entry| entry.unwrap().path());
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md");
     let pages = pages.filter(is_page);
-    for path in pages.chain([root().join("README.md")]) {
+    let others = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "crates/playground/README.md",
+        "docs/maintaining/testing.md",
+    ];
+    for path in pages.chain(others.map(|page| root().join(page))) {
         texts.push((
             path.display().to_string(),
             fs::read_to_string(&path).unwrap(),
@@ -177,6 +185,41 @@ fn comments_are_plain_english() {
             .collect::<Vec<_>>()
     });
     let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What is installed, run or served as it is, comments included: units, scripts, the page, dashboards.
+#[test]
+fn what_lies_beside_the_code_is_plain_english() {
+    let banned = banned();
+    let folders = [
+        "src/cli/service",
+        ".packaging",
+        ".packaging/debian",
+        ".ci",
+        "contrib/prometheus",
+        "contrib/grafana",
+        "crates/playground/src/page",
+    ];
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && !path.ends_with("highlight.js"));
+    let mut seen = 0;
+    let mut found = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let place = path.display();
+        found.extend(
+            banned
+                .find_iter(&flat)
+                .map(|word| format!("{place}: {}", word.as_str())),
+        );
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -212,7 +212,7 @@ async fn a_damaged_trial_is_named_with_the_way_out() {
     let error = started_in(home.path()).await.err().unwrap().to_string();
 
     assert!(
-        error.contains("discord.json is damaged") && error.contains("to begin anew"),
+        error.contains("discord.json is damaged") && error.contains("to start over"),
         "{error}"
     );
 }

@@ -313,7 +313,7 @@ fn begun(interaction: u64) -> Result<Value, Refusal> {
 
 fn number(text: &str) -> Result<u64, Refusal> {
     text.parse()
-        .map_err(|_| format!("`{text}` is no id").into())
+        .map_err(|_| format!("`{text}` is not an id").into())
 }
 
 fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {

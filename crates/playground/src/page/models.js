@@ -21,7 +21,7 @@ export async function drawBanner() {
   ] : null);
 }
 
-// Has another model answer; says what came of it.
+// Has another model answer; says whether it does.
 async function choose(choice, pressed) {
   pressed.disabled = true;
   const response = await fetch("/api/model", {
