@@ -78,12 +78,7 @@ const COMMANDS: &[(&str, What)] = &[
         "chorus service",
         What::Parse("it would change this machine; cli::service runs it"),
     ),
-    (
-        "sudo -u chorus CHORUS_HOME=/var/lib/chorus chorus",
-        What::Parse("there is no such user"),
-    ),
     ("sudo ", What::Not("it would change this machine")),
-    ("journalctl", What::Not("there is no service")),
     ("ssh -L", What::Not("there is no other machine")),
     (
         "ollama",
@@ -100,6 +95,15 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("rm -rf ~/.chorus-agents", What::Run(0)),
     ("rm -f ~/.local/bin/chorus", What::Run(0)),
+    ("rm -f ~/.local/share/{man/", What::Run(0)),
+    (
+        "rm -rf ~/.config/systemd/user/chorus.service.d",
+        What::Run(0),
+    ),
+    (
+        "curl -fsSLO https://example.org/chorus/install.sh",
+        What::Not("nothing is there; ops::packages fetches from a server"),
+    ),
     ("chorus init", What::Parse("it asks; cli::init runs it")),
     (
         "chorus backup /var/backups",
