@@ -89,7 +89,12 @@ function goServer(id) {
 async function go(id) {
   // A channel may be pressed before it is in the list; an answer from before it was made would lead away from it again.
   if (id && !channel(id)) await load();
-  if (id !== state.channel) read.set(state.channel, newest());
+  if (id !== state.channel) {
+    const last = newest();
+    if (last) read.set(state.channel, last);
+    // What was said elsewhere decides nothing here while the list is on its way.
+    shown.clear();
+  }
   state.channel = id;
   if (id) localStorage.setItem("channel", id);
   readUpTo = unread.delete(id) ? read.get(id) ?? null : null;

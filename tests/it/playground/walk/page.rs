@@ -254,6 +254,29 @@ async fn it_is_used_by_keys_alone() {
         .await;
 }
 
+/// Until it is known what was said in a channel, what was said in the one before it offers no next step.
+#[tokio::test]
+async fn the_next_step_is_that_of_the_channel_one_is_in() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent init").await;
+    browser.clicks("[role=option]", "/agent init").await;
+    browser.types("helper").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.reads("Agent helper is ready: #helper").await;
+    holds_back(&mut browser, "/api/channels").await;
+    browser.clicks(".channel", "helper").await;
+    browser.sees("document.body.dataset.held").await;
+    let is_hidden = "document.querySelector('#guide').hidden";
+    assert_eq!(browser.evaluates(is_hidden).await, true);
+    browser.evaluates("lets_go()").await;
+    browser
+        .sees("document.querySelector('#guide:not([hidden])')?.innerText.includes('Try one of these')")
+        .await;
+}
+
 /// Alt with an arrow goes to the next channel, as in Discord.
 #[tokio::test]
 async fn alt_with_an_arrow_goes_from_channel_to_channel() {
