@@ -26,8 +26,8 @@ use super::loopback::programs_only;
 /// The name the demo model goes by.
 pub const NAME: &str = "demo";
 
-/// Pause between the pieces of an answer, so that one can see it stream.
-const PIECE_PAUSE: Duration = Duration::from_millis(45);
+/// Pause before each piece of a text: the pace of a real model, so that one can see a long answer grow.
+const PIECE_PAUSE: Duration = Duration::from_millis(100);
 
 /// A running demo model.
 #[derive(Debug)]
@@ -90,7 +90,9 @@ async fn messages(body: Bytes) -> Response {
         return Json(wire::whole(&reply, NAME)).into_response();
     }
     let events = futures_util::stream::iter(wire::events(&reply, NAME)).then(|event| async move {
-        tokio::time::sleep(PIECE_PAUSE).await;
+        if event["delta"]["type"] == "text_delta" {
+            tokio::time::sleep(PIECE_PAUSE).await;
+        }
         Ok::<_, Infallible>(wire::frame(&event))
     });
     let headers = [

@@ -1,5 +1,7 @@
 //! The demo model, asked over its wire.
 
+use std::time::{Duration, Instant};
+
 use chorus_playground::model::DemoModel;
 use serde_json::{Value, json};
 
@@ -223,6 +225,21 @@ async fn words_behind_a_quote_are_heard() {
     let messages = json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
     let content = asked(messages, &TOOLS).await;
     assert_eq!(content[1]["name"], "view", "{content}");
+}
+
+/// Words show as they grow when a model speaks for more than a second and a half; nobody would see the demo do so otherwise.
+#[tokio::test]
+async fn a_long_answer_comes_at_the_pace_of_a_real_model() {
+    let model = DemoModel::start().await.unwrap();
+    let body = json!({"model": "demo", "max_tokens": 9, "stream": true, "messages": says("what can you do?"), "tools": []});
+    let begun = Instant::now();
+
+    let stream = posted(format!("{}/v1/messages", model.base_url()), &body).await;
+    let text = stream.text().await.unwrap();
+
+    let pieces = text.matches("text_delta").count();
+    assert!(pieces > 20, "{text}");
+    assert!(begun.elapsed() > Duration::from_millis(2_000));
 }
 
 #[tokio::test]
