@@ -25,12 +25,17 @@ struct Trial {
 
 impl Trial {
     async fn start(home: &Path) -> Self {
+        Self::start_with(home, &[]).await
+    }
+
+    async fn start_with(home: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(program())
             .args(["playground", "--port", "0", "--home"])
             .arg(home)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
+            .envs(variables.iter().copied())
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -176,6 +181,21 @@ async fn the_first_minutes_with_the_demo_are_quiet() {
     ];
     assert_eq!(said, expected[..if is_root { 3 } else { 2 }]);
     assert_eq!(besides_the_sandbox(&log), Vec::<&str>::new());
+}
+
+/// On a server there is no browser, and the page listens on loopback alone.
+#[tokio::test]
+async fn whoever_comes_by_ssh_is_told_the_way_to_the_page() {
+    let home = TempDir::new().unwrap();
+    let came = ("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22");
+    let trial = Trial::start_with(home.path(), &[came]).await;
+    let url = trial.url.clone();
+    let (said, _) = trial.ends().await;
+    let port = url.strip_prefix("http://127.0.0.1:").unwrap();
+    let way = format!(
+        "From your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>, then open {url} there."
+    );
+    assert_eq!(said[1], way);
 }
 
 /// What is said in it is for whoever started it alone, as in every home.
