@@ -65,11 +65,15 @@ main() {
     place completions/chorus.fish "$to/share/fish/vendor_completions.d/chorus.fish"
 
     echo "installed $("$to/bin/chorus" --version) as $to/bin/chorus"
+    called=chorus
     case ":$PATH:" in
         *":$to/bin:"*) ;;
-        *) echo "$to/bin is not in PATH: add it, or start $to/bin/chorus" ;;
+        *)
+            called=$to/bin/chorus
+            echo "$to/bin is not in PATH: add it, or start $called"
+            ;;
     esac
-    echo "Try it: chorus playground. Set it up: chorus init."
+    echo "Try it: $called playground. Set it up: $called init."
 }
 
 usage() {

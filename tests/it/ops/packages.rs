@@ -113,6 +113,8 @@ async fn a_folder_or_an_address_is_installed_and_replaces_what_was_there() {
         assert_eq!(installed(to).unwrap(), "chorus 1.2.3\n");
         assert!(seen.out.contains("installed chorus 1.2.3"), "{}", seen.out);
         assert!(seen.out.contains("is not in PATH"), "{}", seen.out);
+        let next = format!("Try it: {}/bin/chorus playground.", to.display());
+        assert!(seen.out.contains(&next), "{}", seen.out);
         assert!(to.join("share/man/man1/chorus.1.gz").exists());
         assert!(to.join("share/bash-completion/completions/chorus").exists());
 
