@@ -1,12 +1,12 @@
 //! Reads a text as CommonMark, and notes the places that Discord needs in another form.
 
+mod headings;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use pulldown_cmark::{
-    BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, LinkType, Parser, Tag, TagEnd,
-};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, LinkType, Parser, Tag, TagEnd};
 
 use super::lines::{indented, is_margin, line_start, prefix_of};
 use super::links::OpenLink;
@@ -14,12 +14,10 @@ use super::table::Table;
 use super::{Edit, fences, html, options, rendered};
 use crate::text::code;
 use crate::text::visible::prose;
+use headings::Heading;
 
 /// Replaces CommonMark's horizontal rule.
 const RULE: &str = "──────────";
-
-/// Longest line that an underline of hyphens makes a heading; under a longer one they are meant as a rule.
-const MAX_UNDERLINED: usize = 120;
 
 /// What has been read so far, and what is still open.
 pub(super) struct Translation<'a> {
@@ -44,23 +42,6 @@ pub(super) struct Translation<'a> {
 enum Code {
     Fenced,
     Indented(Range<usize>, String),
-}
-
-struct Heading {
-    level: HeadingLevel,
-    range: Range<usize>,
-    is_underlined: bool,
-    has_words: bool,
-    lines: usize,
-    /// How many edits there were before it.
-    edits: usize,
-}
-
-impl Heading {
-    /// Discord draws three sizes.
-    fn is_deep(&self) -> bool {
-        self.level > HeadingLevel::H3
-    }
 }
 
 impl<'a> Translation<'a> {
@@ -340,77 +321,6 @@ impl<'a> Translation<'a> {
         };
         self.edits
             .push(Edit::new(start..range.end, format!("{lead}{block}{end}")));
-    }
-
-    fn begin_heading(&mut self, level: HeadingLevel, range: Range<usize>) {
-        let raw = &self.text[range.clone()];
-        let marks = raw.bytes().take_while(|byte| *byte == b'#').count();
-        let rest = &raw[marks..];
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let heading = Heading {
-            level,
-            is_underlined: marks == 0,
-            has_words: false,
-            lines: 1,
-            edits: self.edits.len(),
-            range: range.clone(),
-        };
-        self.read_to = range.start + marks + blank;
-        if heading.is_deep() {
-            self.edits.push(Edit::new(range.start..self.read_to, "**"));
-        }
-        self.heading = Some(heading);
-    }
-
-    fn end_heading(&mut self) {
-        let Some(heading) = self.heading.take() else {
-            return;
-        };
-        let raw = &self.text[heading.range.clone()];
-        let end = heading.range.start + raw.trim_end().len();
-        let tail = self.read_to.min(end)..end;
-        if heading.is_underlined {
-            return self.underlined(&heading, tail);
-        }
-        if !heading.has_words {
-            // An empty heading shows nothing, and its marks would be visible.
-            self.edits.truncate(heading.edits);
-            self.edits.push(Edit::new(heading.range.start..end, ""));
-        } else if heading.is_deep() {
-            self.edits.push(Edit::new(tail, "**"));
-        } else if self.text[tail.clone()].contains('#') {
-            self.edits.push(Edit::new(tail, ""));
-        }
-    }
-
-    /// A heading by the line under it, which Discord does not know: it becomes one with `#`, unless people would not see it
-    /// as a heading.
-    fn underlined(&mut self, heading: &Heading, tail: Range<usize>) {
-        let mark = self.text[tail.clone()].trim();
-        // A single hyphen begins an item that is still being written.
-        if mark.len() < 3 {
-            return;
-        }
-        let is_long = heading.lines > 1 || tail.start - heading.range.start > MAX_UNDERLINED;
-        match (is_long, heading.level) {
-            (false, level) => {
-                let mark = if level == HeadingLevel::H1 {
-                    "# "
-                } else {
-                    "## "
-                };
-                let start = heading.range.start;
-                // Before the edits inside it.
-                self.edits
-                    .insert(heading.edits, Edit::new(start..start, mark));
-                self.edits.push(Edit::new(tail, ""));
-            }
-            (true, HeadingLevel::H1) => self.edits.push(Edit::new(tail, "")),
-            (true, _) => {
-                let start = tail.end - mark.len();
-                self.edits.push(Edit::new(start..tail.end, RULE));
-            }
-        }
     }
 
     fn begin_quote(&mut self, kind: Option<BlockQuoteKind>, range: Range<usize>) {
