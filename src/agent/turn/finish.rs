@@ -20,6 +20,14 @@ pub(super) const CUT_BY_STOP: &str =
 const CUT_BY_END_OF_SERVICE: &str =
     "The turn above was interrupted here: this server was not served for a while.";
 
+/// What people are told at the end of a turn.
+struct Told {
+    /// The answer that the next turn reads.
+    answer: Option<Assistant>,
+    kind: PartKind,
+    words: String,
+}
+
 impl Turn {
     /// Ends the turn with its outcome.
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
@@ -34,7 +42,56 @@ impl Turn {
             self.add_note(note).await?;
         }
         let said = outcome.said();
-        let (answer, kind, reply) = match outcome {
+        let Told {
+            answer,
+            kind,
+            words,
+        } = self.told(outcome);
+        let ended = FinishedTurn {
+            answer: answer.clone(),
+            exit,
+            steps: self.accounting.tally.steps,
+            usage: self.accounting.tally.usage,
+            cost: self.accounting.tally.cost,
+            parts: reply::parts(
+                &words,
+                &self.footer(exit, said),
+                kind,
+                self.context.reference.reply_to,
+            ),
+            first: FirstPart::Sends,
+            attached: self.accounting.hand_over(),
+            report: self.owed.row.clone(),
+        };
+        let (store, id) = (&self.context.deps.store, self.context.id());
+        let queued = match self.in_its_place.take() {
+            None => store.finish_turn(id, ended).await?,
+            Some(EndedChild { below, turn }) => {
+                let queued = store.finish_turn_and_child(id, ended, &below).await?;
+                if let Some(mut child) = turn {
+                    child.accounting.stored();
+                    child.ended(exit, said == Said::Answer).log();
+                }
+                self.closed_calls(below.results);
+                queued
+            }
+        };
+        self.accounting.stored();
+        if let Some(answer) = answer {
+            self.transcript.push(Item::Assistant(answer));
+        }
+        self.ended(exit, said == Said::Answer).log();
+        let summary = TurnSummary { exit, said };
+        self.shows_parts(queued);
+        self.context
+            .deps
+            .emit(Event::TurnEnded(self.context.reference.clone(), summary));
+        Ok(())
+    }
+
+    /// What people are told about `outcome`, without secrets.
+    fn told(&self, outcome: Outcome) -> Told {
+        let (answer, kind, words) = match outcome {
             Outcome::Answer {
                 answer,
                 exit,
@@ -78,53 +135,12 @@ impl Turn {
                 (None, PartKind::Failure, format!("{told}\n-# run {run}"))
             }
         };
-        let reply = self
-            .context
-            .deps
-            .services
-            .redactor
-            .redact(&reply)
-            .into_owned();
-        let ended = FinishedTurn {
-            answer: answer.clone(),
-            exit,
-            steps: self.accounting.tally.steps,
-            usage: self.accounting.tally.usage,
-            cost: self.accounting.tally.cost,
-            parts: reply::parts(
-                &reply,
-                &self.footer(exit, said),
-                kind,
-                self.context.reference.reply_to,
-            ),
-            first: FirstPart::Sends,
-            attached: self.accounting.hand_over(),
-            report: self.owed.row.clone(),
-        };
-        let (store, id) = (&self.context.deps.store, self.context.id());
-        let queued = match self.in_its_place.take() {
-            None => store.finish_turn(id, ended).await?,
-            Some(EndedChild { below, turn }) => {
-                let queued = store.finish_turn_and_child(id, ended, &below).await?;
-                if let Some(mut child) = turn {
-                    child.accounting.stored();
-                    child.ended(exit, said == Said::Answer).log();
-                }
-                self.closed_calls(below.results);
-                queued
-            }
-        };
-        self.accounting.stored();
-        if let Some(answer) = answer {
-            self.transcript.push(Item::Assistant(answer));
+        let redactor = &self.context.deps.services.redactor;
+        Told {
+            answer,
+            kind,
+            words: redactor.redact(&words).into_owned(),
         }
-        self.ended(exit, said == Said::Answer).log();
-        let summary = TurnSummary { exit, said };
-        self.shows_parts(queued);
-        self.context
-            .deps
-            .emit(Event::TurnEnded(self.context.reference.clone(), summary));
-        Ok(())
     }
 
     /// Has parts posted that were just stored.
