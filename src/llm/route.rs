@@ -240,29 +240,8 @@ impl Router {
             .map_err(unsent)?;
         let began = Instant::now();
         let span = span::of(&planned, max_output);
-        let answer = {
-            let mut preview = text_calls::Preview::default();
-            let mut show = |delta: Delta<'_>| observer.delta(delta);
-            let mut on_delta = |delta: Delta<'_>| {
-                if facts.tools {
-                    show(delta);
-                } else {
-                    preview.take(delta, &mut show);
-                }
-            };
-            let asking = provider.stream(&body, &mut on_delta);
-            let answer = tokio::select! {
-                biased;
-                () = stop.cancelled() => None,
-                answer = asking.instrument(span.clone()) => Some(answer),
-            };
-            preview.end(&mut show);
-            if facts.tools {
-                answer
-            } else {
-                answer.map(|answer| answer.map(text_calls::read))
-            }
-        };
+        let answer = receive(provider.as_ref(), &body, facts.tools, observer, stop);
+        let answer = answer.instrument(span.clone()).await;
         drop(place);
         let (usage, outcome, request_id) = match &answer {
             None => (None, AttemptOutcome::Stopped, None),
@@ -394,6 +373,37 @@ impl Bodies {
         let body = long::work_on(bytes, || provider.encode(&request))?;
         self.0.insert(target.clone(), (max_output, body.clone()));
         Ok(body)
+    }
+}
+
+/// Sends a request, and shows its answer as it arrives; `None` when `stop` came first. A model that `has_tools` calls them
+/// itself, another one in its text.
+async fn receive(
+    provider: &dyn Provider,
+    body: &Encoded,
+    has_tools: bool,
+    observer: &mut dyn Observer,
+    stop: &CancellationToken,
+) -> Option<Result<Reply, LlmError>> {
+    let mut preview = text_calls::Preview::default();
+    let mut show = |delta: Delta<'_>| observer.delta(delta);
+    let mut on_delta = |delta: Delta<'_>| {
+        if has_tools {
+            show(delta);
+        } else {
+            preview.take(delta, &mut show);
+        }
+    };
+    let answer = tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        answer = provider.stream(body, &mut on_delta) => Some(answer),
+    };
+    preview.end(&mut show);
+    if has_tools {
+        answer
+    } else {
+        answer.map(|answer| answer.map(text_calls::read))
     }
 }
 
