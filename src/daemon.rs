@@ -94,39 +94,19 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         events,
     ));
 
-    let helpers = TaskTracker::new();
-    let helpers_stop = CancellationToken::new();
+    let helpers = Helpers::new();
     let watchdog = app.watchdog();
-    helpers.spawn(
-        watchdog
-            .clone()
-            .feed_watchdog(phase.subscribe(), helpers_stop.clone()),
-    );
-    helpers.spawn(reload::on_demand(
-        app.clone(),
-        reload,
-        reloaded,
-        phase.subscribe(),
-        helpers_stop.clone(),
-    ));
-    helpers.spawn(app.clone().look_around(helpers_stop.clone()));
-    helpers.spawn(
-        app.clone()
-            .look_at_sandbox(health.clone(), helpers_stop.clone()),
-    );
-    helpers.spawn(
-        app.clone()
-            .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
-    );
-    helpers.spawn(heap::give_back_after_crowds(
-        app.manager.clone(),
-        helpers_stop.clone(),
-    ));
+    helpers.start(|stop| watchdog.clone().feed_watchdog(phase.subscribe(), stop));
+    helpers.start(|stop| reload::on_demand(app.clone(), reload, reloaded, phase.subscribe(), stop));
+    helpers.start(|stop| app.clone().look_around(stop));
+    helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
+    helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
+    helpers.start(|stop| heap::give_back_after_crowds(app.manager.clone(), stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
-        helpers.spawn(web.serve(watchdog, metrics, helpers_stop.clone()));
+        helpers.start(|stop| web.serve(watchdog, metrics, stop));
     }
-    helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));
+    helpers.start(|stop| announce(health, phase.clone(), stop));
 
     let ended = tokio::select! {
         () = stop.cancelled() => None,
@@ -146,11 +126,38 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         NotifyState::Stopping,
         NotifyState::Status("stopping: ending turns, saving contexts"),
     ]);
-    helpers_stop.cancel();
-    helpers.close();
-    shut_down::in_order(&app, &ends, discord, helpers).await;
+    shut_down::in_order(&app, &ends, discord, helpers.stop()).await;
     info!("stopped");
     outcome
+}
+
+/// Tasks that work beside Discord until the daemon stops.
+struct Helpers {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Helpers {
+    fn new() -> Self {
+        Self {
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    fn start<F>(&self, work: impl FnOnce(CancellationToken) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.spawn(work(self.stop.clone()));
+    }
+
+    /// Has them stop, and returns them to be waited for.
+    fn stop(self) -> TaskTracker {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks
+    }
 }
 
 /// Logs what is wrong in the environment, once at each start.
