@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::config::{Effective, effective};
-use crate::domain::{AgentConfig, AgentId, AttemptKind, Cost, GuildId, Item, TurnId, UserText};
+use crate::domain::{AgentConfig, AgentId, AttemptKind, GuildId, Item, TurnId, UserText};
 use crate::llm::places::Lane;
 use crate::llm::route::{
     Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
@@ -290,13 +290,5 @@ pub(super) fn row_of(
         duration: attempt.latency,
         request_id: attempt.request_id.clone(),
         detail: attempt.error.clone(),
-    }
-}
-
-/// The US dollars that `cost` adds to a sum; nothing where its price is not known.
-pub(super) fn known(cost: Cost) -> f64 {
-    match cost {
-        Cost::Usd(usd) => usd,
-        Cost::Unknown => 0.0,
     }
 }

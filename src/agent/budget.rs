@@ -10,8 +10,6 @@ use crate::domain::{AgentId, GuildId, TurnId};
 use crate::llm::route::Planned;
 use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 
-use super::auxiliary::known;
-
 /// Fewest output tokens to ask for: a thought, a call and a sentence fit.
 ///
 /// Where a budget leaves fewer, the turn gets its last step instead.
@@ -356,7 +354,7 @@ fn day_and_month(agent: AgentId, guild: GuildId, now: DateTime<Utc>) -> (UsageFi
 /// The most that a request with an answer of `output` tokens can take.
 fn worst(planned: &Planned<'_>, output: u32) -> Sum {
     Sum {
-        usd: known(planned.worst(output)),
+        usd: planned.worst(output).known_usd(),
         tokens: planned.input + u64::from(output),
     }
 }

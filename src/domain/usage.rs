@@ -56,6 +56,14 @@ impl Cost {
         }
     }
 
+    /// The US dollars that it adds to a sum: nothing where the price is not known.
+    pub const fn known_usd(self) -> f64 {
+        match self {
+            Self::Usd(usd) => usd,
+            Self::Unknown => 0.0,
+        }
+    }
+
     /// The sum; unknown where one of them is.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

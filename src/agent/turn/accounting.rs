@@ -7,7 +7,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::agent::auxiliary::known;
 use crate::agent::budget::Reservation;
 use crate::domain::{AttemptOutcome, Cost, ToolCall, TurnId, Usage};
 use crate::store::{
@@ -132,7 +131,7 @@ impl Accounting {
     pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
             held.settle(Sum {
-                usd: known(row.cost),
+                usd: row.cost.known_usd(),
                 tokens: row.usage.input_total() + row.usage.output,
             });
             self.held.push(held);
