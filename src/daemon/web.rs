@@ -55,7 +55,7 @@ impl Web {
             .with_graceful_shutdown(stop.cancelled_owned())
             .await;
         if let Err(error) = served {
-            error!("/metrics and /healthz are gone: {error}");
+            error!("failed to serve /metrics and /healthz: {error}");
         }
     }
 }
