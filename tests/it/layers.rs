@@ -218,25 +218,48 @@ fn code_of(source: &str) -> String {
     let mut code = String::new();
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if let Some(length) = raw_text(rest) {
-            length
-        } else if c == '"' {
-            text_length(rest)
-        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
-            rest[1..].find('\'').unwrap() + 2
-        } else {
-            code.push(c);
-            rest = &rest[c.len_utf8()..];
-            continue;
+        let length = match no_code(rest) {
+            Some((_, length)) => {
+                code.push(' ');
+                length
+            }
+            None => {
+                code.push(c);
+                c.len_utf8()
+            }
         };
-        code.push(' ');
-        rest = &rest[skipped..];
+        rest = &rest[length..];
     }
     code
+}
+
+/// A part of a source file that is not code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoCode {
+    Comment,
+    Text,
+    RawText,
+    /// The character `"`, which would look like the beginning of a text.
+    Quote,
+}
+
+/// Whether `rest` begins with something that is not code, and the length of it.
+fn no_code(rest: &str) -> Option<(NoCode, usize)> {
+    if rest.starts_with("//") {
+        let length = rest.find('\n').unwrap_or(rest.len());
+        Some((NoCode::Comment, length))
+    } else if rest.starts_with("/*") {
+        let length = rest.find("*/").map_or(rest.len(), |end| end + 2);
+        Some((NoCode::Comment, length))
+    } else if let Some(length) = raw_text(rest) {
+        Some((NoCode::RawText, length))
+    } else if rest.starts_with('"') {
+        Some((NoCode::Text, text_length(rest)))
+    } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+        Some((NoCode::Quote, rest[1..].find('\'').unwrap() + 2))
+    } else {
+        None
+    }
 }
 
 /// Length of a `"…"` text, its quotes included.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{raw_text, root, rust_files, text_length};
+use super::{NoCode, no_code, root, rust_files};
 use chorus::discord::registered_commands;
 
 /// The register, below the project's folder.
@@ -68,31 +68,29 @@ fn literals_in_code(source: &str) -> Vec<(String, String)> {
     let mut code = String::new();
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if let Some(length) = raw_text(rest) {
-            let body = rest[..length].trim_start_matches('r').trim_matches('#');
-            found.push((body.trim_matches('"').to_owned(), code.clone()));
-            length
-        } else if c == '"' {
-            let length = text_length(rest);
-            let body = &rest[1..length];
-            let text = unescaped(body.strip_suffix('"').unwrap_or(body));
-            found.push((text, code.clone()));
-            length
-        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
-            rest[1..].find('\'').unwrap() + 2
-        } else {
+        let Some((what, length)) = no_code(rest) else {
             if matches!(c, ';' | '{' | '}') {
                 code.clear();
             } else {
                 code.push(c);
             }
-            c.len_utf8()
+            rest = &rest[c.len_utf8()..];
+            continue;
         };
-        rest = &rest[skipped..];
+        let body = &rest[..length];
+        match what {
+            NoCode::RawText => {
+                let body = body.trim_start_matches('r').trim_matches('#');
+                found.push((body.trim_matches('"').to_owned(), code.clone()));
+            }
+            NoCode::Text => {
+                let body = &body[1..];
+                let text = unescaped(body.strip_suffix('"').unwrap_or(body));
+                found.push((text, code.clone()));
+            }
+            NoCode::Comment | NoCode::Quote => {}
+        }
+        rest = &rest[length..];
     }
     found
 }
