@@ -16,6 +16,7 @@ mod broken;
 pub(crate) mod daemon;
 pub(crate) mod model;
 pub(crate) mod scenes;
+mod setup;
 pub(crate) mod shown;
 pub(crate) mod strace;
 
@@ -24,8 +25,7 @@ use std::time::Duration;
 
 use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
-use chorus::llm::places::QueueLimits;
-use chorus_playground::{Discord, Message, Options};
+use chorus_playground::{Discord, Message};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -37,64 +37,13 @@ use broken::BreaksAt;
 use daemon::Running;
 pub(crate) use daemon::Way;
 use model::Model;
+pub(crate) use setup::{Lab, Setup, discord_options};
 
 /// Longest wait before a test says what it waited for in vain. Nothing depends on how long things take.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Has the texts of every world judged by implementations of Discord's Markdown, hostile ones too.
 const JUDGE: &str = "CHORUS_TEST_JUDGE_TEXTS";
-
-/// How a world is made.
-pub(crate) struct Setup {
-    /// Keys of `config.json` besides the default model.
-    pub config: Value,
-    /// The daemon as a task of the test, or as a process.
-    pub way: Way,
-    /// Whether `#lab` with its agent is there from the start.
-    pub lab: Lab,
-    /// Further environment of the daemon.
-    pub env: Vec<(&'static str, String)>,
-    /// How the local Discord is.
-    pub discord: Options,
-    /// How long requests wait for a place at a provider.
-    pub queue: QueueLimits,
-    /// How long the last words of a sub-agent may take.
-    pub childs_last_words: Duration,
-    /// A line of the log: the first task that would write it panics. Only for [`Way::InProcess`].
-    pub breaks_at: Option<&'static str>,
-}
-
-/// Whether the agent `lab` is made before the test begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lab {
-    /// It is, in `#lab`.
-    Made,
-    /// It is not.
-    Missing,
-}
-
-/// A local Discord whose bot is called as ours is.
-pub(crate) fn discord_options() -> Options {
-    Options {
-        bot: "Chorus".to_owned(),
-        ..Options::default()
-    }
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            config: json!({}),
-            way: Way::InProcess,
-            lab: Lab::Made,
-            env: Vec::new(),
-            discord: discord_options(),
-            queue: QueueLimits::default(),
-            childs_last_words: Duration::from_secs(30),
-            breaks_at: None,
-        }
-    }
-}
 
 /// Whether a message is of work that goes on: a live status, or a question. What is over may keep buttons of other kinds.
 pub(crate) fn is_under_way(message: &Message) -> bool {

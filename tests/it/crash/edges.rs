@@ -15,7 +15,7 @@ use super::jobs::{self, Kind};
 use super::random::all_answered;
 use super::steps::{Edge, End, Life, Side};
 use super::verdict::{Job, Kills, Verdict};
-use crate::world::{Setup, Way, World, run_test_with, strace};
+use crate::world::{Setup, World, run_test_with, strace};
 
 const AGENT: &str = "lab";
 
@@ -92,12 +92,7 @@ async fn at_every_edge((story, recovery): (Story, Recovery), shard: usize) {
     if !strace::sees_files() {
         return;
     }
-    let setup = Setup {
-        way: Way::Program,
-        env: vec![("CHORUS_LOG", "error".to_owned())],
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
+    run_test_with(Setup::quiet_program(), async |world| {
         match story {
             Story::Jobs => world.model.follows(jobs::work),
             Story::Stages => {

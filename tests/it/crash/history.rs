@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use chorus_playground::model::wire::{Block, Reply};
 
 use super::steps::{Edge, End, Life};
-use crate::world::{Setup, Way, World, run_test_with, strace};
+use crate::world::{Setup, World, run_test_with, strace};
 
 /// What the agent says.
 const HERE: &str = "I am here.";
@@ -48,12 +48,7 @@ async fn is_killed(times: usize, edges: Edges) {
     if !strace::sees_files() {
         return;
     }
-    let setup = Setup {
-        way: Way::Program,
-        env: vec![("CHORUS_LOG", "error".to_owned())],
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
+    run_test_with(Setup::quiet_program(), async |world| {
         world
             .model
             .follows(|_| Reply::new(vec![Block::Text(HERE.to_owned())]));

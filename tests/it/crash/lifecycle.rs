@@ -16,7 +16,7 @@ use chorus_playground::model::wire::{Block, Reply};
 use serde_json::Value;
 
 use super::steps::{Edge, End, Life, Side, Step};
-use crate::world::{Lab, Setup, Way, World, run_test_with, strace};
+use crate::world::{Lab, Setup, World, run_test_with, strace};
 
 /// More steps than an operation has.
 const MOST: usize = 400;
@@ -118,10 +118,8 @@ async fn is_killed(operation: Operation, edges: Edges) {
         return;
     }
     let setup = Setup {
-        way: Way::Program,
         lab: Lab::Missing,
-        env: vec![("CHORUS_LOG", "error".to_owned())],
-        ..Setup::default()
+        ..Setup::quiet_program()
     };
     run_test_with(setup, async |world| {
         world

@@ -70,14 +70,7 @@ async fn the_skills_that_a_role_names_stand_in_front_whole() {
 
 #[tokio::test]
 async fn a_tier_in_the_agents_own_charter_is_the_model_that_was_chosen_for_it() {
-    let setup = Setup {
-        config: json!({
-            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["small-one"]}},
-            "tiers": {"lightweight": "anthropic/small-one"},
-        }),
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
+    run_test_with(Setup::with_small_model(), async |world| {
         let role = |tier: &str| {
             format!("---\nname: scout\ndescription: Looks.\nmodel: {tier}\n---\nYou look.\n")
         };

@@ -227,14 +227,7 @@ async fn a_question_of_a_child_names_it_and_its_parent_waits() {
 
 #[tokio::test]
 async fn a_role_of_a_tier_is_answered_by_the_model_that_was_chosen_for_it() {
-    let setup = Setup {
-        config: json!({
-            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["small-one"]}},
-            "tiers": {"lightweight": "anthropic/small-one"},
-        }),
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
+    run_test_with(Setup::with_small_model(), async |world| {
         world.model.calls(&[assignment("explore", "Find TODO.")]);
         world.model.answers("None.").answers("None, says explore.");
         world.ann.says("#lab", "how many?").await;

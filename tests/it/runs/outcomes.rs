@@ -57,14 +57,7 @@ async fn one_that_declines_is_an_error_with_its_words() {
 
 #[tokio::test]
 async fn one_whose_model_fails_is_an_error_and_the_parent_goes_on_with_its_own() {
-    let setup = Setup {
-        config: json!({
-            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["small-one"]}},
-            "tiers": {"lightweight": "anthropic/small-one"},
-        }),
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
+    run_test_with(Setup::with_small_model(), async |world| {
         world.model.calls(&[assignment("explore", "Look.")]);
         let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "not today"}});
         world.model.fails_with(400, body);
