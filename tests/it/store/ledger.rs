@@ -110,16 +110,7 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     let turn = home.turn(100).await;
     let conversation = home.conversation().await.id;
     let calls = answer("looking", &["a", "b"]);
-    home.store
-        .record_and_start(
-            turn,
-            &calls,
-            Default::default(),
-            vec![],
-            AttachedRows::default(),
-        )
-        .await
-        .unwrap();
+    home.records(turn, &calls).await;
     for id in ["a", "b"] {
         let call = CallId(id.to_owned());
         home.store

@@ -35,16 +35,7 @@ async fn a_job_that_fails_undoes_itself_and_nothing_else() {
     let turn = home.turn(1000).await;
     let conversation = home.conversation().await.id;
     let calls = answer("", &["a"]);
-    home.store
-        .record_and_start(
-            turn,
-            &calls,
-            Default::default(),
-            vec![],
-            AttachedRows::default(),
-        )
-        .await
-        .unwrap();
+    home.records(turn, &calls).await;
     let before = home.store.items(conversation).await.unwrap();
 
     // The answer's item is written before its calls are found to be there already.
