@@ -46,13 +46,7 @@ async fn a_turn_that_failed_is_tried_again_by_a_press() {
 #[tokio::test]
 async fn a_turn_that_was_stopped_goes_on_by_a_press() {
     run_test(async |world| {
-        let thought = world.model.is_thinking();
-        world.ann.says("#lab", "count to a million").await;
-        world.model.was_asked(1).await;
-        world.ann.runs("/abort", "#lab").await;
-        world.sees("#lab", "Stopped at step 1.").await;
-        drop(thought);
-        world.model.answers("Two, three.");
+        is_aborted(world).await;
         world.ann.clicks("#lab", "Continue").await;
         world.sees("#lab", "Two, three.").await;
     })
@@ -184,13 +178,7 @@ async fn resume_is_pressed_once() {
 #[tokio::test]
 async fn continue_is_pressed_once() {
     run_test(async |world| {
-        let thought = world.model.is_thinking();
-        world.ann.says("#lab", "count").await;
-        world.model.was_asked(1).await;
-        world.ann.runs("/abort", "#lab").await;
-        world.sees("#lab", "Stopped at step 1.").await;
-        drop(thought);
-        world.model.answers("Two, three.");
+        is_aborted(world).await;
         serves_one(world, "Continue", "Continue where you stopped.").await;
         world.sees("#lab", "Two, three.").await;
     })
@@ -252,4 +240,15 @@ async fn a_command_that_the_gateway_repeats_is_done_once() {
         assert_eq!(times(world, "Session saved:"), 1);
     })
     .await;
+}
+
+/// A turn is aborted at its first step; the model would say `Two, three.` next.
+async fn is_aborted(world: &mut World) {
+    let thought = world.model.is_thinking();
+    world.ann.says("#lab", "count to a million").await;
+    world.model.was_asked(1).await;
+    world.ann.runs("/abort", "#lab").await;
+    world.sees("#lab", "Stopped at step 1.").await;
+    drop(thought);
+    world.model.answers("Two, three.");
 }

@@ -4,6 +4,7 @@ use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::{charter, nothing_is_left, results, results_of, run_test, run_test_with, tagged, told};
+use crate::world::model::Thought;
 use crate::world::{Setup, World};
 
 /// Has `lab` hand over to these roles.
@@ -28,6 +29,16 @@ fn tools_of(request: &Value) -> Vec<String> {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap().to_owned());
     names.collect()
+}
+
+/// The agent handed over to `billing`, whose model is thinking.
+async fn billing_thinks(world: &mut World) -> Thought {
+    routes(world, false);
+    world.model.calls(&[hands_over("billing", "")]);
+    let thought = world.model.is_thinking();
+    world.ann.says("#lab", "go").await;
+    world.model.was_asked(2).await;
+    thought
 }
 
 #[tokio::test]
@@ -275,11 +286,7 @@ async fn a_destination_without_an_answer_is_told_as_a_failure() {
 #[tokio::test]
 async fn a_stop_and_an_abort_reach_the_destination() {
     run_test(async |world| {
-        routes(world, false);
-        world.model.calls(&[hands_over("billing", "")]);
-        let thought = world.model.is_thinking();
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(2).await;
+        let thought = billing_thinks(world).await;
         world.sees("#lab", "Handed over to billing").await;
         world.model.answers("In short: it is paid.");
         world.ann.runs("/stop", "#lab").await;
@@ -341,11 +348,7 @@ async fn a_kill_while_the_destination_works_leaves_one_line_and_a_valid_history(
 #[tokio::test]
 async fn a_stop_of_the_daemon_keeps_the_history_valid() {
     run_test(async |world| {
-        routes(world, false);
-        world.model.calls(&[hands_over("billing", "")]);
-        let thought = world.model.is_thinking();
-        world.ann.says("#lab", "go").await;
-        world.model.was_asked(2).await;
+        let thought = billing_thinks(world).await;
         world.stops().await;
         drop(thought);
         world.starts().await;
