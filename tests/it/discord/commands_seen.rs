@@ -36,7 +36,7 @@ async fn status_has_the_lines_of_the_design() {
 }
 
 #[tokio::test]
-async fn status_says_how_the_session_stands() {
+async fn status_says_whether_the_session_works_is_idle_or_suspended() {
     run_test(async |world| {
         let thought = world.model.is_thinking();
         world.ann.says("#lab", "think").await;

@@ -21,7 +21,7 @@ async fn forgets_the_preview(world: &World) {
 }
 
 #[tokio::test]
-async fn a_preview_says_what_became_of_it_before_anything_stands_beside_it() {
+async fn a_preview_says_how_it_ended_before_anything_is_posted_beside_it() {
     let setup = Setup {
         way: Way::Program,
         ..Setup::default()

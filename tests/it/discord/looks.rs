@@ -42,7 +42,7 @@ fn shown(world: &World) -> Vec<Instant> {
 }
 
 #[tokio::test]
-async fn a_preview_grows_and_goes_when_the_answer_stands() {
+async fn a_preview_grows_and_is_removed_when_the_answer_is_posted() {
     run_test(async |world| {
         let words = "One two three four five six seven eight nine ten.";
         let stream = world.model.streams(words);

@@ -55,7 +55,7 @@ async fn retry_asks_the_same_words_again() {
 }
 
 #[tokio::test]
-async fn a_branch_begins_where_the_message_stands() {
+async fn a_branch_begins_at_the_message() {
     run_test(async |world| {
         exchange(world, "my colour is blue", "Noted: blue.").await;
         exchange(world, "my colour is red", "Noted: red.").await;

@@ -229,7 +229,7 @@ async fn a_mode_without_summaries_leaves_out_what_does_not_fit() {
 }
 
 #[tokio::test]
-async fn a_charter_has_a_mode_and_agent_json_stands_above_it() {
+async fn agent_json_overrides_the_mode_of_a_charter() {
     run_test(async |world| {
         let charter = "---\nname: looker\ndescription: Looks.\nmode: lightweight\n---\nYou look.\n";
         fs::write(world.home().join("agents/lab/charter.md"), charter).unwrap();

@@ -92,7 +92,7 @@ async fn anthropic_survives_broken_streams() {
 }
 
 #[tokio::test]
-async fn anthropic_survives_what_is_no_answer() {
+async fn anthropic_survives_bodies_that_are_not_answers() {
     survives_what_is_no_answer(Format::Anthropic).await;
 }
 
@@ -102,7 +102,7 @@ async fn chat_completions_survive_broken_streams() {
 }
 
 #[tokio::test]
-async fn chat_completions_survive_what_is_no_answer() {
+async fn chat_completions_survive_bodies_that_are_not_answers() {
     survives_what_is_no_answer(Format::OpenAiChat).await;
 }
 
@@ -112,7 +112,7 @@ async fn responses_survive_broken_streams() {
 }
 
 #[tokio::test]
-async fn responses_survive_what_is_no_answer() {
+async fn responses_survive_bodies_that_are_not_answers() {
     survives_what_is_no_answer(Format::OpenAiResponses).await;
 }
 
@@ -122,7 +122,7 @@ async fn gemini_survives_broken_streams() {
 }
 
 #[tokio::test]
-async fn gemini_survives_what_is_no_answer() {
+async fn gemini_survives_bodies_that_are_not_answers() {
     survives_what_is_no_answer(Format::Gemini).await;
 }
 

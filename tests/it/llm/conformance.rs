@@ -302,7 +302,7 @@ async fn odd_calls_are_told_apart_and_nonsense_is_not_run() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_at_any_byte_is_no_answer() {
+async fn an_answer_cut_at_any_byte_is_an_error() {
     for format in FORMATS {
         for kind in ["text", "calls"] {
             let whole = format.fixture(kind);
@@ -404,7 +404,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_no_part_of_the_answer() {
+async fn a_byte_order_mark_is_not_part_of_the_answer() {
     let mut bytes = "\u{feff}".as_bytes().to_vec();
     bytes.extend(Format::Anthropic.fixture("text"));
     let wire = Wire::start(vec![events(&bytes)]).await;

@@ -81,7 +81,7 @@ async fn who_has_waited_long_goes_up_but_not_among_last_steps() {
 }
 
 #[tokio::test]
-async fn a_full_provider_holds_nobody_else_up() {
+async fn a_full_provider_holds_up_no_other_provider() {
     let places = limited(2, &[("slow", 1)]);
     let held = places.ask("slow", Lane::Root).unwrap();
     let first = waits(&places, "slow", Lane::LastStep);

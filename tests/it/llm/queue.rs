@@ -291,7 +291,7 @@ async fn nobody_holds_a_place_while_a_person_is_asked() {
 }
 
 #[tokio::test]
-async fn a_wait_is_no_work_time() {
+async fn a_wait_is_not_work_time() {
     run_test_with(one_place(), async |world| {
         world.makes_agent("dev").await;
         world.edits_agent_json("dev", json!({"turn_timeout": 1}));

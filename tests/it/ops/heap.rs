@@ -38,7 +38,7 @@ async fn a_crowd_that_speaks_again_is_not_over() {
 }
 
 #[tokio::test]
-async fn a_few_turns_are_no_crowd() {
+async fn a_few_turns_are_not_a_crowd() {
     let (turns, mut seen) = watch::channel(0);
     let over = tokio::spawn(async move { crowd_is_over(&mut seen, Duration::ZERO).await });
     for running in (0..16).chain((0..15).rev()) {

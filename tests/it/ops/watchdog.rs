@@ -15,7 +15,7 @@ use crate::world::{Setup, run_test_with};
 const INTERVAL: &str = "300000";
 
 #[tokio::test]
-async fn neither_a_dead_line_nor_a_hanging_turn_starves_it() {
+async fn neither_a_dead_connection_nor_a_hanging_turn_starves_it() {
     let mut systemd = Systemd::listen();
     let env = vec![systemd.variable(), ("WATCHDOG_USEC", INTERVAL.to_owned())];
     run_test_with(program(env), async |world| {

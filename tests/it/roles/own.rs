@@ -159,7 +159,7 @@ async fn what_is_no_file_or_no_text_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn agent_json_stands_above_the_charter_key_by_key() {
+async fn agent_json_overrides_the_charter_key_by_key() {
     run_test(async |world| {
         world.model.lists(&["scripted-model", "other-model"]);
         world.restarts().await;

@@ -99,7 +99,7 @@ async fn a_report_that_a_kill_held_up_comes_after_the_start_and_once() {
 }
 
 #[tokio::test]
-async fn only_the_agent_itself_opens_branches_and_none_goes_on_with_a_former_one() {
+async fn only_the_agent_itself_opens_branches_and_none_continues_a_former_sub_agent() {
     run_test(async |world| {
         super::charter(world, "lead", "---\nname: lead\ndescription: Leads.\nsub_agents: [explore]\n---\nYou lead.\n");
         world.model.calls(&[super::assignment("lead", "Lead it.")]);

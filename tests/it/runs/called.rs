@@ -123,7 +123,7 @@ async fn a_sub_agent_calls_one_itself_where_its_charter_names_it_and_no_deeper()
 }
 
 #[tokio::test]
-async fn a_former_sub_agent_goes_on_with_all_it_knows() {
+async fn a_former_sub_agent_continues_with_all_it_knows() {
     run_test(async |world| {
         world.model.calls(&[assignment("explore", "Find the plum.")]);
         world.model.answers("It is in the garden.").answers("Found.");

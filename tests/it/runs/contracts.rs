@@ -96,7 +96,7 @@ async fn a_text_without_what_is_owed_besides_is_kept_and_shown_once() {
 }
 
 #[tokio::test]
-async fn a_call_with_all_of_it_ends_the_turn_and_what_stands_beside_it_does_not_run() {
+async fn a_complete_report_ends_the_turn_and_calls_beside_it_do_not_run() {
     run_test(async |world| {
         own_charter(world, OWES_TICKET);
         world.model.calls(&[

@@ -70,7 +70,7 @@ async fn what_it_had_spent_is_in_all_sums_and_of_the_day() {
 }
 
 #[tokio::test]
-async fn one_that_is_gone_on_with_begins_with_nothing_spent() {
+async fn a_continued_sub_agent_begins_with_nothing_spent() {
     run_test_with(priced(), async |world| {
         is_killed(world).await;
         world.starts().await;

@@ -309,7 +309,7 @@ async fn one_that_a_stop_of_the_daemon_interrupted() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_there_or_not_theirs_is_not_there() {
+async fn a_run_that_is_missing_or_hidden_from_the_asker_is_reported_as_missing() {
     run_test_with(priced(), async |world| {
         world.exchange("hello", "Hello.").await;
         let id = world

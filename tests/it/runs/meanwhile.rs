@@ -17,7 +17,7 @@ async fn is_asked_about(world: &World, call: (&'static str, Value), said: &str) 
 }
 
 #[tokio::test]
-async fn a_former_one_that_became_a_branch_is_not_gone_on_with() {
+async fn a_former_sub_agent_that_became_a_branch_is_not_continued() {
     run_test(async |world| {
         explore_is_done(world).await;
         let id = "SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'";
@@ -65,7 +65,7 @@ async fn an_agent_that_was_destroyed_is_not_called() {
 }
 
 #[tokio::test]
-async fn calls_that_come_to_nothing_are_none_of_those_that_a_run_may_have() {
+async fn refused_and_denied_calls_do_not_count_towards_the_limit_of_a_run() {
     let setup = Setup {
         config: json!({"orchestration": {"max_children": 1}}),
         ..Setup::default()

@@ -216,7 +216,7 @@ async fn a_role_that_is_broken_or_hidden_says_so() {
 }
 
 #[tokio::test]
-async fn only_a_former_one_of_this_conversation_goes_on_once_and_in_its_role() {
+async fn only_a_former_sub_agent_of_this_conversation_continues_once_and_in_its_role() {
     run_test(async |world| {
         world.makes_agent("other").await;
         world.model.calls(&[assignment("explore", "Theirs.")]);

@@ -184,7 +184,7 @@ async fn of_several_reports_the_first_counts_and_each_call_has_one_result() {
 }
 
 #[tokio::test]
-async fn a_report_whose_arguments_are_no_object_is_none() {
+async fn a_report_whose_arguments_are_not_an_object_does_not_count() {
     run_test(async |world| {
         owes(world);
         world
@@ -217,7 +217,7 @@ async fn a_report_whose_arguments_are_no_object_is_none() {
 }
 
 #[tokio::test]
-async fn a_report_beside_a_call_that_hands_over_is_none() {
+async fn a_report_beside_a_call_that_hands_over_does_not_count() {
     run_test(async |world| {
         owes(world);
         roles(world, &["billing"]);

@@ -106,7 +106,7 @@ async fn what_needs_no_import_is_said_to_need_none() {
 }
 
 #[tokio::test]
-async fn files_of_nobody_and_those_of_its_own_old_name_load() {
+async fn session_files_without_an_agent_or_of_the_agent_itself_load() {
     run_test(async |world| {
         brings(world, "2026-02-12_nobodys", None);
         let own = world.agent_json("lab")["id"].as_str().unwrap().to_owned();

@@ -64,7 +64,7 @@ impl Home {
 }
 
 #[tokio::test]
-async fn a_child_stands_in_a_conversation_of_its_own_that_is_never_open() {
+async fn a_child_has_a_conversation_of_its_own_that_is_never_open() {
     let home = Home::new().await;
     let root = home.turn(100).await;
     let before = home.store.conversations(home.agent).await.unwrap();

@@ -57,7 +57,7 @@ async fn repositories_below_the_workspace_are_told_too() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_is_none_tells_those_below_it() {
+async fn a_workspace_that_is_not_a_repository_says_which_are_below_it() {
     let lab = Lab::new();
     repository(&lab, "app");
     assert_snapshot!(lab.does("git_status", json!({})).await, @"

@@ -196,7 +196,7 @@ async fn a_file_that_has_a_name_outside_too_is_never_changed_there() {
 }
 
 #[tokio::test]
-async fn new_content_runs_as_nobody_else() {
+async fn new_content_loses_the_setuid_bit() {
     let lab = Lab::new();
     lab.write("tool", "old");
     let file = lab.files().join("tool");

@@ -46,7 +46,7 @@ fn has_no_notes(world: &World) {
 }
 
 #[tokio::test]
-async fn agents_md_stands_behind_the_notes_and_is_read_again_when_it_changed() {
+async fn agents_md_follows_the_notes_and_is_read_again_when_it_changed() {
     run_test(async |world| {
         has_no_notes(world);
         let before = system(world, "nothing").await;

@@ -107,7 +107,7 @@ async fn a_call_that_its_provider_calls_incomplete_never_runs() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_none_is_told() {
+async fn a_name_that_is_not_a_tool_is_reported() {
     for format in FORMATS {
         let changes = [(r#""name":"view""#, r#""name":"no_such_tool""#)];
         let (told, ran) = told(format, "calls", &changes).await;

@@ -144,7 +144,7 @@ async fn whoever_writes_starts_the_silence_anew() {
 }
 
 #[tokio::test]
-async fn a_branch_is_named_where_its_silence_is_told() {
+async fn the_line_about_an_idle_branch_names_it() {
     run_with_short_silence(async |world| {
         world.model.summarises("They looked into herons…");
         world.model.answers("Twelve of them.");
