@@ -4,13 +4,15 @@
 //! command that enters a Debian which systemd runs, the service itself is walked through.
 
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chorus_playground::Discord;
 use rustix::process::Signal;
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
+use crate::cli::terminal::Terminal;
 use crate::poll::pause;
 use crate::world::daemon::signal;
 use crate::world::model::{self, Model};
@@ -129,6 +131,32 @@ impl Walk {
         self.root(&format!("umask 077; echo {token} > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY")).await;
     }
 
+    /// The local Discord and the scripted model, by what `systemctl edit` would write; for the services of the `system` or of
+    /// each `user`.
+    async fn has_the_service_find_both(&self, whose: &str) {
+        let folder = format!("/etc/systemd/{whose}/chorus.service.d");
+        self.root(&format!(
+            "install -d {folder} && printf '[Service]\nEnvironment={}\n' > {folder}/local.conf && systemctl daemon-reload",
+            self.found_by()
+        ))
+        .await;
+    }
+
+    /// Has the machine begin again, and waits until the service is back. What lies in /run is not.
+    async fn reboots(&self, is_back: &str) {
+        self.root("touch /run/before; systemctl reboot --no-block")
+            .await;
+        let is_back = format!("test ! -e /run/before && {is_back}");
+        let back = async {
+            while !self.by_root(&is_back).status().await.unwrap().success() {
+                pause().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, back)
+            .await
+            .expect("the service is not back after a reboot");
+    }
+
     async fn makes_an_agent(&self) {
         // A bot is ready before Discord has its commands.
         self.ann.knows_commands().await;
@@ -214,20 +242,109 @@ async fn a_newcomer_installs_runs_saves_and_restores() {
     assert_eq!(walk.model.violations(), Vec::<String>::new());
 }
 
+/// In the Debian that systemd runs.
+async fn where_systemd_runs() -> Walk {
+    let enter = std::env::var("CHORUS_WALK_ENTER").expect("CHORUS_WALK_ENTER is not set");
+    Walk::begins(enter.split_whitespace().map(str::to_owned).collect()).await
+}
+
+impl Walk {
+    /// Goes through `chorus init`, started by `command`; gives what it showed.
+    async fn is_set_up_by_init(&self, command: &str, whose: &str) -> String {
+        let folder = TempDir::new().unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let command = format!("{} {command}", self.enter.join(" "));
+        let begun = Instant::now();
+        let mut terminal = Terminal::open(&command, folder.path(), &[("PATH", &path)]);
+        terminal.chooses(whose).await;
+        let token = self.discord.token();
+        terminal.answers("The bot's token (hidden): ", token).await;
+        terminal.sees("it has what it needs.").await;
+        terminal.chooses("Anthropic (Claude), with a key").await;
+        terminal
+            .answers("key (empty: back) (hidden): ", model::KEY)
+            .await;
+        terminal.answers("number or name [1]: ", "").await;
+        terminal.answers("after each reboot? (y/n) [y]: ", "").await;
+        let (code, shown) = terminal.ends().await;
+        let took = begun.elapsed().as_secs_f32();
+        println!("$ chorus init\n{shown}\nit took {took:.1} s");
+        assert_eq!(code, 0);
+        shown
+    }
+
+    /// Where this Discord and this model are, as a shell sets it for a command.
+    fn found_by(&self) -> String {
+        format!(
+            "CHORUS_DISCORD_API_URL={} ANTHROPIC_BASE_URL={}",
+            self.discord.base_url(),
+            self.model.base_url()
+        )
+    }
+
+    async fn is_answered_also_after_a_reboot(&self, is_back: &str) {
+        self.makes_an_agent().await;
+        self.model.answers("I was set up by init.");
+        self.ann.says("#lab", "are you there?").await;
+        self.reads("#lab", "I was set up by init.").await;
+        self.reboots(is_back).await;
+        self.model.answers("And I am back.");
+        self.ann.says("#lab", "and now?").await;
+        self.reads("#lab", "And I am back.").await;
+    }
+}
+
+/// The one path of README, install.md and the program: what `chorus init` set up works, and comes back with the machine.
+#[tokio::test]
+#[ignore = "needs a Debian with the package that systemd runs"]
+async fn init_leads_to_a_service_that_systemd_runs() {
+    let walk = where_systemd_runs().await;
+    walk.has_the_service_find_both("system").await;
+    let found = walk.found_by();
+    let command = format!(
+        "env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=xterm {found} chorus init"
+    );
+    let shown = walk
+        .is_set_up_by_init(&command, "for this machine: home")
+        .await;
+    let mut lines = shown.lines();
+    let look = lines.find_map(|line| line.strip_prefix("Look after it: "));
+    walk.root(&format!("{found} {}", look.unwrap())).await;
+    walk.is_answered_also_after_a_reboot("systemctl is-active -q chorus")
+        .await;
+    walk.root("systemctl disable --now chorus").await;
+}
+
+/// The same for somebody who is not root: a service of one's own, which nobody has to log in for.
+#[tokio::test]
+#[ignore = "needs a Debian with the package that systemd runs, and a person called ann in it"]
+async fn init_leads_to_a_service_of_ones_own() {
+    let walk = where_systemd_runs().await;
+    walk.has_the_service_find_both("user").await;
+    let found = walk.found_by();
+    let command = format!("su -l ann -c 'exec env TERM=xterm {found} chorus init'");
+    let shown = walk.is_set_up_by_init(&command, "for you: home").await;
+    // Where nothing allows a person to say so for themselves, the way out is shown.
+    let linger = "sudo loginctl enable-linger ann";
+    if shown.contains(linger) {
+        walk.root("loginctl enable-linger ann").await;
+    } else {
+        assert!(shown.contains("It goes on when you log out"), "{shown}");
+    }
+    walk.root(&format!("su -l ann -c '{found} chorus doctor'"))
+        .await;
+    walk.is_answered_also_after_a_reboot("pgrep -u ann -x chorus > /dev/null")
+        .await;
+    walk.root("su -l ann -c 'chorus service uninstall'; loginctl disable-linger ann")
+        .await;
+}
+
 #[tokio::test]
 #[ignore = "needs a Debian with the package that systemd runs"]
 async fn systemd_looks_after_the_service() {
-    let enter = std::env::var("CHORUS_WALK_ENTER").expect("CHORUS_WALK_ENTER is not set");
-    let enter = enter.split_whitespace().map(str::to_owned).collect();
-    let walk = Walk::begins(enter).await;
+    let walk = where_systemd_runs().await;
     walk.gives_credentials().await;
-    walk.root(&format!(
-        "install -d /etc/systemd/system/chorus.service.d && printf '[Service]\nEnvironment=CHORUS_DISCORD_API_URL={} ANTHROPIC_BASE_URL={}\n' \
-         > /etc/systemd/system/chorus.service.d/local.conf && systemctl daemon-reload",
-        walk.discord.base_url(),
-        walk.model.base_url()
-    ))
-    .await;
+    walk.has_the_service_find_both("system").await;
     walk.root(&format!(
         "printf '{{\"default_model\": \"{}\"}}' > /var/lib/chorus/config.json && chown chorus: /var/lib/chorus/config.json",
         model::MODEL
@@ -295,18 +412,8 @@ async fn systemd_looks_after_the_service() {
         .await;
     walk.root(show).await;
 
-    // It comes back with the machine. What lies in /run does not.
-    walk.root("systemctl enable -q chorus; touch /run/before; systemctl reboot --no-block")
-        .await;
-    let is_back = "test ! -e /run/before && systemctl is-active -q chorus";
-    let back = async {
-        while !walk.by_root(is_back).status().await.unwrap().success() {
-            pause().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, back)
-        .await
-        .expect("the service is not back after a reboot");
+    walk.root("systemctl enable -q chorus").await;
+    walk.reboots("systemctl is-active -q chorus").await;
     walk.root(show).await;
     walk.model.answers("Good morning.");
     walk.ann.says("#lab", "are you there?").await;
