@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use chorus_playground::{Discord, Options};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::TcpListener;
 
 use super::service::written_down;
 use super::terminal::Terminal;
 use crate::llm::local_models::ollama::Ollama;
+use crate::not_run::{Missing, not_run};
 use crate::world::daemon::program;
 use crate::world::model::{KEY, Model};
 
@@ -223,4 +225,32 @@ async fn a_server_at_another_address_answers_without_a_key() {
     // A token of this shell is kept: no service would see it.
     let dotenv = fs::read_to_string(home_of(user.path()).join(".env")).unwrap();
     assert_eq!(dotenv, format!("DISCORD_TOKEN='{}'\n", discord.token()));
+}
+
+#[tokio::test]
+async fn a_model_server_of_this_machine_is_found_and_offered() {
+    let Ok(listener) = TcpListener::bind("127.0.0.1:8000").await else {
+        not_run(&Missing::Machine(
+            "port 8000 is taken, perhaps by a real vLLM",
+        ));
+        return;
+    };
+    let user = TempDir::new().unwrap();
+    let (discord, _server) = (discord().await, Ollama::at(listener));
+    discord.invites_bot(discord.guild());
+    let variables = [
+        ("CHORUS_DISCORD_API_URL", discord.base_url()),
+        ("DISCORD_TOKEN", discord.token()),
+    ];
+    let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
+    terminal.chooses("vLLM on this machine (qwen3:8b").await;
+    terminal.sees("vllm: 3 models").await;
+    terminal.answers("number or name [1]: ", "").await;
+    terminal.sees("use vllm/qwen3:8b.").await;
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, 0, "{shown}");
+    let config = fs::read_to_string(home_of(user.path()).join("config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(config["providers"], json!({"vllm": {}}));
+    assert_eq!(config["default_model"], "vllm/qwen3:8b");
 }
