@@ -72,6 +72,7 @@ use tracing::{Instrument, info_span};
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use actor::AgentHandle;
+pub use at_work::NobodyElsewhere;
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, KnownSums, Reservations, Spender, Spent};
 pub use core_agents::MOST_CORE_AGENTS;

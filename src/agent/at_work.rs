@@ -16,15 +16,32 @@ use super::stop::{Stop, StopSignal, Stopper};
 /// Longest wait for them to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Who ends them.
+const CHANGED: Stopper = Stopper::Machine("a change of the agent that it worked as");
+
 /// The child turns that work as another agent.
 #[derive(Debug, Default)]
 pub struct AtWorkElsewhere(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    turns: Mutex<HashMap<AgentId, Vec<(u64, StopSignal)>>>,
+    agents: Mutex<Agents>,
     /// One of them ended.
     ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Agents {
+    turns: HashMap<AgentId, Vec<(u64, StopSignal)>>,
+    /// How many want nobody to work as an agent.
+    closed: HashMap<AgentId, usize>,
+}
+
+/// Until this is dropped, a child turn that begins to work as the agent is aborted.
+#[derive(Debug)]
+pub struct NobodyElsewhere {
+    shared: Arc<Shared>,
+    agent: AgentId,
 }
 
 /// One of them, until this is dropped.
@@ -38,8 +55,11 @@ pub(super) struct AtWork {
 impl AtWorkElsewhere {
     /// Notes that a child turn begins to work as `agent`; `stop` ends it.
     pub(super) fn begin(&self, agent: AgentId, stop: &StopSignal) -> AtWork {
-        let mut turns = self.0.turns.lock();
-        let here = turns.entry(agent).or_default();
+        let mut agents = self.0.agents.lock();
+        if agents.closed.contains_key(&agent) {
+            stop.ask(Stop::Abort, &CHANGED);
+        }
+        let here = agents.turns.entry(agent).or_default();
         let number = here.last().map_or(0, |(last, _)| last + 1);
         here.push((number, stop.clone()));
         AtWork {
@@ -49,38 +69,52 @@ impl AtWorkElsewhere {
         }
     }
 
-    /// Aborts all that work as `agent`, and waits until they have ended.
-    pub async fn end(&self, agent: AgentId) {
-        let by = Stopper::Machine("a change of the agent that it worked as");
-        let is_over = || !self.0.turns.lock().contains_key(&agent);
+    /// Aborts all that work as `agent`, and waits until none does.
+    pub async fn end(&self, agent: AgentId) -> NobodyElsewhere {
+        *self.0.agents.lock().closed.entry(agent).or_default() += 1;
+        let closed = NobodyElsewhere {
+            shared: Arc::clone(&self.0),
+            agent,
+        };
         let ends = async {
             loop {
                 let ended = self.0.ended.notified();
-                if let Some(here) = self.0.turns.lock().get(&agent) {
-                    for (_, stop) in here {
-                        stop.ask(Stop::Abort, &by);
-                    }
-                }
-                if is_over() {
-                    return;
+                match self.0.agents.lock().turns.get(&agent) {
+                    None => return,
+                    Some(here) => here
+                        .iter()
+                        .for_each(|(_, stop)| stop.ask(Stop::Abort, &CHANGED)),
                 }
                 ended.await;
             }
         };
         let _ = timeout(PATIENCE, ends).await;
+        closed
+    }
+}
+
+impl Drop for NobodyElsewhere {
+    fn drop(&mut self) {
+        let closed = &mut self.shared.agents.lock().closed;
+        if let Some(count) = closed.get_mut(&self.agent) {
+            *count -= 1;
+            if *count == 0 {
+                closed.remove(&self.agent);
+            }
+        }
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        let mut turns = self.shared.turns.lock();
-        if let Some(here) = turns.get_mut(&self.agent) {
+        let mut agents = self.shared.agents.lock();
+        if let Some(here) = agents.turns.get_mut(&self.agent) {
             here.retain(|(number, _)| *number != self.number);
             if here.is_empty() {
-                turns.remove(&self.agent);
+                agents.turns.remove(&self.agent);
             }
         }
-        drop(turns);
+        drop(agents);
         self.shared.ended.notify_waiters();
     }
 }

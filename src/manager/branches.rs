@@ -133,12 +133,13 @@ impl AgentManager {
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
 
-    /// An agent's channel was deleted, and all threads below it: the branches in these are saved and closed. The main
-    /// conversation stays, for the channel that replaces it.
+    /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed, and nobody
+    /// works as the agent any more. The main conversation stays, for a channel that it is given instead.
     pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
         let Some(agent) = self.agent_for(channel, None) else {
             return Ok(());
         };
+        drop(self.inner.deps.at_work.end(agent.id).await);
         let open = self.inner.deps.store.conversations(agent.id).await?;
         let lost = |row: &ConversationRow| row.thread.is_some() && row.items > 0;
         if !open.iter().any(lost) {

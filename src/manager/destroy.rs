@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use crate::agent::{AgentCommand, AgentHandle, Stopper};
+use crate::agent::{AgentCommand, AgentHandle, NobodyElsewhere, Stopper};
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, SessionMeta};
 use crate::store::{AuditRow, IntentKind};
 use crate::text;
@@ -76,6 +76,8 @@ impl AgentManager {
         by: &Person,
         channels: &dyn Channels,
     ) -> Result<Destroyed, ManagerError> {
+        // It takes as long as a summary does, and other agents know of it meanwhile.
+        let _nobody = self.inner.deps.at_work.end(agent.id).await;
         let mut notes = Vec::new();
         let saved = if self.has_folder(&agent).await {
             self.save_for_destroy(&agent, by).await?
@@ -163,7 +165,6 @@ impl AgentManager {
         if agent.channel.is_none() {
             return Ok(Vec::new());
         }
-        self.inner.deps.at_work.end(agent.id).await;
         let (reply, saved) = oneshot::channel();
         let by = Stopper::Destroyer(by.name.clone());
         self.deliver(agent, AgentCommand::SaveForDestroy(by, reply))
@@ -188,10 +189,12 @@ impl AgentManager {
         }
     }
 
-    /// Ends an agent's actor and waits for it; the next message makes a new one.
-    pub(super) async fn end_actor(&self, agent: &AgentSummary) {
-        self.inner.deps.at_work.end(agent.id).await;
+    /// Ends an agent's actor and waits for it; the next message makes a new one. Nobody else works as the agent until what this
+    /// gives is dropped.
+    pub(super) async fn end_actor(&self, agent: &AgentSummary) -> NobodyElsewhere {
+        let nobody = self.inner.deps.at_work.end(agent.id).await;
         Self::end(self.inner.registry.drop_actor(agent.id)).await;
+        nobody
     }
 
     async fn end(actor: Option<AgentHandle>) {

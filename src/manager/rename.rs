@@ -79,7 +79,7 @@ impl AgentManager {
         to: &AgentName,
     ) -> Result<AgentSummary, ManagerError> {
         let closed = self.inner.gate.close(agent.id);
-        self.end_actor(agent).await;
+        let nobody = self.end_actor(agent).await;
         let intent = Intent::Rename {
             from: agent.name.to_string(),
             to: to.to_string(),
@@ -103,7 +103,7 @@ impl AgentManager {
             Ok(renamed) => self.inner.registry.put(renamed.clone()),
             Err(_) => self.settle_intent(agent.id, IntentKind::Rename).await,
         }
-        drop(closed);
+        drop((closed, nobody));
         self.resume(agent.id).await;
         renamed
     }

@@ -106,9 +106,9 @@ impl AgentManager {
         };
         self.index(&whole, &file.config).await?;
         let closed = self.inner.gate.close(agent.id);
-        self.end_actor(&agent).await;
+        let nobody = self.end_actor(&agent).await;
         self.inner.registry.put(whole);
-        drop(closed);
+        drop((closed, nobody));
         self.resume(agent.id).await;
         self.inner.deps.emit(Event::Bound(guild, channel));
         if agent.channel != Some(channel) {

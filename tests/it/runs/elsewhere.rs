@@ -135,17 +135,7 @@ async fn it_ends_when_it_is_destroyed_meanwhile_and_who_called_goes_on() {
         world.ann.clicks("#general", "Confirm").await;
         world.sees("#lab", "It was destroyed meanwhile.").await;
         drop(thought);
-        let told = results(world).pop().unwrap();
-        assert!(
-            told.contains("· aborted ·") && told.contains("Error: it gave no answer"),
-            "{told}"
-        );
-        let exits = "SELECT path || ' ' || exit FROM turns ORDER BY rowid";
-        assert_eq!(
-            world.ledger(exits).await,
-            ["lab answered", "lab/@docs aborted"]
-        );
-        nothing_is_left(world).await;
+        it_was_aborted(world).await;
     })
     .await;
 }
@@ -199,6 +189,68 @@ async fn the_key_of_the_agent_says_whom_it_may_call() {
             world.ann.asks(&set, "#lab").await;
             assert_eq!(world.agent_json("lab")["sub_agents"], kept, "{value}");
         }
+    })
+    .await;
+}
+
+/// The work of `docs` for `lab` was aborted, and `lab` went on.
+async fn it_was_aborted(world: &World) {
+    let told = results(world).pop().unwrap();
+    assert!(
+        told.contains("· aborted ·") && told.contains("Error: it gave no answer"),
+        "{told}"
+    );
+    let exits = "SELECT path || ' ' || exit FROM turns WHERE path LIKE 'lab%' ORDER BY rowid";
+    let expected = ["lab answered", "lab/@docs aborted"];
+    assert_eq!(world.ledger(exits).await, expected);
+    nothing_is_left(world).await;
+}
+
+#[tokio::test]
+async fn one_that_begins_while_its_agent_is_being_destroyed_ends_too() {
+    run_test(async |world| {
+        with_docs(world).await;
+        world.model.answers("Noted.");
+        world.ann.says("#docs", "we plant plums").await;
+        world.sees("#docs", "Noted.").await;
+        let asked = world.model.requests().len();
+        // Its conversation is summed up first, which takes its time.
+        let summary = world.model.thinks_about_summaries();
+        world.ann.runs("/agent destroy name:docs", "#general").await;
+        world.ann.clicks("#general", "Confirm").await;
+        world.model.was_asked(asked + 1).await;
+        world
+            .model
+            .calls(&[assignment("@docs", "What is planned?")]);
+        world.model.answers("It is being destroyed.");
+        world.ann.says("#lab", "what does docs plan?").await;
+        world.sees("#lab", "It is being destroyed.").await;
+        it_was_aborted(world).await;
+        summary.ends();
+        let gone = "SELECT status FROM agents WHERE name = 'docs'";
+        world.ledger_says(gone, &["destroyed"]).await;
+        let folder = world.home().join("agents/docs");
+        world.becomes("its folder gone", || !folder.exists()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_ends_when_its_channel_is_deleted_meanwhile() {
+    run_test(async |world| {
+        with_docs(world).await;
+        world
+            .model
+            .calls(&[assignment("@docs", "What is planned?")]);
+        let thought = world.model.is_thinking();
+        world.model.answers("Its channel is gone.");
+        world.ann.says("#lab", "what does docs plan?").await;
+        world.model.was_asked(2).await;
+        let docs = world.channel("#docs");
+        world.ann.person.deletes_channel(docs);
+        world.sees("#lab", "Its channel is gone.").await;
+        drop(thought);
+        it_was_aborted(world).await;
     })
     .await;
 }
