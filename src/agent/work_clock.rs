@@ -117,6 +117,33 @@ impl WorkClock {
     }
 }
 
+/// How much longer a child turn may work, by the clocks of those above it: they may go on while its own stands.
+#[derive(Clone, Debug)]
+pub(super) struct TimeAbove {
+    /// That of its parent.
+    clock: WorkClock,
+    /// What that clock shows when the child must be done.
+    until: Duration,
+    above: Option<Arc<TimeAbove>>,
+}
+
+impl TimeAbove {
+    /// Until `clock`, that of the parent, shows so much, and no longer than the parent itself may work.
+    pub(super) fn new(clock: &WorkClock, until: Duration, above: Option<&Self>) -> Self {
+        Self {
+            clock: clock.clone(),
+            until,
+            above: above.cloned().map(Arc::new),
+        }
+    }
+
+    pub(super) fn left(&self) -> Duration {
+        let left = self.until.saturating_sub(self.clock.worked());
+        let above = self.above.as_ref().map(|above| above.left());
+        above.map_or(left, |above| left.min(above))
+    }
+}
+
 /// A wait for people or for a place at a provider, until it is dropped.
 pub(super) struct Waits(WorkClock);
 

@@ -15,6 +15,7 @@ use crate::agent::event::{AskingChild, Event};
 use crate::agent::modes;
 use crate::agent::reports::Heading;
 use crate::agent::stop::Stopper;
+use crate::agent::work_clock::TimeAbove;
 use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
@@ -37,12 +38,31 @@ pub(super) struct ChildSide {
     pub(super) parent_agent: AgentName,
     pub(super) kind: ChildKind,
     pub(super) title: String,
-    /// Working time that its parent leaves for it.
-    pub(super) time: Duration,
-    /// What its report shares with the results of the other calls of the step.
+    /// Working time that its parent leaves it.
+    pub(super) time: TimeOfChild,
+    /// What its report shares with the results of the calls beside it.
     pub(super) room: Option<ResultRoom>,
     /// Its thread, where the agent has one for each child.
     pub(super) thread: Option<Says>,
+}
+
+/// Working time that a parent leaves a child turn.
+#[derive(Clone, Debug)]
+pub(super) enum TimeOfChild {
+    /// What the parent has left itself, less what it keeps, as its clock goes on.
+    Shared(TimeAbove),
+    /// So much, whatever the parent has left.
+    Own(Duration),
+}
+
+impl TimeOfChild {
+    /// What the clocks above allow, where they do at all.
+    pub(super) fn above(&self) -> Option<&TimeAbove> {
+        match self {
+            Self::Shared(above) => Some(above),
+            Self::Own(_) => None,
+        }
+    }
 }
 
 /// The call that a child turn answers.
@@ -149,9 +169,13 @@ impl Turn {
                 defaults.child_timeout.get()
             }
         });
+        let most = match &child.time {
+            TimeOfChild::Shared(above) => self.clock.worked() + above.left(),
+            TimeOfChild::Own(time) => *time,
+        };
         Limits {
             steps: steps.min(limits.steps),
-            work: modes::work(self.mode(), work).min(child.time),
+            work: modes::work(self.mode(), work).min(most),
             ..limits
         }
     }

@@ -15,6 +15,7 @@ use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
 use crate::agent::identity::Identity;
 use crate::agent::setup::{Wanted, own_model};
 use crate::agent::stop::{RunningChild, StopSignal};
+use crate::agent::work_clock::TimeAbove;
 use crate::clock;
 use crate::domain::{
     AgentName, CallId, ConversationId, Cost, Inbound, Item, ToolResult, TurnId, UserText,
@@ -29,7 +30,7 @@ use crate::text;
 use super::begin;
 use super::broken::BROKE_OFF;
 use super::calls::Call;
-use super::child::{self, AnsweredCall, ChildSide, Reported};
+use super::child::{self, AnsweredCall, ChildSide, Reported, TimeOfChild};
 use super::child_thread::{Says, last};
 use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
@@ -356,14 +357,19 @@ impl Turn {
         Ok(Box::new(Self::new(head)))
     }
 
-    /// Working time that it leaves for a child. A child that answers in its place, or passes its answer, gets some even
-    /// where none is left: the answer was paid for.
-    fn time_for(&self, kind: ChildKind) -> Duration {
+    /// Working time that it leaves a child. What answers in its place, or passes its answer, has some where it has none left: the
+    /// answer was paid for.
+    fn time_for(&self, kind: ChildKind) -> TimeOfChild {
         match kind {
             ChildKind::SubAgent | ChildKind::Advisor => {
-                self.time_left().saturating_sub(KEPT_OF_TIME)
+                let until = self.limits().work.saturating_sub(KEPT_OF_TIME);
+                let side = self.context.child.as_ref();
+                let above = side.and_then(|side| side.time.above());
+                TimeOfChild::Shared(TimeAbove::new(&self.clock, until, above))
             }
-            ChildKind::Route | ChildKind::Handoff => self.time_left().max(TIME_OF_STAGE),
+            ChildKind::Route | ChildKind::Handoff => {
+                TimeOfChild::Own(self.time_left().max(TIME_OF_STAGE))
+            }
         }
     }
 

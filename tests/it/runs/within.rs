@@ -66,6 +66,47 @@ async fn while_all_that_works_waits_for_a_person_no_clock_runs() {
     .await;
 }
 
+/// The second waits for its turn for as long as the first may work at all.
+#[tokio::test]
+async fn a_parents_time_goes_by_for_one_that_waits_for_its_turn() {
+    let setup = Setup {
+        config: json!({"turn_timeout": 32, "orchestration": {"max_children_at_once": 1}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        world.model.follows(|request| {
+            let sleeps = json!({"command": "sleep 600", "timeout": 600});
+            let is_child = request["system"].to_string().contains("a sub-agent of");
+            let is_told = request["messages"].to_string().contains("tool_result");
+            Reply::new(match (is_child, request.get("tools")) {
+                (true, Some(_)) => {
+                    vec![Block::Call(
+                        "toolu_bash".to_owned(),
+                        "bash".to_owned(),
+                        sleeps,
+                    )]
+                }
+                (false, Some(_)) if !is_told => ["One.", "Two."]
+                    .map(|what| {
+                        let (tool, task) = assignment("general", what);
+                        Block::Call(format!("toolu_{what}"), tool.to_owned(), task)
+                    })
+                    .into(),
+                (_, _) => vec![Block::Text("Half of it.".to_owned())],
+            })
+        });
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "Half of it.").await;
+        let exits = "SELECT exit FROM turns ORDER BY rowid";
+        let expected = ["answered", "time_limit", "time_limit"];
+        assert_eq!(world.ledger(exits).await, expected);
+        let slept = "SELECT (count(*) < 2) || '' FROM calls WHERE name = 'bash'";
+        assert_eq!(world.ledger(slept).await, ["1"]);
+    })
+    .await;
+}
+
 /// Files of which a few fill the window.
 fn has_files(agent: &str, world: &World, many: usize) {
     for number in 0..many {
