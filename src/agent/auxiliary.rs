@@ -260,8 +260,9 @@ impl Observer for UsageRecorder<'_> {
 impl UsageRecorder<'_> {
     async fn record(&self, kind: AttemptKind, attempt: &Attempt) {
         let row = row_of(&self.asker.spender, None, kind, attempt);
-        if let Err(error) = self.deps.store.record_attempt(row).await {
-            tracing::warn!("failed to store a request to a model: {error}");
+        if let Err(error) = self.deps.store.record_attempt(row.clone()).await {
+            tracing::warn!("failed to store a request to a model, it is tried again: {error}");
+            self.deps.unstored.put([row]);
         }
     }
 }

@@ -220,7 +220,8 @@ impl Actor {
         conversation.wait_again(turn.handed);
         let id = conversation.id;
         let channel = conversation.channel;
-        turn::close_broken(&self.deps, &self.agent, channel, turn.id).await;
+        let turn = (turn.id, &turn.stop);
+        turn::close_broken(&self.deps, &self.agent, channel, turn).await;
         Some(id)
     }
 

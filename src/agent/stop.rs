@@ -8,7 +8,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::domain::{ConversationId, Inbound, Person, TurnId};
 
@@ -69,6 +70,8 @@ pub(super) struct StopSignal {
     above: Option<Box<StopSignal>>,
     /// The signals of all child turns of the run that have not ended.
     children: Arc<Mutex<Children>>,
+    /// The tasks of the child turns below it.
+    tasks: TaskTracker,
 }
 
 /// The signals of child turns, and how those that people can write to are found.
@@ -153,10 +156,25 @@ impl StopSignal {
             aborted: self.aborted.child_token(),
             above: Some(Box::new(self.clone())),
             children: Arc::clone(&self.children),
+            tasks: TaskTracker::new(),
         }
     }
 
-    /// Makes this signal of a child turn known under the turn's id.
+    /// What the task of this child turn keeps until it is gone, for those above that wait for that.
+    pub(super) fn task_below(&self) -> Vec<TaskTrackerToken> {
+        let parent = self.above.as_deref();
+        let above = std::iter::successors(parent, |one| one.above.as_deref());
+        above.map(|one| one.tasks.token()).collect()
+    }
+
+    /// Waits until no child turn below this turn has a task. One that was dropped is still there for a moment, and leaves what it
+    /// did not store.
+    pub(super) async fn nothing_is_below(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Has this signal of a child turn found by the turn's id.
     pub(super) fn found_as(&self, child: TurnId, running: Option<RunningChild>) -> Stoppable {
         let found = (self.clone(), running);
         self.children.lock().insert(child, found);

@@ -16,21 +16,20 @@ use crate::tools::Prepared;
 
 use super::Turn;
 
-/// Requests of turns that panicked before the requests were stored. Cheap to clone.
+/// Requests that nobody is left to store: the task of their turn broke off, or the ledger did not take them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Unstored(Arc<Mutex<Vec<AttemptRow>>>);
 
 impl Unstored {
     /// Keeps these.
-    pub(super) fn put(&self, rows: impl IntoIterator<Item = AttemptRow>) {
+    pub(in crate::agent) fn put(&self, rows: impl IntoIterator<Item = AttemptRow>) {
         self.0.lock().extend(rows);
     }
 
-    /// Those of a run, to be stored now.
-    pub(super) fn take(&self, run: TurnId) -> Vec<AttemptRow> {
-        self.0
-            .lock()
-            .extract_if(.., |row| row.run == Some(run))
+    /// Those of a run, or all, to be stored now.
+    pub(super) fn take(&self, run: Option<TurnId>) -> Vec<AttemptRow> {
+        let mut rows = self.0.lock();
+        rows.extract_if(.., |row| run.is_none() || row.run == run)
             .collect()
     }
 }

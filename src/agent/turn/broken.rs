@@ -10,6 +10,7 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
 use crate::agent::identity::Identity;
 use crate::agent::reports::Heading;
+use crate::agent::stop::StopSignal;
 use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
 use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
 
@@ -31,9 +32,10 @@ pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
     agent: &Arc<Identity>,
     channel: ChannelId,
-    turn: TurnId,
+    (turn, stop): (TurnId, &StopSignal),
 ) {
-    // Its signal is gone with it: nobody can abort it any more.
+    stop.nothing_is_below().await;
+    // Its signal went with it: nobody can abort it any more.
     let no_abort = CancellationToken::new();
     let left = deps.close_left_open(agent, (turn, turn), &no_abort).await;
     let left = left.inspect_err(|error| not_closed(turn, error)).ok();
@@ -103,12 +105,7 @@ impl AgentDeps {
         (run, turn): (TurnId, TurnId),
         abort: &CancellationToken,
     ) -> Result<LeftOpen, StoreError> {
-        for row in self.unstored.take(run) {
-            if let Err(error) = self.store.record_missing_attempt(&row).await {
-                error!(turn.id = %turn, "failed to store a request to a model, it is tried again: {error}");
-                self.unstored.put([row]);
-            }
-        }
+        self.store_unstored(Some(run)).await;
         let left = self.store.close_left_open(turn).await?;
         for approval in left.questions.iter().copied() {
             let end = QuestionEnd::Expired;
@@ -130,7 +127,18 @@ impl AgentDeps {
         Ok(left)
     }
 
-    /// Writes the last log line of a turn that panicked, since it could not.
+    /// Stores requests that nobody else stores, those of a run or all. What the ledger does not take now is kept.
+    pub(super) async fn store_unstored(&self, run: Option<TurnId>) {
+        let mut rows = self.unstored.take(run).into_iter();
+        while let Some(row) = rows.next() {
+            if let Err(error) = self.store.record_missing_attempt(&row).await {
+                error!("failed to store a request to a model, it is tried again: {error}");
+                self.unstored.put(rows.by_ref().chain([row]));
+            }
+        }
+    }
+
+    /// Writes the last line of a turn that broke off: it did not come to that itself.
     pub(super) async fn log_broken(&self, agent: &Identity, turn: TurnId) {
         let row = self.store.turn(turn).await.ok().flatten();
         if let Some(row) = row {

@@ -208,6 +208,7 @@ impl Turn {
         drop(self.place.lock().take());
         let (running, steered) = RunningChild::new(begun.conversation);
         let found = stop.found_as(id, Some(running.clone()));
+        let (below, is_there) = (stop.clone(), stop.task_below());
         let thread = self.open_thread(&assignment, &begun);
         let is_seen = thread.is_some();
         let answers = AnsweredCall {
@@ -220,7 +221,11 @@ impl Turn {
             .await?;
         self.log_child(id, &child.context.path);
         let span = child.span();
-        let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
+        let work = async move {
+            let _is_there = is_there;
+            child::run(child).await
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(work.instrument(span)));
         match task.await {
             Ok(Ok(reported)) => {
                 let Reported {
@@ -244,6 +249,7 @@ impl Turn {
                     let words = format!("Error: {BROKE_OFF}.");
                     told.in_thread = last(vec![NewPart::notice(&words)]);
                 }
+                below.nothing_is_below().await;
                 let closed = self.close_broken_child(call, &role, id, told).await;
                 drop(found);
                 self.context.run.answers_later(&running);

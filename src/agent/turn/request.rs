@@ -372,9 +372,11 @@ impl Observer for Watcher<'_> {
             // The words of the failed attempt are void; the next one begins again.
             let speech = &self.turn.live.speech;
             speech.send_modify(|speech| speech.text.clear());
-            // A failed attempt may be the last thing that the turn does, so it is stored separately.
-            if let Err(error) = self.turn.context.deps.store.record_attempt(row).await {
-                tracing::warn!("failed to store a request to a model: {error}");
+            // A failed attempt may be the last of the turn's life: it is stored by itself.
+            let stored = self.turn.context.deps.store.record_attempt(row.clone());
+            if let Err(error) = stored.await {
+                tracing::warn!("failed to store a request to a model, it is tried again: {error}");
+                self.turn.accounting.spent(row, self.held.take());
             }
         } else {
             let held = self.held.take();

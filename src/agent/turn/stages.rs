@@ -177,6 +177,7 @@ impl Turn {
         let id = begun.new.turn.id;
         let stop = self.context.stop.below();
         let _found = stop.found_as(id, None);
+        let (below, is_there) = (stop.clone(), stop.task_below());
         self.log_child(id, &begun.new.turn.path);
         let child = self.child(None, assignment, begun, stop, Reach::none());
         let mut child = child.await?;
@@ -184,8 +185,11 @@ impl Turn {
             child.live.speech = speech;
         }
         let span = child.span();
-        let work = child::run_in_place(child).instrument(span);
-        let task = AbortOnDropHandle::new(tokio::spawn(work));
+        let work = async move {
+            let _is_there = is_there;
+            child::run_in_place(child).await
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(work.instrument(span)));
         match task.await {
             Ok(ended) => {
                 let (child, outcome) = ended?;
@@ -193,6 +197,7 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
+                below.nothing_is_below().await;
                 Ok(self.broken_stage(id).await)
             }
         }

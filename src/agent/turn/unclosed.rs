@@ -27,8 +27,9 @@ impl AgentDeps {
         }
     }
 
-    /// Ends those that could not be ended before.
+    /// Ends those that could not be ended before, and stores what was asked and could not be stored.
     pub(super) async fn close_former(&self) {
+        self.store_unstored(None).await;
         let former = mem::take(&mut *self.unclosed.0.lock());
         for (turn, agent) in former {
             self.close_unstored(&agent, turn).await;

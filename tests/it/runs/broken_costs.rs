@@ -159,3 +159,75 @@ async fn an_answer_that_is_stored_is_what_people_get_and_nothing_else() {
     })
     .await;
 }
+
+/// `caller` has `general` work, which has given its answer and ends what it left running, when `caller` breaks off.
+async fn breaks_off_above_one_that_ends(world: &World, caller: &str) {
+    let lead = "---\nname: lead\ndescription: Leads.\nsub_agents: [general]\n---\nYou lead.\n";
+    charter(world, "lead", lead);
+    world.edits_agent_json("lab", json!({"permissions": "open"}));
+    let waits = json!({"command": "until [ -e go ]; do sleep 0.01; done", "timeout": 600});
+    for (turn, role) in [("lab", "lead"), ("lead", "general")] {
+        let task = assignment(role, "do it").1;
+        let calls = [("sub_agent", task), ("bash", waits.clone())];
+        let calls = calls.into_iter().take(if turn == caller { 2 } else { 1 });
+        let blocks = calls.map(|(tool, arguments)| {
+            Block::Call(format!("toolu_{tool}"), tool.to_owned(), arguments)
+        });
+        world.model.replies(Reply {
+            output_tokens: 30,
+            ..Reply::new(blocks.collect())
+        });
+    }
+    let stays = "trap 'touch told' TERM; touch runs; while :; do sleep 0.05; done";
+    calls(world, "run_concurrent", json!({"command": stays}));
+    let thought = world.model.thinks_then("It runs.");
+    world.ann.says("#lab", "go").await;
+    let workspace = world.workspace("lab");
+    let is_there = |name: &'static str| {
+        let file = workspace.join(name);
+        move || file.exists()
+    };
+    world.becomes("the command", is_there("runs")).await;
+    world.model.was_asked(4).await;
+    thought.ends();
+    world.becomes("its end", is_there("told")).await;
+    world.model.answers("It broke.");
+    std::fs::write(workspace.join("go"), "").unwrap();
+}
+
+/// The four requests that were answered, and what turns had of them.
+const ANSWERED: &str = "SELECT t.path || ' ' || t.exit || ' ' || count(*) FROM attempts a JOIN turns t ON t.id = a.turn_id
+    WHERE a.kind = 'model' AND a.output > 0 GROUP BY t.id ORDER BY t.rowid";
+
+#[tokio::test]
+async fn what_one_far_below_was_about_to_store_is_counted_with_its_run() {
+    run_test_with(priced("tool bash finished"), async |world| {
+        breaks_off_above_one_that_ends(world, "lab").await;
+        world.sees("#lab", "Something broke inside Chorus").await;
+        let expected = [
+            "lab failed 1",
+            "lab/lead failed 1",
+            "lab/lead/general failed 2",
+        ];
+        assert_eq!(world.ledger(ANSWERED).await, expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_one_below_was_about_to_store_is_counted_with_who_goes_on() {
+    run_test_with(priced("tool bash finished"), async |world| {
+        breaks_off_above_one_that_ends(world, "lead").await;
+        let seen = world.sees("#lab", "It broke.").await;
+        let expected = [
+            "lab answered 2",
+            "lab/lead failed 1",
+            "lab/lead/general failed 2",
+        ];
+        assert_eq!(world.ledger(ANSWERED).await, expected);
+        let below = "SELECT round(sum(cost_usd), 6) || '' FROM attempts WHERE turn_id <> run_id";
+        let usd = world.ledger(below).await.remove(0);
+        is_counted(world, &seen, "2 sub-agents", &usd).await;
+    })
+    .await;
+}

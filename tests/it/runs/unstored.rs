@@ -35,8 +35,8 @@ async fn a_sub_agent_whose_report_is_not_taken_ends_with_its_parent() {
     .await;
 }
 
-#[tokio::test]
-async fn turns_that_the_ledger_will_not_end_are_ended_once_it_does() {
+/// A sub-agent and its parent that the ledger will not end.
+async fn two_that_stay_open(story: impl AsyncFnOnce(&mut World)) {
     // Nothing panics: it is what the log says that is looked at.
     let setup = Setup {
         breaks_at: Some("nothing says this"),
@@ -59,9 +59,42 @@ async fn turns_that_the_ledger_will_not_end_are_ended_once_it_does() {
         world.becomes("a turn that cannot be closed", is_kept).await;
         let open = ["lab running", "lab/general running"];
         assert_eq!(world.ledger(STATES).await, open);
-        world
-            .changes_ledger("DROP TRIGGER refuses_words; DROP TRIGGER refuses_ends")
-            .await;
+        story(world).await;
+    })
+    .await;
+}
+
+const TAKES_ALL_AGAIN: &str = "DROP TRIGGER refuses_words; DROP TRIGGER refuses_ends";
+
+#[tokio::test]
+async fn a_kill_before_they_are_ended_leaves_turns_that_were_interrupted() {
+    two_that_stay_open(async |world| {
+        world.kills().await;
+        world.changes_ledger(TAKES_ALL_AGAIN).await;
+        world.starts().await;
+        world.sees("#lab", "I was restarted in the middle").await;
+        let ended = [
+            "lab interrupted interrupted",
+            "lab/general interrupted interrupted",
+        ];
+        assert_eq!(world.ledger(STATES).await, ended);
+        assert_eq!(world.ledger(ASKED).await, ["2"]);
+        super::nothing_is_left(world).await;
+        world.exchange("and now?", "As before.").await;
+        let seen = world.transcript("#lab");
+        assert_eq!(
+            seen.matches("I was restarted in the middle").count(),
+            1,
+            "{seen}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn turns_that_the_ledger_will_not_end_are_ended_once_it_does() {
+    two_that_stay_open(async |world| {
+        world.changes_ledger(TAKES_ALL_AGAIN).await;
         world.exchange("and now?", "As before.").await;
         let ended = [
             "lab finished failed",
@@ -114,6 +147,43 @@ async fn a_step_that_is_not_taken_costs_what_it_cost() {
         assert_eq!(world.ledger(ASKED).await, ["1"]);
         world.changes_ledger("DROP TRIGGER refuses_words").await;
         world.exchange("and now?", "As before.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_that_failed_is_stored_with_what_comes_after_it() {
+    run_test(async |world| {
+        let trigger = "CREATE TRIGGER refuses_failures BEFORE INSERT ON attempts WHEN NEW.outcome <> 'ok' AND NOT EXISTS
+                 (SELECT 1 FROM items WHERE turn_id = NEW.turn_id AND role = 'assistant')
+             BEGIN SELECT RAISE(ABORT, 'no room'); END";
+        world.changes_ledger(trigger).await;
+        world
+            .model
+            .is_cut_after(3, "Half of it")
+            .answers("All of it.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "All of it.").await;
+        assert_eq!(world.ledger(ASKED).await, ["2"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_summary_that_is_not_taken_counts_once_it_is() {
+    run_test(async |world| {
+        world.exchange("remember plum", "Plum it is.").await;
+        let trigger =
+            "CREATE TRIGGER refuses_summaries BEFORE INSERT ON attempts WHEN NEW.kind <> 'model'
+             BEGIN SELECT RAISE(ABORT, 'no room'); END";
+        world.changes_ledger(trigger).await;
+        world.ann.asks("/context clear", "#lab").await;
+        let summed_up =
+            "SELECT count(*) || '' FROM attempts WHERE kind <> 'model' AND provider <> ''";
+        assert_eq!(world.ledger(summed_up).await, ["0"]);
+        world.changes_ledger("DROP TRIGGER refuses_summaries").await;
+        world.exchange("and now?", "As before.").await;
+        assert_eq!(world.ledger(summed_up).await, ["1"]);
     })
     .await;
 }
