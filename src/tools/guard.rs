@@ -27,7 +27,10 @@ const KEPT_END: usize = 10_000;
 /// The same for a result for which the other calls of the step left no room.
 const SHORT_END: usize = 2_000;
 
-/// Runs an allowed call. Always gives a result; an error is a result too.
+/// What is told of a call that a stop ended, or kept from its work.
+const STOPPED: &str = "stopped before it was done";
+
+/// Runs a call that was allowed. Always gives a result; an error is a result too.
 pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
     let name = prepared.info.name;
     let span = info_span!(
@@ -66,7 +69,7 @@ async fn attempt(prepared: Prepared, context: &ToolContext) -> Result<Output, To
         None => call.await,
         Some(deadline) => tokio::select! {
             biased;
-            () = context.stop.cancelled() => return Err(ToolError::rejected("stopped before it was done")),
+            () = context.stop.cancelled() => return Err(ToolError::rejected(STOPPED)),
             outcome = tokio::time::timeout(deadline, call) => {
                 outcome.map_err(|_| ToolError::Rejected(overdue(deadline)))?
             }
@@ -81,12 +84,12 @@ async fn lock(
     context: &ToolContext,
 ) -> Result<crate::workspace::locks::Held, ToolError> {
     let holder = format!("{tool} in conversation {}", context.conversation);
-    context
-        .services
-        .locks
-        .hold(context.agent, path, holder)
-        .await
-        .map_err(|busy| ToolError::Rejected(busy.to_string()))
+    let held = context.services.locks.hold(context.agent, path, holder);
+    tokio::select! {
+        biased;
+        () = context.stop.cancelled() => Err(ToolError::rejected(STOPPED)),
+        held = held => held.map_err(|busy| ToolError::Rejected(busy.to_string())),
+    }
 }
 
 fn overdue(deadline: Duration) -> String {

@@ -175,3 +175,20 @@ async fn a_writer_waits_for_another_branch_s() {
     write.await;
     assert_eq!(lab.read("a.txt"), "x");
 }
+
+#[tokio::test]
+async fn a_stop_ends_the_wait_for_another_writer() {
+    let lab = Lab::new();
+    let locks = &lab.context.services.locks;
+    let _held = locks
+        .hold(lab.context.agent, "a.txt", "another".into())
+        .await
+        .unwrap();
+    let write = lab.refuses("create_file", json!({"path": "a.txt", "content": "x"}));
+    tokio::pin!(write);
+    assert!(futures_util::poll!(&mut write).is_pending());
+    lab.context.stop.cancel();
+    assert_snapshot!(write.await, @"stopped before it was done");
+    let file = lab.home.path().join("agents/lab/workspace/a.txt");
+    assert!(!file.exists());
+}
