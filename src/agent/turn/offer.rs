@@ -70,7 +70,7 @@ pub(super) enum NotCalled {
     LongPrompt(usize),
     #[error("`title` has {0} characters, more than {TITLE_MAX}")]
     LongTitle(usize),
-    #[error("there is no role {name}{near} The roles are {known}")]
+    #[error("there is no role {name}{near} There are: {known}")]
     Unknown {
         name: String,
         near: String,
@@ -126,7 +126,6 @@ impl Offer {
             };
             is_meant && lineage.iter().all(|above| above.name != role.name)
         });
-        offer.roles.truncate(MOST);
         let all = named.unwrap_or_default().iter();
         offer.agents = all.filter(|name| name.starts_with('@')).cloned().collect();
         offer.block = block(&offer.roles, &offer.agents);
@@ -167,7 +166,7 @@ impl Offer {
         }
         let names = || self.roles.iter().map(|role| role.name.as_str());
         let near = text::near(name, names());
-        let known: Vec<String> = names().map(text::code_span).collect();
+        let known: Vec<String> = names().take(MOST).map(text::code_span).collect();
         Err(NotCalled::Unknown {
             name: shown,
             near: near.map_or_else(
@@ -226,7 +225,7 @@ fn block(roles: &[Arc<Role>], agents: &[String]) -> String {
     let agents = agents
         .iter()
         .map(|name| format!("\n{name}: another agent of this server"));
-    let roles = roles.iter().map(|role| {
+    let roles = roles.iter().take(MOST).map(|role| {
         let how = if role.background {
             " (with `wait: false`)"
         } else {

@@ -55,7 +55,8 @@ impl Tool for SubAgent {
             role: args.role.clone(),
             prompt: args.prompt.clone(),
             title: args.title.clone(),
-            go_on: args.go_on.clone(),
+            // Some models write every argument that there is.
+            go_on: args.go_on.clone().filter(|id| !id.trim().is_empty()),
             waits: args.waits(),
         })
     }

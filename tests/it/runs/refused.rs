@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{assignment, results, run_test, run_test_with};
-use crate::world::Setup;
+use super::{assignment, charter, goes_on, results, run_test, run_test_with};
+use crate::world::{Setup, World};
 
 #[tokio::test]
 async fn what_is_wrong_is_said_and_nothing_begins() {
@@ -27,7 +27,7 @@ async fn what_is_wrong_is_said_and_nothing_begins() {
         world.sees("#lab", "None of it.").await;
         let got = results(world);
         let expected = [
-            "there is no role `expllore`; did you mean `explore`? The roles are `general`, `explore`",
+            "there is no role `expllore`; did you mean `explore`? There are: `general`, `explore`",
             "`prompt` is empty",
             "`prompt` has 32001 characters, more than 32000",
             "`title` has 101 characters, more than 100",
@@ -78,6 +78,67 @@ async fn with_none_allowed_no_model_hears_of_them() {
         world.exchange("hello", "Hello.").await;
         let request = world.model.last_request().to_string();
         assert!(!request.contains("sub_agent"), "{request}");
+    })
+    .await;
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "locked"}));
+        world.exchange("hello", "Hello.").await;
+        let request = world.model.last_request().to_string();
+        assert!(!request.contains("sub_agent"), "{request}");
+    })
+    .await;
+}
+
+/// The block of the latest request that names roles.
+fn roles_told(world: &World) -> String {
+    let request = world.model.last_request();
+    let blocks = request["system"].as_array().unwrap().iter();
+    let mut texts = blocks.filter_map(|block| block["text"].as_str());
+    let found = texts.find(|text| text.starts_with("Roles for `sub_agent`:"));
+    found.unwrap_or_else(|| panic!("{request}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_model_is_told_of_thirty_roles_in_two_kilobytes_and_may_call_all() {
+    run_test(async |world| {
+        let has_roles = |described: &str| {
+            for number in 1..=40 {
+                let name = format!("r{number}");
+                let text = format!("---\nname: {name}\ndescription: {described}\n---\nDo it.\n");
+                charter(world, &name, &text);
+            }
+        };
+        has_roles("Does it.");
+        world.exchange("hello", "Hello.").await;
+        let told = roles_told(world);
+        assert_eq!(told.lines().count(), 31, "{told}");
+        has_roles(&"What it does takes long to say. ".repeat(5));
+        world.exchange("and now?", "As before.").await;
+        let told = roles_told(world);
+        assert!((1_800..=2_048).contains(&told.len()), "{told}");
+        for number in [1, 40] {
+            let role = format!("r{number}");
+            assert!(!told.contains(&role) || number == 1, "{told}");
+            world.model.calls(&[assignment(&role, "Look.")]);
+            world.model.answers("Looked.").answers(&role);
+            world.ann.says("#lab", "go").await;
+            world.sees("#lab", &role).await;
+            let got = results(world).pop().unwrap();
+            assert!(got.ends_with("\nLooked."), "{got}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_to_go_on_with_is_a_new_one() {
+    run_test(async |world| {
+        world.model.calls(&[goes_on("explore", " ", "Look.")]);
+        world.model.answers("Looked.").answers("It looked.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "It looked.").await;
+        let got = results(world).remove(0);
+        assert!(got.ends_with("\nLooked."), "{got}");
     })
     .await;
 }
