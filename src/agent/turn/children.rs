@@ -418,7 +418,8 @@ impl Turn {
 
     /// Reserves a last answer of this turn while its children spend, so that it can still report what was paid for.
     pub(super) fn hold_last_words(&mut self, children: usize) -> Option<Reservation> {
-        let targets = self.context.targets(&self.setup).ok()?;
+        // At the price of whoever is asked for it.
+        let targets = self.serving();
         let target = targets.first()?;
         let deps = &self.context.deps;
         let used = self.transcript.context_meter.used(&self.transcript.items);

@@ -167,8 +167,8 @@ impl Turn {
         rooms.max().unwrap_or_else(|| self.room())
     }
 
-    /// The turn's targets that have not failed; all of them where every one has.
-    fn serving(&self) -> Vec<Target> {
+    /// The turn's targets that can still serve; all of them where none can.
+    pub(super) fn serving(&self) -> Vec<Target> {
         let mut targets = self.context.targets(&self.setup).unwrap_or_default();
         let health = self.context.run.health();
         if targets.iter().any(|target| health.serves(target)) {

@@ -287,3 +287,42 @@ async fn a_request_that_just_fits_the_tokens_is_made_and_with_one_less_it_is_not
     })
     .await;
 }
+
+#[tokio::test]
+async fn last_words_are_reserved_at_the_price_of_who_will_say_them() {
+    // The agent's own model is out, and the one in its place costs twice as much.
+    let setup = Setup {
+        config: json!({
+            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["dear-one"]}},
+            "models": {
+                MODEL: {"input_price": 0, "output_price": 1000, "max_output": 300},
+                "dear-one": {"input_price": 0, "output_price": 2000, "max_output": 300},
+            },
+        }),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        // A call of 16 cents, last words of 25.6 at the lower price, and a whole answer of 60.
+        world.edits_agent_json(
+            "lab",
+            json!({"fallback_models": ["anthropic/dear-one"], "budget_turn": 0.16 + 0.256 + 0.6}),
+        );
+        world
+            .model
+            .fails_with(401, json!({"error": {"message": "no such key"}}));
+        world.model.follows(|request| {
+            let is_child = request["system"].to_string().contains("a sub-agent of");
+            let mut reply = has_one_work(request);
+            if is_child {
+                reply.output_tokens = 300;
+            }
+            reply
+        });
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", LAST_WORDS).await;
+        let exits = "SELECT path || ' ' || exit FROM turns ORDER BY rowid";
+        let expected = ["lab answered", "lab/general budget"];
+        assert_eq!(world.ledger(exits).await, expected);
+    })
+    .await;
+}
