@@ -125,3 +125,40 @@ async fn only_the_agent_itself_opens_branches_and_none_continues_a_former_sub_ag
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_agent_opens_ten_in_ten_minutes() {
+    run_test(async |world| {
+        world.model.follows(|request| {
+            let told = request.to_string();
+            if told.contains("You are `explore`, in a branch") {
+                return said("Nothing.");
+            }
+            if told.contains("has ended.") {
+                return said("Noted.");
+            }
+            let next = match super::results_of(request).len() {
+                0 => 0..10,
+                10 => 10..11,
+                _ => return said("Ten of eleven."),
+            };
+            let calls = next.map(|number| {
+                let task = beside("explore", &format!("Look {number}."));
+                Block::Call(format!("toolu_{number}"), "sub_agent".to_owned(), task)
+            });
+            Reply::new(calls.collect())
+        });
+        world.ann.says("#lab", "have them look").await;
+        world.sees("#lab", "Ten of eleven.").await;
+        nothing_is_due(world).await;
+        let told = results(world);
+        let refused: Vec<&String> = told
+            .iter()
+            .filter(|told| told.starts_with("you have opened branches too often; again in "))
+            .collect();
+        assert_eq!(refused, [&told[10]]);
+        let opened = "SELECT count(*) || '' FROM conversations WHERE kind = 'branch'";
+        assert_eq!(world.ledger(opened).await, ["10"]);
+    })
+    .await;
+}

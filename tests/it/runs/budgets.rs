@@ -219,6 +219,11 @@ fn has_one_work(request: &Value) -> Reply {
 
 /// How the sub-agent of the next turn is asked: whether with tools, and how long an answer it may give; none where it is not asked.
 async fn next_is_asked(world: &World) -> Option<(bool, u64)> {
+    is_asked_next(world, "general").await
+}
+
+/// The same of a sub-agent of that role.
+async fn is_asked_next(world: &World, role: &str) -> Option<(bool, u64)> {
     let before = world.model.requests().len();
     let ended = "SELECT count(*) || '' FROM turns WHERE kind = 'turn' AND state = 'finished'";
     let turns: u64 = world.ledger(ended).await[0].parse().unwrap();
@@ -226,9 +231,10 @@ async fn next_is_asked(world: &World) -> Option<(bool, u64)> {
     world.ledger_says(ended, &[&(turns + 1).to_string()]).await;
     nothing_is_left(world).await;
     let requests = world.model.requests().split_off(before);
+    let is_it = format!("You are `{role}`, a sub-agent of");
     let of_child = requests
         .iter()
-        .find(|one| one["system"].to_string().contains("a sub-agent of"))?;
+        .find(|one| one["system"].to_string().contains(&is_it))?;
     Some((
         of_child.get("tools").is_some(),
         of_child["max_tokens"].as_u64().unwrap(),
@@ -283,6 +289,70 @@ async fn a_request_that_just_fits_the_tokens_is_made_and_with_one_less_it_is_not
             let asked = next_is_asked(world).await;
             let has_tools = asked.is_some_and(|(has_tools, _)| has_tools);
             assert_eq!(has_tools, fits, "{tokens} tokens");
+        }
+    })
+    .await;
+}
+
+/// A root that has `lead` work, which has `general` work.
+fn has_a_lead_work(request: &Value) -> Reply {
+    let is_lead = request["system"].to_string().contains("You are `lead`");
+    let mut reply = has_one_work(request);
+    let latest = request["messages"].as_array().unwrap().last().unwrap();
+    if is_lead && request.get("tools").is_some() && !latest.to_string().contains("tool_result") {
+        let task = json!({"role": "general", "prompt": "Do it.", "title": "do it"});
+        reply.blocks = vec![Block::Call(
+            "toolu_2".to_owned(),
+            "sub_agent".to_owned(),
+            task,
+        )];
+    }
+    for block in &mut reply.blocks {
+        if let Block::Call(_, _, task) = block
+            && !is_lead
+        {
+            task["role"] = json!("lead");
+        }
+    }
+    reply
+}
+
+#[tokio::test]
+async fn the_last_words_of_all_above_are_reserved_first() {
+    run_test_with(priced(), async |world| {
+        let lead = |line: &str| {
+            let text = format!(
+                "---\nname: lead\ndescription: Leads.\nsub_agents: [general]\n{line}---\nLead.\n"
+            );
+            super::charter(world, "lead", &text);
+        };
+        lead("");
+        world.model.follows(has_a_lead_work);
+        // Two calls took 8 cents each, and two last words of 25.6 are reserved.
+        for (left, expected) in [
+            (0.3, Some((true, 300))),
+            (0.299_999, Some((false, 299))),
+            (0.256, Some((false, 256))),
+            (0.255_999, None),
+        ] {
+            let cap = 2.0 * (0.08 + 0.256) + left;
+            world.edits_agent_json("lab", json!({"budget_turn": cap}));
+            assert_eq!(next_is_asked(world).await, expected, "${left} of the run");
+        }
+        world.edits_agent_json("lab", json!({"budget_turn": null}));
+        // What it allows is for those below it too, and its own last words are reserved.
+        for (cap, expected) in [
+            ("0.636", Some((true, 300))),
+            ("0.635999", Some((false, 299))),
+            ("0.592", Some((false, 256))),
+            ("0.591999", None),
+        ] {
+            lead(&format!("budget_usd: {cap}\n"));
+            assert_eq!(
+                next_is_asked(world).await,
+                expected,
+                "${cap} of the role above"
+            );
         }
     })
     .await;

@@ -31,6 +31,7 @@ async fn a_report_comes_back_as_the_result_of_the_call() {
         assert!(told.contains("You were given one question by another agent"));
         assert!(told.contains("Find TODO."));
         assert!(!told.contains("plum") && !told.contains("general-purpose AI agent"), "{told}");
+        assert!(!told.contains("about Find TODO."), "its title is for people: {told}");
         let tools: Vec<&str> = child["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
         assert_eq!(tools, ["view", "glob", "grep", "tool_output"]);
         let got = results_of(parent);

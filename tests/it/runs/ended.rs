@@ -5,9 +5,9 @@ use std::time::Instant;
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{assignment, charter, results, run_test};
-use crate::world::World;
+use super::{assignment, charter, results, run_test, run_test_with};
 use crate::world::model::Thought;
+use crate::world::{Setup, World};
 
 /// The exits of all turns, the root's first.
 const EXITS: &str = "SELECT exit FROM turns ORDER BY rowid";
@@ -219,6 +219,59 @@ async fn an_abort_while_one_ends_loses_no_report() {
             told.len() == 1 && told[0].ends_with("\nIt runs."),
             "{told:?}"
         );
+    })
+    .await;
+}
+
+/// Two sub-agents of which one has the only place at its provider.
+async fn one_asks_and_one_waits_for_a_place(story: impl AsyncFnOnce(&mut World)) {
+    let setup = Setup {
+        config: json!({"max_requests": 1}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let tasks = ["one", "two"].map(|what| assignment("general", what));
+        world.model.calls(&tasks);
+        let thought = world.model.is_thinking();
+        world.model.follows(|request| {
+            let is_child = request["system"].to_string().contains("a sub-agent of");
+            let words = if is_child {
+                "Half of it."
+            } else {
+                "Stopped halfway."
+            };
+            Reply::new(vec![Block::Text(words.to_owned())])
+        });
+        world.ann.says("#lab", "go").await;
+        world.model.was_asked(2).await;
+        world.sees("#lab", "Waiting for a place").await;
+        story(world).await;
+        drop(thought);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stop_has_one_that_waits_for_a_place_say_its_last_words() {
+    one_asks_and_one_waits_for_a_place(async |world| {
+        world.ann.runs("/stop", "#lab").await;
+        world.sees("#lab", "Stopped halfway.").await;
+        assert_eq!(world.ledger(EXITS).await, ["stopped"; 3]);
+        let told = world.model.last_request()["messages"].to_string();
+        assert_eq!(told.matches("\\nHalf of it.]").count(), 2, "{told}");
+        assert_eq!(world.model.most_at_once(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_abort_ends_one_that_waits_for_a_place() {
+    one_asks_and_one_waits_for_a_place(async |world| {
+        world.ann.runs("/abort", "#lab").await;
+        world.sees("#lab", "2 sub-agents were ended with it.").await;
+        assert_eq!(world.ledger(EXITS).await, ["aborted"; 3]);
+        let calls = "SELECT state || ' ' || count(*) FROM calls GROUP BY state";
+        assert_eq!(world.ledger(calls).await, ["finished 2"]);
     })
     .await;
 }
