@@ -18,17 +18,29 @@ use super::Turn;
 
 /// Requests that nobody is left to store: the task of their turn broke off, or the ledger did not take them. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Unstored(Arc<Mutex<Vec<AttemptRow>>>);
+pub struct Unstored(Arc<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    rows: Mutex<Vec<AttemptRow>>,
+    /// Held by whoever stores some of them: whoever adds up a run finds them kept or stored, and not in between.
+    storing: tokio::sync::Mutex<()>,
+}
 
 impl Unstored {
     /// Keeps these.
     pub(in crate::agent) fn put(&self, rows: impl IntoIterator<Item = AttemptRow>) {
-        self.0.lock().extend(rows);
+        self.0.rows.lock().extend(rows);
+    }
+
+    /// Waits for the right to store them, and has it until what this gives is dropped.
+    pub(super) async fn alone(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.storing.lock().await
     }
 
     /// Those of a run, or all, to be stored now.
     pub(super) fn take(&self, run: Option<TurnId>) -> Vec<AttemptRow> {
-        let mut rows = self.0.lock();
+        let mut rows = self.0.rows.lock();
         rows.extract_if(.., |row| run.is_none() || row.run == run)
             .collect()
     }

@@ -129,6 +129,7 @@ impl AgentDeps {
 
     /// Stores requests that nobody else stores, those of a run or all. What the ledger does not take now is kept.
     pub(super) async fn store_unstored(&self, run: Option<TurnId>) {
+        let _alone = self.unstored.alone().await;
         let mut rows = self.unstored.take(run).into_iter();
         while let Some(row) = rows.next() {
             if let Err(error) = self.store.record_missing_attempt(&row).await {
