@@ -4,9 +4,10 @@
 //! A press only hands its answer to the turn that asks. That turn decides, stores the decision in the ledger and then
 //! reports it; every message with its buttons and every late press shows what was reported.
 
+mod book;
 mod deleted;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,13 +20,14 @@ use tracing::warn;
 
 use crate::agent::Stopper;
 use crate::agent::event::{Answer, Question, QuestionEnd};
-use crate::discord::render::approval::{self, Ended};
+use crate::discord::render::approval;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Rest, Urgency};
 use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
 use crate::text::long;
+use book::{Asked, Book, Deciding};
 
 /// Endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
@@ -47,32 +49,6 @@ pub(in crate::discord) struct Approvals {
     manager: AgentManager,
     tasks: TaskTracker,
     stop: CancellationToken,
-}
-
-#[derive(Default)]
-struct Book {
-    /// By the id of the question, which is that of its first call.
-    asked: HashMap<i64, Asked>,
-    /// The question of each call.
-    questions: HashMap<i64, i64>,
-    ended: VecDeque<(i64, QuestionEnd)>,
-    /// Messages that were deleted while a question was being posted: one of them may be the question's.
-    deleted: VecDeque<MessageId>,
-}
-
-/// A question, until its message says how all of it ended.
-struct Asked {
-    question: Box<Question>,
-    /// How each of its calls ended, in their order.
-    ended: Vec<Option<Ended>>,
-    /// Who decided about a call, by the name that the server shows.
-    pressed_by: HashMap<i64, String>,
-    message: Option<MessageId>,
-    /// The calls that one press decided and that have not ended yet, and who shows the endings.
-    presser: Option<(BTreeSet<i64>, Option<oneshot::Sender<Body>>)>,
-    /// Locked during an edit of the message, so that each edit shows the latest state.
-    edits: Arc<tokio::sync::Mutex<()>>,
-    is_edited: bool,
 }
 
 /// The message whose button was pressed.
@@ -100,60 +76,6 @@ pub(in crate::discord) enum Press {
     TooLate,
 }
 
-impl Asked {
-    fn is_over(&self) -> bool {
-        self.ended.iter().all(Option::is_some)
-    }
-
-    /// Whether the call belongs to the question and has not ended.
-    fn waits_for(&self, id: i64) -> bool {
-        let calls = self.question.calls.iter().zip(&self.ended);
-        calls
-            .into_iter()
-            .any(|(call, ended)| call.approval == id && ended.is_none())
-    }
-
-    /// Records how a call ended.
-    fn end(&mut self, id: i64, end: QuestionEnd) {
-        let by = self.pressed_by.get(&id).cloned();
-        let by = by.unwrap_or_else(|| "somebody".to_owned());
-        let calls = self.question.calls.iter();
-        let at = calls.into_iter().position(|call| call.approval == id);
-        if let Some(ended) = at.and_then(|at| self.ended.get_mut(at)) {
-            *ended = Some(Ended { end, by });
-        }
-        if let Some((left, _)) = &mut self.presser {
-            left.remove(&id);
-        }
-    }
-
-    fn body(&self, approvers: &[RoleId]) -> Body {
-        long::work_on(self.question.size(), || {
-            approval::shown(&self.question, &self.ended, approvers)
-        })
-    }
-}
-
-impl Book {
-    fn asked_about(&self, id: i64) -> Option<&Asked> {
-        self.asked.get(self.questions.get(&id)?)
-    }
-
-    fn asked_about_mut(&mut self, id: i64) -> Option<&mut Asked> {
-        self.asked.get_mut(self.questions.get(&id)?)
-    }
-
-    fn is_open(&self, id: i64) -> bool {
-        self.asked_about(id)
-            .is_some_and(|asked| asked.waits_for(id))
-    }
-
-    fn forget(&mut self, question: i64) {
-        self.asked.remove(&question);
-        self.questions.retain(|_, of| *of != question);
-    }
-}
-
 impl Approvals {
     pub(in crate::discord) fn new(
         rest: Rest,
@@ -175,17 +97,9 @@ impl Approvals {
     pub(in crate::discord) fn open(&self, question: Box<Question>) -> Option<Body> {
         let id = question.id();
         let approvers = self.approvers(question.turn.agent);
-        self.close_in_the_end(&question);
+        self.close_after_its_time(&question);
         self.with(|book| {
-            let mut asked = Asked {
-                ended: vec![None; question.calls.len()],
-                question,
-                pressed_by: HashMap::new(),
-                message: None,
-                presser: None,
-                edits: Arc::default(),
-                is_edited: false,
-            };
+            let mut asked = Asked::new(question);
             let early: Vec<(i64, QuestionEnd)> = book.ended.iter().cloned().collect();
             for (call, end) in early {
                 asked.end(call, end);
@@ -328,7 +242,10 @@ impl Approvals {
             if given.is_empty() {
                 return Press::TooLate;
             }
-            asked.presser = Some((given, presser));
+            asked.press = Some(Deciding {
+                left: given,
+                shown_by: presser,
+            });
             Press::Decided
         })
     }
@@ -349,29 +266,26 @@ impl Approvals {
     /// A call was decided, or its question ended, as its turn reports; the ledger has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
         let shows = self.with(|book| {
-            book.ended.push_back((id, end.clone()));
-            if book.ended.len() > REMEMBERED {
-                book.ended.pop_front();
-            }
+            book.remember(id, end.clone());
             let question = *book.questions.get(&id)?;
             let asked = book.asked.get_mut(&question)?;
             asked.end(id, end);
             let approvers = self.approvers(asked.question.turn.agent);
-            match asked.presser.take() {
-                // The other calls of the same press are about to end, too.
-                Some((left, presser)) if !left.is_empty() => {
-                    asked.presser = Some((left, presser));
-                    return None;
-                }
-                Some((_, Some(presser))) if asked.is_over() && !asked.is_edited => {
-                    // It is removed once the press has shown it.
-                    if presser.send(asked.body(&approvers)).is_ok() {
-                        return None;
-                    }
-                }
-                Some(_) | None => {}
+            // The other calls of the same press are about to end, too.
+            let is_waiting = |press: &Deciding| !press.left.is_empty();
+            if asked.press.as_ref().is_some_and(is_waiting) {
+                return None;
             }
-            asked_is_shown(book, question).then_some(question)
+            let press = asked.press.take();
+            if let Some(shown_by) = press.and_then(|press| press.shown_by)
+                && asked.is_over()
+                && !asked.is_edited
+                // It is removed once the press has shown it.
+                && shown_by.send(asked.body(&approvers)).is_ok()
+            {
+                return None;
+            }
+            book.edits(question).then_some(question)
         });
         self.changed();
         if let Some(question) = shows {
@@ -394,7 +308,7 @@ impl Approvals {
     }
 
     /// Closes the question after its time, in case its turn panicked and does not report its end.
-    fn close_in_the_end(&self, question: &Question) {
+    fn close_after_its_time(&self, question: &Question) {
         let calls: Vec<i64> = question.calls.iter().map(|call| call.approval).collect();
         let left = (question.expires_at - Utc::now())
             .to_std()
@@ -482,13 +396,4 @@ impl Approvals {
     fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
         act(&mut self.book.lock())
     }
-}
-
-/// Whether the message of a question is known, so that it can be edited; the question is marked as edited then.
-fn asked_is_shown(book: &mut Book, question: i64) -> bool {
-    let Some(asked) = book.asked.get_mut(&question) else {
-        return false;
-    };
-    asked.is_edited |= asked.message.is_some();
-    asked.message.is_some()
 }

@@ -2,7 +2,8 @@
 
 use tracing::warn;
 
-use super::{Approvals, Asked, REMEMBERED};
+use super::book::Asked;
+use super::{Approvals, REMEMBERED};
 use crate::discord::bot::Bot;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::Operation;

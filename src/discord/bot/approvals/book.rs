@@ -1,0 +1,131 @@
+//! The questions that are open, and how the latest ones ended.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::REMEMBERED;
+use crate::agent::event::{Question, QuestionEnd};
+use crate::discord::render::approval::{self, Ended};
+use crate::discord::rest::body::Body;
+use crate::domain::{MessageId, RoleId};
+use crate::text::long;
+
+#[derive(Default)]
+pub(super) struct Book {
+    /// By the id of the question, which is that of its first call.
+    pub(super) asked: HashMap<i64, Asked>,
+    /// The question of each call.
+    pub(super) questions: HashMap<i64, i64>,
+    pub(super) ended: VecDeque<(i64, QuestionEnd)>,
+    /// Messages that were deleted while a question was being posted: one of them may be the question's.
+    pub(super) deleted: VecDeque<MessageId>,
+}
+
+/// A question, until its message says how all of it ended.
+pub(super) struct Asked {
+    pub(super) question: Box<Question>,
+    /// How each of its calls ended, in their order.
+    pub(super) ended: Vec<Option<Ended>>,
+    /// Who decided about a call, by the name that the server shows.
+    pub(super) pressed_by: HashMap<i64, String>,
+    pub(super) message: Option<MessageId>,
+    /// The press that decided some of its calls, until these have ended.
+    pub(super) press: Option<Deciding>,
+    /// Locked during an edit of the message, so that each edit shows the latest state.
+    pub(super) edits: Arc<tokio::sync::Mutex<()>>,
+    pub(super) is_edited: bool,
+}
+
+/// A press whose decision the turn has, but has not reported yet.
+pub(super) struct Deciding {
+    /// Its calls that have not ended yet.
+    pub(super) left: BTreeSet<i64>,
+    /// Where the message is shown that says how they ended; `None` means that the message is edited.
+    pub(super) shown_by: Option<oneshot::Sender<Body>>,
+}
+
+impl Asked {
+    /// A question that nobody has seen yet.
+    pub(super) fn new(question: Box<Question>) -> Self {
+        Self {
+            ended: vec![None; question.calls.len()],
+            question,
+            pressed_by: HashMap::new(),
+            message: None,
+            press: None,
+            edits: Arc::default(),
+            is_edited: false,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.ended.iter().all(Option::is_some)
+    }
+
+    /// Whether the call belongs to the question and has not ended.
+    pub(super) fn waits_for(&self, id: i64) -> bool {
+        let calls = self.question.calls.iter().zip(&self.ended);
+        calls
+            .into_iter()
+            .any(|(call, ended)| call.approval == id && ended.is_none())
+    }
+
+    /// Records how a call ended.
+    pub(super) fn end(&mut self, id: i64, end: QuestionEnd) {
+        let by = self.pressed_by.get(&id).cloned();
+        let by = by.unwrap_or_else(|| "somebody".to_owned());
+        let calls = self.question.calls.iter();
+        let at = calls.into_iter().position(|call| call.approval == id);
+        if let Some(ended) = at.and_then(|at| self.ended.get_mut(at)) {
+            *ended = Some(Ended { end, by });
+        }
+        if let Some(press) = &mut self.press {
+            press.left.remove(&id);
+        }
+    }
+
+    pub(super) fn body(&self, approvers: &[RoleId]) -> Body {
+        long::work_on(self.question.size(), || {
+            approval::shown(&self.question, &self.ended, approvers)
+        })
+    }
+}
+
+impl Book {
+    pub(super) fn asked_about(&self, id: i64) -> Option<&Asked> {
+        self.asked.get(self.questions.get(&id)?)
+    }
+
+    pub(super) fn asked_about_mut(&mut self, id: i64) -> Option<&mut Asked> {
+        self.asked.get_mut(self.questions.get(&id)?)
+    }
+
+    pub(super) fn is_open(&self, id: i64) -> bool {
+        self.asked_about(id)
+            .is_some_and(|asked| asked.waits_for(id))
+    }
+
+    /// Remembers how a call ended, for presses that come later.
+    pub(super) fn remember(&mut self, id: i64, end: QuestionEnd) {
+        self.ended.push_back((id, end));
+        if self.ended.len() > REMEMBERED {
+            self.ended.pop_front();
+        }
+    }
+
+    /// Notes that the message of a question is about to be edited. Returns whether it is known, so that it can be.
+    pub(super) fn edits(&mut self, question: i64) -> bool {
+        let Some(asked) = self.asked.get_mut(&question) else {
+            return false;
+        };
+        asked.is_edited |= asked.message.is_some();
+        asked.message.is_some()
+    }
+
+    pub(super) fn forget(&mut self, question: i64) {
+        self.asked.remove(&question);
+        self.questions.retain(|_, of| *of != question);
+    }
+}
