@@ -98,84 +98,61 @@ impl LiveRequest {
         }
     }
 
+    const fn kind(&self) -> LiveActionKind {
+        match self.act {
+            LiveAction::Type | LiveAction::React(_) => LiveActionKind::Sign,
+            LiveAction::PostStatus(_) => LiveActionKind::PostStatus,
+            LiveAction::EditStatus(..) => LiveActionKind::EditStatus,
+            LiveAction::LookForStatus => LiveActionKind::LookForStatus,
+            LiveAction::DeleteStatus(_) | LiveAction::FinishStatus(..) => {
+                LiveActionKind::FinishStatus
+            }
+            LiveAction::PostPreview(_) => LiveActionKind::PostPreview,
+            LiveAction::EditPreview(..) => LiveActionKind::EditPreview,
+            LiveAction::LookForPreview => LiveActionKind::LookForPreview,
+            LiveAction::DeletePreview(_) | LiveAction::FinishPreview(..) => {
+                LiveActionKind::FinishPreview
+            }
+        }
+    }
+
     pub(super) async fn perform(self, context: &OutboundContext) -> Done {
         let rest = &context.bot.rest;
-        let channel = self.channel;
-        let passing = Urgency::Passing;
-        let (act, outcome) = match self.act {
-            LiveAction::Type => (
-                LiveActionKind::Sign,
-                rest.send(Request::new(route::typing(channel), passing))
-                    .await
-                    .map(|_| None),
-            ),
-            LiveAction::React(id) => {
-                let route = route::react(channel, id, TAKEN);
-                (
-                    LiveActionKind::Sign,
-                    rest.send(Request::new(route, Urgency::Durable))
-                        .await
-                        .map(|_| None),
-                )
+        let (channel, turn, reply_to) = (self.channel, self.turn, self.reply_to);
+        let act = self.kind();
+        let outcome = match self.act {
+            LiveAction::Type => {
+                let request = Request::new(route::typing(channel), Urgency::Passing);
+                rest.send(request).await.map(|_| None)
             }
-            LiveAction::PostStatus(body) => (
-                LiveActionKind::PostStatus,
-                post(context, channel, None, &body).await,
-            ),
-            LiveAction::PostPreview(body) => (
-                LiveActionKind::PostPreview,
-                post(context, channel, self.reply_to, &body).await,
-            ),
-            LiveAction::EditStatus(id, body) => (
-                LiveActionKind::EditStatus,
-                rest.edit(channel, id, &body, passing).await.map(|()| None),
-            ),
-            LiveAction::EditPreview(id, body) => (
-                LiveActionKind::EditPreview,
-                rest.edit(channel, id, &body, passing).await.map(|()| None),
-            ),
-            LiveAction::LookForPreview => {
-                let reply_to = self.reply_to;
-                let is_it = |message: &Value| is_preview_of(message, reply_to);
-                let found = look(context, channel, is_it).await;
-                (LiveActionKind::LookForPreview, found)
+            LiveAction::React(id) => {
+                let request = Request::new(route::react(channel, id, TAKEN), Urgency::Durable);
+                rest.send(request).await.map(|_| None)
+            }
+            LiveAction::PostStatus(body) => post(context, channel, None, &body).await,
+            LiveAction::PostPreview(body) => post(context, channel, reply_to, &body).await,
+            LiveAction::EditStatus(id, body) | LiveAction::EditPreview(id, body) => {
+                let edited = rest.edit(channel, id, &body, Urgency::Passing).await;
+                edited.map(|()| None)
             }
             LiveAction::LookForStatus => {
-                let turn = self.turn;
                 let is_it = |message: &Value| status_text::is_live(message, turn);
-                let found = look(context, channel, is_it).await;
-                (LiveActionKind::LookForStatus, found)
+                look(context, channel, is_it).await
             }
-            LiveAction::DeletePreview(id) => (
-                LiveActionKind::FinishPreview,
-                rest.call(route::delete_message(channel, id))
-                    .await
-                    .map(|_| None),
-            ),
-            LiveAction::DeleteStatus(id) => (
-                LiveActionKind::FinishStatus,
-                rest.call(route::delete_message(channel, id))
-                    .await
-                    .map(|_| None),
-            ),
-            LiveAction::FinishPreview(id, body) => (
-                LiveActionKind::FinishPreview,
-                rest.edit(channel, id, &body, Urgency::Durable)
-                    .await
-                    .map(|()| None),
-            ),
-            LiveAction::FinishStatus(id, body) => (
-                LiveActionKind::FinishStatus,
-                rest.edit(channel, id, &body, Urgency::Durable)
-                    .await
-                    .map(|()| None),
-            ),
+            LiveAction::LookForPreview => {
+                let is_it = |message: &Value| is_preview_of(message, reply_to);
+                look(context, channel, is_it).await
+            }
+            LiveAction::DeletePreview(id) | LiveAction::DeleteStatus(id) => {
+                let deleted = rest.call(route::delete_message(channel, id)).await;
+                deleted.map(|_| None)
+            }
+            LiveAction::FinishPreview(id, body) | LiveAction::FinishStatus(id, body) => {
+                let edited = rest.edit(channel, id, &body, Urgency::Durable).await;
+                edited.map(|()| None)
+            }
         };
-        Done {
-            turn: self.turn,
-            act,
-            outcome,
-        }
+        Done { turn, act, outcome }
     }
 }
 
