@@ -100,35 +100,8 @@ impl FailureReport<'_> {
     /// The report as one message.
     pub(super) fn render(&self) -> String {
         let reason = match self.exit {
-            EndReason::Aborted => {
-                let children = match self.children {
-                    0 => String::new(),
-                    1 => " 1 sub-agent was ended with it.".to_owned(),
-                    count => format!(" {count} sub-agents were ended with it."),
-                };
-                return format!(
-                    "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}",
-                    self.steps.max(1),
-                    self.run()
-                );
-            }
-            EndReason::Interrupted => {
-                let (cause, go_on) = match &self.by {
-                    Stopper::Machine(what) => (
-                        format!("{what} stopped the turn"),
-                        "Send a message to go on.",
-                    ),
-                    Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => (
-                        "Chorus is being stopped".to_owned(),
-                        "Once Chorus runs again, send a message to go on.",
-                    ),
-                };
-                return format!(
-                    "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}\n{}",
-                    self.steps.max(1),
-                    self.run()
-                );
-            }
+            EndReason::Aborted => return self.aborted(),
+            EndReason::Interrupted => return self.interrupted(),
             EndReason::Stopped => "I stopped, and the model gave no closing answer.",
             EndReason::Refused => "The model declined to answer.",
             EndReason::StepLimit => "I used all steps of this turn without an answer.",
@@ -147,39 +120,75 @@ impl FailureReport<'_> {
             let error = text::one_line(self.error, 500);
             format!("\nLast error: {}", escape::sentence(&error))
         };
-        let way_out = match self.exit {
-            EndReason::Budget => {
-                "Raise it with `/agent config` (`budget_turn`, `budget_day`) or `budgets` in config.json, or go on when a new day or month begins (UTC)."
-            }
-            EndReason::Window => {
-                "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
-            }
-            EndReason::Answered
-            | EndReason::Refused
-            | EndReason::Stopped
-            | EndReason::Aborted
-            | EndReason::Interrupted
-            | EndReason::StepLimit
-            | EndReason::TimeLimit
-            | EndReason::Loop
-            | EndReason::Errors
-            | EndReason::BadCalls
-            | EndReason::Report
-            | EndReason::Failed => "Send a message to try again; the conversation is kept.",
-        };
         format!(
-            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {} · run {}\n{way_out}",
+            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {} · run {}\n{}",
             self.steps,
             self.usage.input_total() + self.usage.output,
             money(self.cost),
             clock::duration(self.elapsed),
             self.run.short(),
+            way_out(self.exit)
+        )
+    }
+
+    fn aborted(&self) -> String {
+        let children = match self.children {
+            0 => String::new(),
+            1 => " 1 sub-agent was ended with it.".to_owned(),
+            count => format!(" {count} sub-agents were ended with it."),
+        };
+        format!(
+            "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}",
+            self.steps.max(1),
+            self.run()
+        )
+    }
+
+    fn interrupted(&self) -> String {
+        let (cause, go_on) = match &self.by {
+            Stopper::Machine(what) => (
+                format!("{what} stopped the turn"),
+                "Send a message to go on.",
+            ),
+            Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => (
+                "Chorus is being stopped".to_owned(),
+                "Once Chorus runs again, send a message to go on.",
+            ),
+        };
+        format!(
+            "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}\n{}",
+            self.steps.max(1),
+            self.run()
         )
     }
 
     /// The run, as small print: `/run show` tells what was done.
     fn run(&self) -> String {
         format!("-# run {}", self.run.short())
+    }
+}
+
+/// What people can do after such an end.
+const fn way_out(exit: EndReason) -> &'static str {
+    match exit {
+        EndReason::Budget => {
+            "Raise it with `/agent config` (`budget_turn`, `budget_day`) or `budgets` in config.json, or go on when a new day or month begins (UTC)."
+        }
+        EndReason::Window => {
+            "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
+        }
+        EndReason::Answered
+        | EndReason::Refused
+        | EndReason::Stopped
+        | EndReason::Aborted
+        | EndReason::Interrupted
+        | EndReason::StepLimit
+        | EndReason::TimeLimit
+        | EndReason::Loop
+        | EndReason::Errors
+        | EndReason::BadCalls
+        | EndReason::Report
+        | EndReason::Failed => "Send a message to try again; the conversation is kept.",
     }
 }
 
