@@ -6,6 +6,7 @@ use super::tags::tagged;
 use crate::agent::end_reason::EndReason;
 use crate::agent::setup::Stage;
 use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::offer::Assignment;
 use crate::agent::turn::{Outcome, Turn};
 use crate::clock;
 use crate::domain::{CallId, Item, TurnId, UserText};
@@ -40,36 +41,18 @@ impl Turn {
         let tasks: Vec<_> = usable
             .map(|role| self.stage(ChildKind::Advisor, role, words.clone()))
             .collect();
-        let mut begun = Vec::with_capacity(tasks.len());
-        for task in &tasks {
-            begun.push(self.new_child(None, task).await);
-        }
         let _last_words = self.hold_last_words(tasks.len());
         self.doing(format!(
             "Waiting for {}",
             text::count(tasks.len(), "advisor", "advisors")
         ));
-        let store = self.context.deps.store.clone();
-        let mut start = NextStage {
-            begun,
-            ..NextStage::default()
-        };
-        let conversations = if tasks.is_empty() {
-            Vec::new()
-        } else {
-            start.attached = self.accounting.hand_over();
-            let begun = store.next_stage(self.context.id(), &start).await?;
-            self.accounting.stored();
-            begun
-        };
-        let begun = start.begun.into_iter().zip(conversations);
+        let begun = self.begin_advisors(&tasks).await?;
         let this: &Self = self;
         let running = tasks
             .into_iter()
             .zip(begun)
-            .map(|(task, (new, conversation))| async move {
+            .map(|(task, begun)| async move {
                 let _counted = this.clock.call();
-                let begun = BegunChild { new, conversation };
                 this.run_stage(task, begun, None).await
             });
         let ended: Vec<_> = join_all(running)
@@ -99,6 +82,7 @@ impl Turn {
             note: Some(note.clone()),
             ..NextStage::default()
         };
+        let store = &self.context.deps.store;
         store.next_stage(self.context.id(), &end).await?;
         for mut child in children.into_iter().flatten() {
             child.accounting.stored();
@@ -108,6 +92,27 @@ impl Turn {
             stages.advice = advice;
         }
         Ok(())
+    }
+
+    /// Stores that these advisors begin.
+    async fn begin_advisors(
+        &mut self,
+        tasks: &[Assignment],
+    ) -> Result<Vec<BegunChild>, StoreError> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut start = NextStage::default();
+        for task in tasks {
+            start.begun.push(self.new_child(None, task).await);
+        }
+        start.attached = self.accounting.hand_over();
+        let store = &self.context.deps.store;
+        let conversations = store.next_stage(self.context.id(), &start).await?;
+        self.accounting.stored();
+        let begun = start.begun.into_iter().zip(conversations);
+        let begun = begun.map(|(new, conversation)| BegunChild { new, conversation });
+        Ok(begun.collect())
     }
 
     /// One advisor's advice, or why there is none.
