@@ -121,17 +121,7 @@ impl AgentManager {
                 "The system prompt is blank. Write what the agent is for, or leave `system_prompt` out.",
             ));
         }
-        if let Some(taken) = self.inner.deps.store.agent_by_name(name.as_str()).await? {
-            match taken.status {
-                // An earlier one that was neither finished nor undone.
-                AgentStatus::Created => self.undo(&self.creation(taken).await?).await,
-                AgentStatus::Active | AgentStatus::Destroyed => {
-                    return Err(ManagerError::refused(format!(
-                        "There is an agent `{name}` already. Choose another name, or destroy it first with `/agent destroy {name}`."
-                    )));
-                }
-            }
-        }
+        self.free_name(&name).await?;
         let server = effective::server(
             &self.inner.deps.settings_of(new.guild),
             &self.inner.deps.config.load(),
@@ -190,6 +180,22 @@ impl AgentManager {
             prompt,
             origin: origin.map(Arc::new),
         })
+    }
+
+    /// Checks that no agent has the name. One whose creation was neither finished nor undone is undone.
+    async fn free_name(&self, name: &AgentName) -> Result<(), ManagerError> {
+        let Some(taken) = self.inner.deps.store.agent_by_name(name.as_str()).await? else {
+            return Ok(());
+        };
+        match taken.status {
+            AgentStatus::Created => {
+                self.undo(&self.creation(taken).await?).await;
+                Ok(())
+            }
+            AgentStatus::Active | AgentStatus::Destroyed => Err(ManagerError::refused(format!(
+                "There is an agent `{name}` already. Choose another name, or destroy it first with `/agent destroy {name}`."
+            ))),
+        }
     }
 
     /// What an agent is made from, read and compiled.
