@@ -76,7 +76,14 @@ async fn two_at_work(world: &World) -> [Thought; 2] {
     thoughts
 }
 
-/// A call that goes on with a former sub-agent.
+/// People in `#lab` were told once that the daemon was restarted in the middle of a turn.
+fn is_told_once_of_the_restart(world: &World) {
+    let seen = world.transcript("#lab");
+    let told = seen.matches("I was restarted in the middle").count();
+    assert_eq!(told, 1, "{seen}");
+}
+
+/// A call that continues a former sub-agent.
 fn goes_on(role: &str, id: &str, prompt: &str) -> (&'static str, Value) {
     let (tool, mut task) = assignment(role, prompt);
     task["continue"] = json!(id);

@@ -3,7 +3,7 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{charter, nothing_is_left, run_test, told};
+use super::{charter, is_told_once_of_the_restart, nothing_is_left, run_test, told};
 use crate::world::World;
 
 /// Writes roles that advise `lab`.
@@ -268,12 +268,7 @@ async fn a_kill_while_advisors_work_leaves_one_line() {
             .answers("Here again.");
         world.ann.says("#lab", "and now?").await;
         world.sees("#lab", "Here again.").await;
-        let seen = world.transcript("#lab");
-        assert_eq!(
-            seen.matches("I was restarted in the middle").count(),
-            1,
-            "{seen}"
-        );
+        is_told_once_of_the_restart(world);
     })
     .await;
 }

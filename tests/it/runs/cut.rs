@@ -5,7 +5,10 @@ use chorus::store::Store;
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{assignment, goes_on, nothing_is_left, results, run_test, run_test_with, two_at_work};
+use super::{
+    assignment, goes_on, is_told_once_of_the_restart, nothing_is_left, results, run_test,
+    run_test_with, two_at_work,
+};
 use crate::world::model::MODEL;
 use crate::world::{Setup, World};
 
@@ -128,12 +131,7 @@ async fn a_kill_before_the_end_of_one_that_broke_off_leaves_a_turn_that_was_inte
             told.len() == 1 && told[0].contains("go on with continue: \""),
             "{told:?}"
         );
-        let seen = world.transcript("#lab");
-        assert_eq!(
-            seen.matches("I was restarted in the middle").count(),
-            1,
-            "{seen}"
-        );
+        is_told_once_of_the_restart(world);
     })
     .await;
 }
@@ -160,12 +158,7 @@ async fn a_kill_before_the_end_of_a_root_that_broke_off_is_told_once_and_the_nex
         nothing_is_left(world).await;
         world.exchange("and now?", "I go on.").await;
         assert_eq!(results(world).len(), 2);
-        let seen = world.transcript("#lab");
-        assert_eq!(
-            seen.matches("I was restarted in the middle").count(),
-            1,
-            "{seen}"
-        );
+        is_told_once_of_the_restart(world);
     })
     .await;
 }

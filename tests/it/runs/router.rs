@@ -3,7 +3,10 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use super::{charter, nothing_is_left, results, results_of, run_test, run_test_with, tagged, told};
+use super::{
+    charter, is_told_once_of_the_restart, nothing_is_left, results, results_of, run_test,
+    run_test_with, tagged, told,
+};
 use crate::world::model::Thought;
 use crate::world::{Setup, World};
 
@@ -335,12 +338,7 @@ async fn a_kill_while_the_destination_works_leaves_one_line_and_a_valid_history(
             "handed over to billing, then the daemon stopped after 0 steps; nobody has answered"
         );
         assert!(got[1].starts_with("not started"), "{got:?}");
-        let seen = world.transcript("#lab");
-        assert_eq!(
-            seen.matches("I was restarted in the middle").count(),
-            1,
-            "{seen}"
-        );
+        is_told_once_of_the_restart(world);
     })
     .await;
 }
