@@ -91,12 +91,22 @@ pub(super) struct ReplyBuilder {
     pub(super) usage: Option<Usage>,
 }
 
+/// Sources of one answer that are kept: several times what people are shown, and few enough that each further one is compared with
+/// all of them at no cost.
+const MAX_CITATIONS: usize = 256;
+
+/// Adds a source to `citations`, once.
+pub(super) fn cite(citations: &mut Vec<(String, String)>, title: &str, url: &str) {
+    let is_new = || !citations.iter().any(|(_, known)| known == url);
+    if !url.is_empty() && citations.len() < MAX_CITATIONS && is_new() {
+        citations.push((title.to_owned(), url.to_owned()));
+    }
+}
+
 impl ReplyBuilder {
     /// Adds a source, once.
     pub(super) fn cite(&mut self, title: &str, url: &str) {
-        if !url.is_empty() && !self.citations.iter().any(|(_, known)| known == url) {
-            self.citations.push((title.to_owned(), url.to_owned()));
-        }
+        cite(&mut self.citations, title, url);
     }
 
     /// Makes the reply: checks that calls are complete, gives them ids, notes the positions of opaque blocks.

@@ -16,7 +16,10 @@ use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, U
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
 
-/// `request` for a server that does not support tools.
+/// Blocks of one answer that are read; what follows them is no call.
+const MAX_BLOCKS: usize = 1_024;
+
+/// `request` for a server that takes no tools.
 pub(super) fn written_out(request: Request) -> Request {
     let mut system = request.system;
     if !request.tools.is_empty() {
@@ -96,8 +99,21 @@ pub(super) fn read(mut reply: Reply) -> Reply {
     let text = std::mem::take(&mut reply.assistant.text);
     let mut words = String::new();
     let mut rest = text.as_str();
+    let mut blocks = 0;
     while let Some((before, block)) = rest.split_once(OPENS) {
         words.push_str(before);
+        blocks += 1;
+        if blocks > MAX_BLOCKS {
+            reply.truncated_calls.push(TruncatedCall {
+                id: CallId(random_id()),
+                name: String::new(),
+                why: format!(
+                    "The answer has more than {MAX_BLOCKS} {OPENS} blocks. The others were not run."
+                ),
+            });
+            rest = "";
+            break;
+        }
         let (inner, after, is_whole) = match block.split_once(CLOSES) {
             Some((inner, after)) => (inner, after, true),
             None => (block, "", false),

@@ -8,6 +8,7 @@ mod conformance;
 mod discovery;
 mod faults;
 mod history;
+mod hostile;
 pub(crate) mod local_models;
 mod local_servers;
 mod long;

@@ -9,7 +9,7 @@ use crate::llm::failure::{ApiError, Said};
 use crate::llm::http::Event;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::stream_decoder::{
-    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, nonsense,
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, cite, nonsense,
 };
 use crate::llm::tolerant::{count, counts, or_default};
 
@@ -232,11 +232,7 @@ impl Generation {
             .filter_map(|chunk| chunk.get("web"))
         {
             let field = |name| source.get(name).and_then(Value::as_str).unwrap_or_default();
-            let known = self.citations.iter().any(|(_, url)| url == field("uri"));
-            if !known && !field("uri").is_empty() {
-                self.citations
-                    .push((field("title").to_owned(), field("uri").to_owned()));
-            }
+            cite(&mut self.citations, field("title"), field("uri"));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::llm::failure::{ApiError, Said};
 use crate::llm::http::Event;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::stream_decoder::{
-    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, nonsense,
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, cite, nonsense,
 };
 use crate::llm::tolerant::{count, counts, or_default};
 
@@ -39,6 +39,7 @@ pub(super) struct Completion {
 struct Call {
     index: Option<u64>,
     raw: RawCall,
+    braces: Braces,
 }
 
 #[derive(Deserialize)]
@@ -280,10 +281,11 @@ impl Completion {
         let sources = change.annotations.unwrap_or_default().into_iter();
         for source in sources.filter_map(|source| source.url_citation) {
             let url = source.url.unwrap_or_default();
-            if !url.is_empty() && !self.citations.iter().any(|(_, known)| *known == url) {
-                let title = source.title.unwrap_or_else(|| url.clone());
-                self.citations.push((title, url));
-            }
+            cite(
+                &mut self.citations,
+                source.title.as_deref().unwrap_or(&url),
+                &url,
+            );
         }
         for call in change.tool_calls.unwrap_or_default() {
             brings |= self.change_call(call, on_delta)?;
@@ -310,11 +312,12 @@ impl Completion {
                 self.calls.push(Call {
                     index: change.index,
                     raw: RawCall::default(),
+                    braces: Braces::default(),
                 });
                 self.calls.len() - 1
             }
         };
-        let raw = &mut self.calls[at].raw;
+        let Call { raw, braces, .. } = &mut self.calls[at];
         if raw.id.is_empty() {
             raw.id.clone_from(&id);
         }
@@ -327,6 +330,7 @@ impl Completion {
             // From a server that sends them whole; anything but an object is not run, and the model is told so.
             Some(whole) => whole.to_string(),
         };
+        braces.read(&arguments);
         raw.arguments.push_str(&arguments);
         Ok(!(id.is_empty() && name.is_empty() && arguments.is_empty()))
     }
@@ -340,7 +344,7 @@ impl Completion {
             let known = &call.raw;
             let other_id = !id.is_empty() && !known.id.is_empty() && known.id != id;
             let further = id.is_empty() && !name.is_empty() && !known.name.is_empty();
-            other_id || further && is_object(&known.arguments)
+            other_id || further && call.braces.are_closed()
         };
         let by_index = |call: &Call| index.is_some() && call.index == index;
         match self.calls.iter().rposition(by_index) {
@@ -354,7 +358,63 @@ impl Completion {
     }
 }
 
-/// Whether `text` is a complete JSON object, to which nothing can be added.
-fn is_object(text: &str) -> bool {
-    text.trim_end().ends_with('}') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
+/// Whether what has come of a JSON object is all of it: nothing can be added to it then.
+///
+/// It is read once, piece by piece. To parse all that has come at each piece would take the square of an answer's length.
+#[derive(Debug, Default)]
+struct Braces {
+    /// Objects and lists that are open.
+    open: usize,
+    in_text: bool,
+    /// The next character belongs to a backslash before it.
+    escaped: bool,
+    state: Object,
+}
+
+/// How far an object has come.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Object {
+    #[default]
+    NotBegun,
+    Open,
+    Closed,
+    /// It is none, or something stands behind it.
+    Broken,
+}
+
+impl Braces {
+    fn read(&mut self, piece: &str) {
+        for byte in piece.bytes() {
+            if self.in_text {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_text = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match (byte, &self.state) {
+                (b' ' | b'\t' | b'\n' | b'\r', _) | (_, Object::Broken) => {}
+                (b'{', Object::NotBegun) => {
+                    self.state = Object::Open;
+                    self.open = 1;
+                }
+                (_, Object::NotBegun | Object::Closed) => self.state = Object::Broken,
+                (b'{' | b'[', Object::Open) => self.open += 1,
+                (b'}' | b']', Object::Open) => {
+                    self.open -= 1;
+                    if self.open == 0 {
+                        self.state = Object::Closed;
+                    }
+                }
+                (b'"', Object::Open) => self.in_text = true,
+                (_, Object::Open) => {}
+            }
+        }
+    }
+
+    fn are_closed(&self) -> bool {
+        self.state == Object::Closed
+    }
 }

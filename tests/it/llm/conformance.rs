@@ -41,7 +41,7 @@ pub(super) fn request(model: &str, items: Vec<Item>) -> Request {
 }
 
 /// Asks once and collects the text that was shown on the way.
-async fn ask(format: Format, wire: &Wire) -> (Result<Reply, LlmError>, String) {
+pub(super) async fn ask(format: Format, wire: &Wire) -> (Result<Reply, LlmError>, String) {
     let provider = format.provider(wire.base_url(), PATIENT);
     let body = provider
         .encode(&request("test-model", vec![said("Hello")]))
