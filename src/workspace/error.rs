@@ -32,6 +32,12 @@ pub enum FileError {
     /// A part of a repository that file tools must not change.
     #[error("`{0}` is protected: it decides what git runs; use the git tools")]
     Protected(String),
+    /// Settings of a program, which the workspace holds as the home of its commands.
+    #[error(
+        "`{0}` cannot be written by a file tool: the workspace is the home of your commands, and programs run what this file names; \
+         write it with `bash`"
+    )]
+    Settings(String),
     /// Neither file nor folder.
     #[error("`{path}` is {kind}, not a regular file")]
     Special { path: String, kind: &'static str },

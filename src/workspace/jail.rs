@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, Permissions};
+use rustix::fs::{Mode, OFlags, openat};
 
 use super::error::FileError;
 use super::path::WorkspacePath;
@@ -156,6 +157,7 @@ impl Jail {
                 Written::Replaced
             }
         };
+        place.check_writable()?;
         let (mut file, meta) = place.open_file(OpenOptions::new().append(true).create(true))?;
         if meta.nlink() > 1 {
             self.append_to_copy(path, bytes)?;
@@ -241,10 +243,7 @@ impl Jail {
                 .map_err(|error| FileError::from_io(path, error));
         }
         let place = self.existing(path)?;
-        place
-            .parent
-            .open_dir(&place.name)
-            .map_err(|error| FileError::from_io(path, error))
+        below(&place.parent, &place.name).map_err(|error| FileError::from_io(path, error))
     }
 
     /// The real path of something that exists.
@@ -279,11 +278,18 @@ impl Jail {
         let Some((parent, name)) = path.split() else {
             return Ok(WorkspacePath::root());
         };
-        let real = self.make_folder(&parent)?.join(name);
+        let above = self.make_folder(&parent)?;
+        let real = above.join(name);
         if real.is_protected() {
             return Err(FileError::Protected(path.to_string()));
         }
-        match self.root.create_dir(real.as_path()) {
+        if real.is_settings() {
+            return Err(FileError::Settings(path.to_string()));
+        }
+        let above = self
+            .direct(&above)
+            .map_err(|error| FileError::from_io(path, error))?;
+        match above.create_dir(name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(FileError::from_io(path, error))
             }
@@ -317,14 +323,25 @@ impl Jail {
             return Err(FileError::Protected(asked.to_string()));
         }
         let parent = self
-            .root
-            .open_dir(parent.as_path())
+            .direct(&parent)
             .map_err(|error| FileError::from_io(asked, error))?;
         Ok(Place {
             parent,
             name: name.to_owned(),
             path: asked.clone(),
+            real: real.clone(),
         })
+    }
+
+    /// Opens a folder by its real path. A link on the way was swapped in after that was found, and may lead to a protected name: it is
+    /// not followed.
+    fn direct(&self, real: &WorkspacePath) -> io::Result<Dir> {
+        let mut folder = self.root.try_clone()?;
+        let names = real.as_str().split('/').filter(|name| *name != ".");
+        for name in names {
+            folder = below(&folder, name)?;
+        }
+        Ok(folder)
     }
 
     /// `; did you mean …?` with a name of the same folder, or nothing.
@@ -342,6 +359,13 @@ impl Jail {
             None => String::new(),
         }
     }
+}
+
+/// The folder `name` of `folder`, if it is one and no link to one.
+fn below(folder: &Dir, name: &str) -> io::Result<Dir> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(folder, name, flags, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into()))
 }
 
 /// Whether a write made a file or changed one.

@@ -32,7 +32,55 @@ const PROTECTED: [&str; 8] = [
     "worktrees",
 ];
 
-/// A path below a workspace: no `..`, no empty or `.` parts, no invisible characters.
+/// Settings in a home by which programs that only show something start others or write files: `less` runs what `.lesskey` says, `man`
+/// what `.manpath` says. The workspace is the home of what runs in it.
+const SETTINGS: [&str; 24] = [
+    ".ackrc",
+    ".aws",
+    ".azure",
+    ".curlrc",
+    "_curlrc",
+    ".docker",
+    ".exrc",
+    ".gnupg",
+    ".gvimrc",
+    ".hgrc",
+    ".kube",
+    ".less",
+    ".lesskey",
+    ".mailcap",
+    ".manpath",
+    ".my.cnf",
+    ".nanorc",
+    ".pip",
+    ".psqlrc",
+    ".sqliterc",
+    ".subversion",
+    ".vim",
+    ".vimrc",
+    ".wgetrc",
+];
+
+/// The same below `.config`.
+const SETTINGS_BELOW: [&str; 15] = [
+    "bat",
+    "containers",
+    "curlrc",
+    "doctl",
+    "fd",
+    "gcloud",
+    "gh",
+    "glab-cli",
+    "helm",
+    "hg",
+    "lesskey",
+    "nano",
+    "nvim",
+    "pip",
+    "vim",
+];
+
+/// A path below a workspace: no `..`, no empty or `.` parts, nothing that hides what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath(String);
 
@@ -139,6 +187,17 @@ impl WorkspacePath {
                     [first, ..] => PROTECTED.contains(first),
                 }
         })
+    }
+
+    /// Whether it is, or lies in, a person's own settings of a program: no file tool writes them.
+    pub(super) fn is_settings(&self) -> bool {
+        let names: Vec<String> = self.0.split('/').map(folded).collect();
+        let own: Vec<&str> = names.iter().map(String::as_str).collect();
+        match own.as_slice() {
+            [".config", below, ..] => SETTINGS_BELOW.contains(below),
+            [name, ..] => SETTINGS.contains(name),
+            [] => false,
+        }
     }
 
     /// Whether its name is that of a repository's own folder, which must stay a folder.

@@ -20,7 +20,10 @@ const KEPT_MODE: u32 = 0o777;
 pub(super) struct Place {
     pub(super) parent: Dir,
     pub(super) name: String,
+    /// The path that was asked for.
     pub(super) path: WorkspacePath,
+    /// The path that it really is.
+    pub(super) real: WorkspacePath,
 }
 
 /// The kind of a name.
@@ -78,12 +81,21 @@ impl Place {
         Ok((file, meta))
     }
 
-    /// Puts a new file with the bytes of `content` under the name.
+    /// Refuses what no file tool writes.
+    pub(super) fn check_writable(&self) -> Result<(), FileError> {
+        if self.real.is_settings() || self.path.is_settings() {
+            return Err(FileError::Settings(self.path.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Puts a new file with what `content` gives under the name.
     pub(super) fn put(
         &self,
         content: &mut dyn Read,
         permissions: Option<Permissions>,
     ) -> Result<(), FileError> {
+        self.check_writable()?;
         let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
         let written = self
             .write_new(&name, content, permissions)

@@ -95,3 +95,61 @@ async fn a_file_tool_does_not_choose_what_git_starts() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_file_tool_does_not_choose_what_other_programs_start() {
+    let allow = json!([
+        "tool:create_file:.*",
+        "tool:str_replace:.*",
+        "tool:bash:less( .*)?"
+    ]);
+    run_test_with(with_profile(allow, json!([])), async |world| {
+        is_given(world, "mine").await;
+        std::fs::write(world.workspace("lab").join(".curlrc"), "silent\n").unwrap();
+        for path in [
+            ".lesskey",
+            "x/../.lesskey",
+            ".LESSKEY",
+            ".config/lesskey",
+            ".manpath",
+            ".curlrc",
+            ".sqliterc",
+            ".vimrc",
+            ".vim/plugin/x.vim",
+            ".kube/config",
+            ".config/gh/config.yml",
+            ".config/bat/config",
+        ] {
+            let call = json!({"path": path, "content": "#env\nLESSOPEN=|touch pwn\n"});
+            world.model.calls_tool("create_file", call);
+            let then = format!("Tried {path}.");
+            world.model.answers(&then);
+            world.bob.says("#lab", "look").await;
+            world.sees("#lab", &then).await;
+            let told = world.model.last_request().to_string();
+            assert!(
+                told.contains("cannot be written by a file tool"),
+                "{path}: {told}"
+            );
+        }
+        let change = json!({"path": ".curlrc", "old_str": "silent", "new_str": "output = pwn"});
+        world
+            .model
+            .calls_tool("str_replace", change)
+            .answers("Tried to change it.");
+        world.bob.says("#lab", "change").await;
+        world.sees("#lab", "Tried to change it.").await;
+        let curlrc = std::fs::read_to_string(world.workspace("lab").join(".curlrc")).unwrap();
+        assert_eq!(curlrc, "silent\n");
+        // Settings of a project are files like any other.
+        let call = json!({"path": "web/.vimrc", "content": "set ai\n"});
+        world
+            .model
+            .calls_tool("create_file", call)
+            .answers("Written.");
+        world.bob.says("#lab", "write").await;
+        world.sees("#lab", "Written.").await;
+        assert!(world.workspace("lab").join("web/.vimrc").exists());
+    })
+    .await;
+}

@@ -1,4 +1,4 @@
-//! A thread swaps folders for links while paths are read and written: nothing outside is reached.
+//! A thread swaps folders for links while paths are read and written: nothing outside is reached, and nothing protected.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chorus::workspace::{Jail, WorkspacePath};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::folder::new_folder;
 
@@ -85,4 +86,60 @@ fn nothing_outside_is_reached_while_links_are_swapped_in() {
     left.sort();
     assert_eq!(left, ["only-outside", "secret"]);
     assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), OUTSIDE);
+}
+
+const SETTINGS: &str = "[core]\n\teditor = vi\n";
+
+/// Exchanges the folder `a` and a link to the repository's own folder, each time at once, until told to stop.
+fn swap_for_repository(inside: &Path, done: &AtomicBool) {
+    let (folder, link) = (inside.join("a"), inside.join("b"));
+    symlink(".git", &link).unwrap();
+    while !done.load(Ordering::Relaxed) {
+        renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+    }
+}
+
+#[test]
+fn what_git_obeys_is_not_reached_while_links_to_it_are_swapped_in() {
+    let tries = tries();
+    let home = tempfile::tempdir().unwrap();
+    let workspace = new_folder(home.path(), "lab");
+    let inside = workspace.files_folder();
+    let git = inside.join(".git");
+    fs::create_dir_all(git.join("hooks")).unwrap();
+    fs::write(git.join("config"), SETTINGS).unwrap();
+    fs::create_dir_all(inside.join("a/hooks")).unwrap();
+    fs::write(inside.join("a/config"), "inside").unwrap();
+
+    let files = workspace.files().unwrap();
+    let path = |text: &str| WorkspacePath::parse(text).unwrap();
+    let done = AtomicBool::new(false);
+    let reached = std::thread::scope(|scope| {
+        scope.spawn(|| swap_for_repository(&inside, &done));
+        let attempt = |n: usize| match n % 5 {
+            0 => files
+                .write(&path("a/config"), b"[core]\n\tfsmonitor = touch pwn\n")
+                .is_ok(),
+            1 => files.append(&path("a/config"), b"\n").is_ok(),
+            2 => files
+                .write(&path("a/hooks/pre-commit"), b"touch pwn")
+                .is_ok(),
+            3 => files.write(&path("a/modules/x/config"), b"x").is_ok(),
+            _ => files.read(&path("a/config"), 1024).is_ok_and(|contents| {
+                assert_ne!(contents.bytes, SETTINGS.as_bytes());
+                true
+            }),
+        };
+        let reached = (0..tries).filter(|n| attempt(*n)).count();
+        done.store(true, Ordering::Relaxed);
+        reached
+    });
+    assert!(reached > 0, "nothing was reached, so nothing was shown");
+    assert!(
+        reached < tries,
+        "nothing was refused, so nothing was swapped"
+    );
+    assert_eq!(fs::read_to_string(git.join("config")).unwrap(), SETTINGS);
+    assert_eq!(fs::read_dir(git.join("hooks")).unwrap().count(), 0);
+    assert!(!git.join("modules").exists());
 }
