@@ -203,6 +203,8 @@ pub(super) struct Open<'a> {
 pub(super) fn open_code(text: &str) -> Option<Open<'_>> {
     let mut at = 0;
     let mut unclosed = None;
+    // Marks of which none closes anything from here on: to look again for each would take the square of the length.
+    let mut is_absent = [false; FENCE.len() + 1];
     while let Some(found) = text[at..].find(['`', '\\']) {
         let start = at + found;
         if text[start..].starts_with('\\') {
@@ -210,10 +212,18 @@ pub(super) fn open_code(text: &str) -> Option<Open<'_>> {
             at = start + 1 + escaped.map_or(0, char::len_utf8);
             continue;
         }
-        let length = run_length(&text[start..]).min(FENCE.len());
+        // A long run is looked at three by three, and not counted to its end each time.
+        let marks = text[start..].bytes().take(FENCE.len());
+        let length = marks.take_while(|byte| *byte == b'`').count();
         let mark = &text[start..start + length];
         let behind = start + length;
-        match end_of_code(text, behind, mark) {
+        let end = if is_absent[length] {
+            None
+        } else {
+            end_of_code(text, behind, mark)
+        };
+        is_absent[length] = end.is_none();
+        match end {
             Some(end) => at = end,
             None if mark == FENCE => return Some(Open { at: start, mark }),
             None => {

@@ -47,21 +47,24 @@ fn plain(token: &str) -> String {
 }
 
 fn is_suspicious(token: &str) -> bool {
+    // Asked once: a token of marks alone has as many words as letters.
+    let is_technical = token.contains(['-', '/', '.', '=', ':']);
     token.chars().any(is_mark_below)
         || token.nfc().any(is_mark)
         || has_false_sign(token)
         || token
             .split(|c: char| !c.is_alphanumeric())
-            .any(|word| is_false_word(token, word))
+            .any(|word| is_false_word(word, is_technical))
 }
 
-/// Whether a word mixes ASCII letters with others that look like them, or could be read as ASCII throughout.
-fn is_false_word(token: &str, word: &str) -> bool {
+/// Whether a word holds letters of ASCII beside such that look so, or could be read as ASCII throughout. It `is_technical` where it
+/// stands in an option or a path.
+fn is_false_word(word: &str, is_technical: bool) -> bool {
     let looks = word.chars().filter(|c| looks_like(*c).is_some()).count();
     let ascii = word.chars().filter(char::is_ascii_alphanumeric).count();
     let count = word.chars().count();
-    // A letter that is a word on its own belongs to a language, unless it is in an option or a path.
-    let stands_alone = count == 1 && !token.contains(['-', '/', '.', '=', ':']);
+    // A letter that is a word by itself is one of a language.
+    let stands_alone = count == 1 && !is_technical;
     looks > 0 && (ascii > 0 || looks == count) && !stands_alone
 }
 

@@ -47,3 +47,14 @@ fn no_more_words_are_named_than_anybody_reads() {
     let many: String = (0..50).map(|n| format!("gіt{n} ")).collect();
     assert_eq!(seen(&many).len(), 5);
 }
+
+#[test]
+fn a_megabyte_of_letters_with_marks_is_looked_through_once() {
+    // Each mark ends a word, so that there are as many words as letters.
+    assert_eq!(seen(&"a\u{301}".repeat(300_000)), Vec::<String>::new());
+    assert_eq!(seen(&"\u{430}\u{301}".repeat(300_000)).len(), 1);
+    assert_eq!(
+        seen(&format!("x/{}", "\u{430}\u{301}".repeat(300_000))).len(),
+        1
+    );
+}

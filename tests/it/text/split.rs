@@ -271,3 +271,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_ends_of_a_megabyte_of_backticks_are_found() {
+    for unit in ["`", "``", "```", "`` ` ", "````\n", "\\`"] {
+        let text = unit.repeat((1 << 20) / unit.len());
+        for cut in [
+            text::clip_markdown(&text, 2_000),
+            text::tail_markdown(&text, 2_000),
+        ] {
+            assert!(cut.chars().count() <= 2_010, "{unit:?}");
+        }
+    }
+}
