@@ -65,10 +65,11 @@ pub(super) fn uncovered_part(
     pattern: &Pattern,
     action: &Action,
     command: &Simple,
+    spent: &Spent,
 ) -> Option<Uncovered> {
     let tool = &action.tool;
     let suffix = action.suffix(&command.text);
-    let trial = Trial::of(pattern);
+    let trial = Trial::of(pattern, spent);
     let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}{suffix}"));
     let elsewhere = |suffix: &str| trial.matches(&format!("tool:{tool}:{}{suffix}", command.text));
     let excluded = || match pattern.scope(tool) {
@@ -87,15 +88,21 @@ pub(super) fn uncovered_part(
 
 /// Why `pattern`, which matches the URL of `tool`, does not cover it.
 pub(super) fn uncovered_url(pattern: &Pattern, tool: &str, url: &str) -> Option<Uncovered> {
-    let trial = Trial::of(pattern);
+    let spent = Spent::default();
+    let trial = Trial::of(pattern, &spent);
     let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}"));
     url_in(url, &(0..url.len()), &matches).or_else(|| trial.failed())
 }
 
-/// Tries texts on one pattern, within a budget of bytes.
+/// Bytes that were tried for one decision, whatever the pattern and the command.
+#[derive(Debug, Default)]
+pub(super) struct Spent(Cell<usize>);
+
+/// Tries texts on one pattern, and keeps what that costs.
 struct Trial<'a> {
     pattern: &'a Pattern,
     bytes: Cell<usize>,
+    spent: &'a Spent,
     gave_up: Cell<bool>,
 }
 
@@ -104,18 +111,24 @@ impl<'a> Trial<'a> {
     /// less than a second of work.
     const MOST_BYTES: usize = 32 << 20;
 
-    fn of(pattern: &'a Pattern) -> Self {
+    /// The same for all commands of a line and all patterns of a profile.
+    const MOST_IN_ALL: usize = 4 * Self::MOST_BYTES;
+
+    fn of(pattern: &'a Pattern, spent: &'a Spent) -> Self {
         Self {
             pattern,
             bytes: Cell::new(0),
+            spent,
             gave_up: Cell::new(false),
         }
     }
 
     /// Whether the pattern matches `text`; what cannot be tried counts as a wildcard, and as [`Uncovered::Untried`].
     fn matches(&self, text: &str) -> bool {
-        self.bytes.set(self.bytes.get().saturating_add(text.len()));
-        if self.bytes.get() > Self::MOST_BYTES {
+        for spent in [&self.bytes, &self.spent.0] {
+            spent.set(spent.get().saturating_add(text.len()));
+        }
+        if self.is_spent() {
             return true;
         }
         self.pattern.matches(text).unwrap_or_else(|_| {
@@ -124,8 +137,12 @@ impl<'a> Trial<'a> {
         })
     }
 
+    fn is_spent(&self) -> bool {
+        self.bytes.get() > Self::MOST_BYTES || self.spent.0.get() > Self::MOST_IN_ALL
+    }
+
     fn failed(&self) -> Option<Uncovered> {
-        (self.gave_up.get() || self.bytes.get() > Self::MOST_BYTES).then_some(Uncovered::Untried)
+        (self.gave_up.get() || self.is_spent()).then_some(Uncovered::Untried)
     }
 }
 
@@ -296,24 +313,31 @@ fn direct_path(path: &str) -> String {
     names.join("/")
 }
 
-/// A wildcard that begins inside a file's name must end with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
+/// A wildcard that begins inside a name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`, and `git push origin feature-.*`
+/// is not `git push origin feature-x main`. One behind a file's name does so too.
 fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     let operands: Vec<_> = command
         .arguments()
         .iter()
         .filter(|word| !word.is_option())
         .collect();
+    // From here on a wildcard takes in whatever stands there, so that it begins inside none of these.
+    let all_free = operands.iter().position(|word| {
+        let rest = word.place().start..command.text.len();
+        matches(&replaced(&command.text, &rest, STRANGE))
+    });
     for (index, word) in operands.iter().enumerate() {
         let source = command.text.get(word.place())?;
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_file = source.contains(['/', '.']) || command.takes_files();
-        if !is_file || is_number(source) {
+        let begins_inside = all_free.is_none_or(|free| index < free)
+            && free_letters(&command.text, &word.place(), matches).last() == Some(true);
+        if !(is_file || begins_inside) || is_number(source) {
             continue;
         }
         let is_bound = !matches(&replaced(&command.text, &word.place(), STRANGE));
         let longer = format!("{source}{STRANGE}");
-        let ends_open = matches(&replaced(&command.text, &word.place(), &longer))
-            || free_letters(&command.text, &word.place(), matches).last() == Some(true);
+        let ends_open = begins_inside || matches(&replaced(&command.text, &word.place(), &longer));
         if !is_bound || !ends_open {
             continue;
         }
@@ -388,7 +412,10 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
                 &format!("{}{STRANGE}.invalid", &host[..end]),
             ))
     };
-    if !ends_open(0) && ((1..host.len()).any(ends_open) || is_open_at_its_end(text, &at, matches)) {
+    let is_free = ends_open(0) || is_all_free(text, &at, matches);
+    let is_completed =
+        !ends_open(0) && ((1..host.len()).any(ends_open) || is_open_at_its_end(text, &at, matches));
+    if is_completed || is_free && names_host_behind(text, &(start..place.end), host, matches) {
         return Some(Uncovered::Completed(host.to_owned()));
     }
     let path_place = at.end..place.end;
@@ -406,7 +433,27 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
     None
 }
 
-/// Whether a wildcard matches the end of the host at `place` but not all of it.
+/// Whether the host that the pattern names stands behind the URL's own: `https://.*\.example\.com/.*` matches
+/// `https://evil.example/x.example.com/`, for its wildcard takes in slashes.
+fn names_host_behind(text: &str, place: &Range<usize>, host: &str, matches: &Matches<'_>) -> bool {
+    let fits = |address: &str| {
+        let paths = ["", "/", "/zq", "/Zq7"].into_iter();
+        let mut urls = paths.map(|path| replaced(text, place, &format!("{address}{path}")));
+        urls.any(|url| matches(&url))
+    };
+    if fits(host) || fits("zq.invalid") {
+        return false;
+    }
+    let behind = text
+        .get(place.start + host.len()..place.end)
+        .unwrap_or_default();
+    behind
+        .split(['/', '?', '#', '&', '=', '"', '\''])
+        .filter(|part| part.contains('.'))
+        .any(fits)
+}
+
+/// Whether a wildcard takes in the end of the host at `place` and not all of it.
 ///
 /// A port and the last number of an address are not names that somebody else could register.
 fn is_open_at_its_end(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {

@@ -4,7 +4,7 @@
 //! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
 
 use super::action::Action;
-use super::cover::{self, Uncovered};
+use super::cover::{self, Spent, Uncovered};
 use super::decide::{Verdict, asked, unmatched};
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
@@ -73,8 +73,9 @@ impl Profile {
             return self.doubtful(action, script, "it holds no command");
         }
         let mut verdict = self.joined(action, script);
+        let spent = Spent::default();
         for command in script.commands() {
-            let part = self.part(action, command);
+            let part = self.part(action, command, &spent);
             if part.decision > verdict.decision {
                 verdict = part;
             }
@@ -103,9 +104,10 @@ impl Profile {
             .flat_map(|pattern| pattern.literals())
             .collect();
         let guesses = script.guesses(&tokens);
-        if guesses.len() * denies.len() > MAX_CHECKS {
+        let guesses = guesses.filter(|guesses| guesses.len() * denies.len() <= MAX_CHECKS);
+        let Some(guesses) = guesses else {
             return Some("too much of it is known only when it runs".to_owned());
-        }
+        };
         guesses
             .iter()
             .find(|guess| self.denies_command(action, guess).is_some())
@@ -162,7 +164,7 @@ impl Profile {
         }
     }
 
-    fn part(&self, action: &Action, command: &Simple) -> Verdict {
+    fn part(&self, action: &Action, command: &Simple, spent: &Spent) -> Verdict {
         let suffix = action.suffix(&command.text);
         let text = format!("tool:{}:{}{suffix}", action.tool, command.text);
         let mut uncovered: Option<Uncovered> = None;
@@ -170,7 +172,7 @@ impl Profile {
             if !matches!(pattern.matches(&text), Ok(true)) {
                 continue;
             }
-            match cover::uncovered_part(pattern, action, command) {
+            match cover::uncovered_part(pattern, action, command, spent) {
                 None => return Verdict::allow(format!("allowed by `{}`", pattern.source())),
                 Some(found) => uncovered = Some(found),
             }

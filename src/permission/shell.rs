@@ -18,12 +18,16 @@ mod programs;
 mod remote;
 mod risk;
 mod scan;
+mod scripts;
 mod socat;
 mod substitution;
 mod tables;
 mod tree;
+mod within;
 mod word;
 mod wrappers;
+
+use std::collections::HashMap;
 
 pub(super) use risk::Risk;
 
@@ -45,6 +49,15 @@ const MAX_LOOKED_AT: usize = 5_000;
 /// Bytes of all [`Script::runs`] of a line.
 const MAX_IN_RUNS: usize = 256 * 1024;
 
+/// Bytes of commands within commands that are read in all: sixteen times the longest line that is taken apart.
+const MAX_READ: usize = 16 * MAX_PARSED;
+
+/// Bytes of all [`Script::forms`].
+const MAX_IN_FORMS: usize = 4 << 20;
+
+/// Bytes of words that are put together to guess what varying ones become.
+const MAX_GUESSED: usize = 4 << 20;
+
 #[derive(Debug)]
 pub struct Script {
     raw: String,
@@ -52,7 +65,9 @@ pub struct Script {
     plain: Vec<Simple>,
     /// All that every deny is matched against, as `<program> <words>`.
     forms: Vec<String>,
-    /// Words of commands, some of which are not known before they run.
+    /// Bytes of `forms`.
+    in_forms: usize,
+    /// Words of commands of which some vary.
     varying: Vec<Vec<Word>>,
     doubt: Option<String>,
     opaque: Option<String>,
@@ -100,6 +115,7 @@ impl Script {
             raw: command.to_owned(),
             plain: Vec::new(),
             forms: Vec::new(),
+            in_forms: 0,
             varying: Vec::new(),
             doubt: scan::doubt(command),
             opaque: None,
@@ -146,11 +162,25 @@ impl Script {
             other_readings.into_iter().map(|text| (text, 1)).collect();
         let mut first = Some(tree);
         let mut looked_at = 0;
+        let mut read = HashMap::new();
+        let mut left = MAX_READ;
         loop {
             let (tree, depth) = match first.take() {
                 Some(tree) => (tree, 0),
                 None => match texts.pop() {
-                    Some((text, depth)) => (tree::parse(&text), depth),
+                    // Read already, and followed at least as deep.
+                    Some((text, depth)) if read.get(&text).is_some_and(|known| *known <= depth) => {
+                        continue;
+                    }
+                    Some((text, _)) if text.len() > left => {
+                        return self.mark_opaque("it holds too much text of commands");
+                    }
+                    Some((text, depth)) => {
+                        left -= text.len();
+                        let tree = tree::parse(&text);
+                        read.insert(text, depth);
+                        (tree, depth)
+                    }
                     None => return,
                 },
             };
@@ -178,11 +208,14 @@ impl Script {
             looked_at += self.add(wrappers::of_variables(&tree.assigned), depth, &mut texts);
             for command in &tree.commands {
                 looked_at += 1;
-                self.forms.push(command.text.clone());
+                self.keep_form(command.text.clone());
                 self.keep(&command.words);
                 looked_at += self.add(wrappers::inner(command), depth, &mut texts);
                 if looked_at > MAX_LOOKED_AT {
                     return self.mark_opaque("it holds too many commands");
+                }
+                if self.in_forms > MAX_IN_FORMS {
+                    return self.mark_opaque("what it runs is too long to look through");
                 }
             }
         }
@@ -202,8 +235,19 @@ impl Script {
         count
     }
 
+    fn keep_form(&mut self, form: String) {
+        self.in_forms += form.len();
+        if self.in_forms <= MAX_IN_FORMS {
+            self.forms.push(form)
+        }
+    }
+
     fn keep(&mut self, words: &[Word]) {
-        self.forms.extend(plain::forms(words));
+        if self.in_forms <= MAX_IN_FORMS {
+            plain::forms(words)
+                .into_iter()
+                .for_each(|form| self.keep_form(form));
+        }
         if self.destructive.is_none() {
             self.destructive = destructive::of_words(words);
         }
@@ -268,13 +312,16 @@ impl Script {
         self.forms.iter().map(String::as_str)
     }
 
-    /// The forms of commands with their unknown words replaced by the `tokens`.
-    pub(super) fn guesses(&self, tokens: &[&str]) -> Vec<String> {
-        /// Guesses made in all, so that a hostile command costs no more than a long one.
-        const MAX_GUESSES: usize = 20_000;
+    /// The forms that commands take when their varying words take the values of `tokens`; none where that is too much to try.
+    pub(super) fn guesses(&self, tokens: &[&str]) -> Option<Vec<String>> {
         let mut guesses = Vec::new();
+        let mut left = MAX_GUESSED;
         for words in &self.varying {
+            let bytes: usize = words.iter().map(|word| word.value.len() + 1).sum();
+            let varying = words.iter().filter(|word| word.varies).count();
             for token in tokens {
+                // Each varying word alone, and all of them.
+                left = left.checked_sub((bytes + token.len()) * (1 + varying))?;
                 let mut filled = words.clone();
                 for word in filled.iter_mut().filter(|word| word.varies) {
                     *word = Word::fixed(*token);
@@ -285,12 +332,9 @@ impl Script {
                     filled[index] = Word::fixed(*token);
                     guesses.extend(plain::forms(&filled));
                 }
-                if guesses.len() > MAX_GUESSES {
-                    return guesses;
-                }
             }
         }
-        guesses
+        Some(guesses)
     }
 }
 
@@ -323,6 +367,7 @@ fn runs_what_it_wrote(tree: &Tree) -> bool {
         .iter()
         .map(|target| plain::name(&target.value))
         .collect();
+    let changes_path = tree.assigned.iter().any(|(name, _)| name == "PATH");
     for command in &tree.commands {
         let Some((program, arguments)) = command.words.split_first() else {
             continue;
@@ -338,7 +383,7 @@ fn runs_what_it_wrote(tree: &Tree) -> bool {
                     .find(|word| !word.is_option())
                     .map(|word| plain::name(&word.value))
             }
-            () if program.value.contains('/') => Some(name),
+            () if program.value.contains('/') || changes_path => Some(name),
             () => None,
         };
         if runs.is_some_and(|file| written.contains(&file)) {

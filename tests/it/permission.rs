@@ -10,6 +10,7 @@ mod destructive;
 mod differential;
 mod elsewhere;
 pub(crate) mod grants;
+mod hiding;
 mod limits;
 mod properties;
 mod soup;

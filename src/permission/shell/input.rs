@@ -7,6 +7,7 @@ use super::remote;
 use super::tables::has;
 use super::tables::programs::{ABOUT_TEXT, WRITERS};
 use super::tree::Input;
+use super::within;
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
@@ -21,6 +22,11 @@ pub(super) fn commands(name: &str, arguments: &[Word], input: &Input, found: &mu
     if reads_script(name, arguments) && *input != Input::Nothing {
         found.push(Inner::Unseen(
             "its script comes by standard input".to_owned(),
+        ));
+    }
+    if script_is_printed(name, arguments) {
+        found.push(Inner::Unseen(
+            "its script is what another command prints".to_owned(),
         ));
     }
     if opens_a_shell(name, arguments) {
@@ -72,7 +78,49 @@ fn is_standard_input(word: &Word) -> bool {
         .split_once('=')
         .map_or(word.value.as_str(), |(_, file)| file);
     let file = file.strip_prefix("-f").unwrap_or(file);
-    file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
+    file == "-" || is_stream(file)
+}
+
+/// Whether a path leads to what a process holds open, however it is spelled: `/dev/stdin`, `//proc/self/fd/0`,
+/// `../../dev/fd/3`.
+pub(super) fn is_stream(path: &str) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    let may_be_absolute = path.starts_with('/') || path.contains("..");
+    match names.as_slice() {
+        ["dev" | "proc", _, ..] => may_be_absolute,
+        // Behind `cd /dev`.
+        ["stdin"] | ["fd", _] => true,
+        _ => false,
+    }
+}
+
+/// Whether the script of an awk, a sed or a `make` is what another command prints: `-f <(…)`.
+fn script_is_printed(name: &str, arguments: &[Word]) -> bool {
+    let names_file = |value: &str| {
+        let name = value.trim_end_matches('=');
+        name == "-f"
+            || name.len() > 2
+                && ["--file", "--makefile"]
+                    .iter()
+                    .any(|long| long.starts_with(name))
+    };
+    let behind_option = arguments
+        .windows(2)
+        .any(|pair| names_file(&pair[0].value) && pair[1].is_printed);
+    let attached = arguments
+        .iter()
+        .any(|word| word.varies && names_file(&word.value));
+    (programs::is_awk(name) || matches!(name, "sed" | "gsed" | "make" | "gmake"))
+        && (behind_option || attached)
 }
 
 /// Whether it starts a shell that reads the standard input.
@@ -109,7 +157,7 @@ fn takes_text(name: &str, arguments: &[Word]) -> bool {
 /// What a program that reads commands would certainly write elsewhere.
 fn sure_writes(text: &str, found: &mut Vec<Inner>) {
     for line in text.lines().take(MOST_LINES) {
-        for script in wrappers::embedded(line) {
+        for script in within::embedded(line) {
             let words: Vec<Word> = script.split_whitespace().map(Word::fixed).collect();
             if remote::surely_writes(&words) {
                 found.push(Inner::Words(words));

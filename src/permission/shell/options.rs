@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::tables::git_options::OF_GIT;
 use super::tables::has;
 use super::tables::options::{HARMLESS, PROGRAMS, Risky, UNKNOWN};
 use super::word::Word;
@@ -10,7 +11,7 @@ use super::word::Word;
 /// The table by program, then by subcommand; an empty subcommand is for all of them.
 static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Risks>>> = LazyLock::new(|| {
     let mut known: HashMap<&str, HashMap<&str, Risks>> = HashMap::new();
-    for (names, risks) in PROGRAMS {
+    for (names, risks) in PROGRAMS.iter().chain(OF_GIT) {
         for name in names.split(", ") {
             let (program, subcommand) = name.split_once(' ').unwrap_or((name, ""));
             let entries = known.entry(program).or_default();

@@ -18,6 +18,17 @@ pub(super) fn is_evaluator(name: &str) -> bool {
     has(EVALUATORS, name)
 }
 
+/// Whether its subcommand changes what later commands run.
+pub(super) fn configures(name: &str, subcommand: &str) -> bool {
+    let mut entries = CONFIGURES.iter();
+    entries.any(|(programs, subcommands)| has(programs, name) && has(subcommands, subcommand))
+}
+
+/// The words and signs in its arguments behind which stands a command of the shell.
+pub(super) fn shell_escapes(name: &str) -> impl Iterator<Item = &'static str> + use<> {
+    options_in(SHELL_ESCAPES, name).into_iter().flatten()
+}
+
 /// Its options whose value is a command.
 pub(super) fn command_options(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     options_in(COMMAND_OPTIONS, name).into_iter().flatten()

@@ -4,17 +4,17 @@
 //! allowed only by a pattern that spells it.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::options::Options;
 use super::plain;
 use super::programs;
 use super::remote;
-use super::tables::elsewhere::{GIT_BEFORE_HARMLESS, GIT_CONFIG_READS, GIT_RUNS_OTHERS};
+use super::scripts::{is_harmless_awk, is_harmless_sed, is_harmless_sql, sed_scripts};
+use super::tables::elsewhere::{
+    GIT_BEFORE_HARMLESS, GIT_CONFIG_OPTIONS, GIT_CONFIG_READS, GIT_CONFIG_VERBS, GIT_RUNS_OTHERS,
+};
 use super::tables::has;
-use super::tables::programs::CARGO_OWN;
+use super::tables::programs::{CARGO_OWN, SHOWS};
 use super::tree::Written;
 use super::word::Word;
 
@@ -27,8 +27,15 @@ pub(in crate::permission) enum Risk {
     Whole(Range<usize>),
 }
 
+/// How many programs may each run the next before all of the rest must be spelled.
+const DEEPEST: usize = 8;
+
 /// The risks in one simple command.
 pub(super) fn of(words: &[Word]) -> Vec<Risk> {
+    at_depth(words, 0)
+}
+
+fn at_depth(words: &[Word], depth: usize) -> Vec<Risk> {
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
     };
@@ -48,12 +55,18 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
         .collect();
     if let Some(count) = programs::runner(&known) {
         let rest = &words[count.min(words.len())..];
-        if programs::runs_elsewhere(name) || rest.first().is_none_or(Word::is_option) {
+        if programs::runs_elsewhere(name)
+            || rest.first().is_none_or(Word::is_option)
+            || depth == DEEPEST
+        {
             return whole(rest);
         }
         // The program that is run must be spelled; what it does is judged as if it ran alone.
         let program = rest.first().map(|word| Risk::Option(word.place.clone()));
-        return program.into_iter().chain(of(rest)).collect();
+        return program
+            .into_iter()
+            .chain(at_depth(rest, depth + 1))
+            .collect();
     }
     let mut risks = match name {
         "git" => git_before(arguments),
@@ -70,6 +83,11 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
             match name {
                 "find" | "go" | "java" => continue,
                 "npm" | "pnpm" | "yarn" => options = Options::of("jest", ""),
+                // `gh repo clone a/b -- -c core.pager=x`.
+                "gh" | "glab" | "hub" => options = Options::of("git", "clone"),
+                "cargo" if matches!(subcommand, "rustc" | "rustdoc" | "clippy" | "miri") => {
+                    options = Options::of("rustc", "");
+                }
                 "cargo" => options = Options::of("libtest", ""),
                 _ => break,
             }
@@ -168,19 +186,42 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
         }
         "dd" => those(&|value| value.starts_with("of=")),
         // A name with a colon is a file on another machine, fetched with a program.
-        "tar" | "gtar" => those(&|value| value.contains(':') && !value.starts_with("--")),
-        "curl" => those(&|value| value.contains("%output{")),
-        "ip" => {
-            if arguments
-                .iter()
-                .any(|word| matches!(word.value.as_str(), "exec" | "-b" | "-batch"))
-            {
+        "tar" | "gtar" => {
+            let names_file = |value: &str| {
+                let name = value.split('=').next().unwrap_or(value);
+                !value.starts_with("--") || "--file".starts_with(name)
+            };
+            those(&|value| value.contains(':') && names_file(value))
+        }
+        // The value of `-H` or `-w` may be a file's content, also behind other letters.
+        "curl" => those(&|value| {
+            let is_cluster = value.starts_with('-') && !value.starts_with("--");
+            value.contains("%output{")
+                || is_cluster && (value.contains("H@") || value.contains("w@"))
+        }),
+        "ip" | "tc" | "bridge" => {
+            // Any beginning of a word stands for it, and one dash or two.
+            let runs = |word: &Word| {
+                let option = word.value.trim_start_matches('-');
+                !option.is_empty()
+                    && ("exec".starts_with(&*word.value)
+                        || word.is_option() && "batch".starts_with(option))
+            };
+            if arguments.iter().any(runs) {
                 arguments.iter().collect()
             } else {
                 Vec::new()
             }
         }
-        "sqlite3" | "sqlite" => operands
+        _ if programs::configures(name, subcommand(arguments)) => {
+            let verb = operands.get(1).map_or("", |word| word.value.as_str());
+            if has(SHOWS, verb) {
+                Vec::new()
+            } else {
+                operands
+            }
+        }
+        "sqlite3" | "sqlite" | "duckdb" => operands
             .into_iter()
             .skip(1)
             .filter(|word| !is_harmless_sql(&word.value))
@@ -225,7 +266,8 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             })
             .map(|(_, word)| word)
             .collect(),
-        "less" | "more" | "vim" | "vi" | "nvim" | "view" | "ex" | "emacs" => operands
+        "less" | "more" | "vim" | "vi" | "nvim" | "view" | "ex" | "emacs" | "gvim" | "rvim"
+        | "rview" | "vimdiff" | "gvimdiff" | "nvimdiff" | "nano" => operands
             .into_iter()
             .filter(|word| word.value.starts_with('+'))
             .collect(),
@@ -252,8 +294,8 @@ fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     }
 }
 
-/// The words that are not options, including those after `--` that look like options.
-fn operands(arguments: &[Word]) -> Vec<&Word> {
+/// The words that are no options: also those behind `--` that look like one.
+pub(super) fn operands(arguments: &[Word]) -> Vec<&Word> {
     let mut ended = false;
     let mut operands = Vec::new();
     for word in arguments {
@@ -307,33 +349,40 @@ fn git_code(arguments: &[Word]) -> Vec<&Word> {
             code.extend(rest);
         }
     }
-    if name == "config" {
-        let reads =
-            rest.iter().any(|word| has(GIT_CONFIG_READS, &word.value)) || operands(rest).len() <= 1;
-        let edits = rest.iter().any(|word| {
-            word.value.starts_with("--ed") || word.value == "-e" || word.value == "edit"
-        });
-        if !reads || edits {
-            code.extend(rest);
-        }
+    if name == "config" && !only_reads_configuration(rest) {
+        code.extend(rest);
+    }
+    // `a:b` pushes to another branch than the one named, `:b` deletes one and `+a` overwrites one.
+    if name == "push" {
+        let references = operands(rest).into_iter().skip(1);
+        code.extend(
+            references.filter(|word| word.value.contains(':') || word.value.starts_with('+')),
+        );
     }
     code
 }
 
-/// Whether it only selects: the shell of sqlite has functions that write files and start an editor.
-fn is_harmless_sql(sql: &str) -> bool {
-    let lower = sql.trim_start().to_ascii_lowercase();
-    lower.starts_with("select ")
-        && ![
-            "edit",
-            "writefile",
-            "load_extension",
-            "readfile",
-            "fts3_tokenizer",
-            ";",
-        ]
+/// Whether `git config` with these words shows settings and changes none.
+fn only_reads_configuration(rest: &[Word]) -> bool {
+    let (options, operands): (Vec<&Word>, Vec<&Word>) =
+        rest.iter().partition(|word| word.is_option());
+    let option = |word: &Word| word.value.split('=').next().unwrap_or_default().to_owned();
+    if !options
         .iter()
-        .any(|word| lower.trim_end_matches(';').contains(word))
+        .all(|word| has(GIT_CONFIG_OPTIONS, &option(word)))
+    {
+        return false;
+    }
+    let asks = options
+        .iter()
+        .any(|word| has(GIT_CONFIG_READS, &option(word)));
+    match operands.split_first() {
+        None => true,
+        Some((verb, names)) if has(GIT_CONFIG_VERBS, &verb.value) => {
+            matches!(verb.value.as_str(), "get" | "list") && (names.len() <= 1 || asks)
+        }
+        Some((_, values)) => asks || values.is_empty(),
+    }
 }
 
 /// The words after any of `options`, and those options with their value attached.
@@ -361,81 +410,4 @@ fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
         }
     }
     found
-}
-
-/// The scripts that sed is given, each with the word it is in: the values of `-e`, else its first operand.
-pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
-    let mut scripts = Vec::new();
-    let mut is_sure = true;
-    for (index, word) in arguments
-        .iter()
-        .enumerate()
-        .filter(|(_, word)| word.is_option())
-    {
-        let value = word.value.as_str();
-        let next = arguments
-            .get(index + 1)
-            .map(|next| (next, next.value.as_str()));
-        if let Some(long) = value.strip_prefix("--") {
-            let (name, given) = match long.split_once('=') {
-                Some((name, given)) => (name, Some((word, given))),
-                None => (long, next),
-            };
-            if !name.is_empty() && "expression".starts_with(name) {
-                scripts.extend(given);
-            }
-            continue;
-        }
-        // `-l` takes a value, in which an `e` is not an option.
-        is_sure &= !value.contains('l');
-        if let Some((_, attached)) = value.split_once('e') {
-            if attached.is_empty() {
-                scripts.extend(next)
-            } else {
-                scripts.push((word, attached))
-            }
-        }
-    }
-    if scripts.is_empty() || !is_sure {
-        let first = operands(arguments).into_iter().next();
-        scripts.extend(first.map(|word| (word, word.value.as_str())));
-    }
-    scripts
-}
-
-/// Whether a sed script only prints, deletes, stops and replaces.
-pub(super) fn is_harmless_sed(script: &str) -> bool {
-    static HARMLESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let address = r"(?:[0-9]+|\$|/[^/]*/)";
-        let command = r"(?:[pdq=]|s/[^/]*/[^/]*/[gpiI0-9]*|s\|[^|]*\|[^|]*\|[gpiI0-9]*|s#[^#]*#[^#]*#[gpiI0-9]*|s,[^,]*,[^,]*,[gpiI0-9]*)";
-        let one = format!(r"\s*(?:{address}(?:,\s*(?:{address}|\+[0-9]+))?)?\s*!?\s*{command}\s*");
-        Regex::new(&format!(r"^{one}(?:;{one})*;?$")).ok()
-    });
-    !script.contains(['\n', '\\'])
-        && HARMLESS
-            .as_ref()
-            .is_some_and(|harmless| harmless.is_match(script))
-        || HARMLESS
-            .as_ref()
-            .is_some_and(|harmless| harmless.is_match(&script.replace("\\.", "x")))
-            && !script.replace("\\.", "x").contains(['\n', '\\'])
-}
-
-/// Whether an argument of awk neither starts a program nor writes a file.
-fn is_harmless_awk(argument: &str) -> bool {
-    ![
-        "system",
-        "getline",
-        "|",
-        ">",
-        "@",
-        "print -",
-        "close(",
-        "fflush",
-        "ENVIRON",
-        "-f",
-        "extension",
-    ]
-    .iter()
-    .any(|sign| argument.contains(sign))
 }

@@ -4,6 +4,7 @@
 //! holds many and a change shows as one word.
 
 pub(super) mod elsewhere;
+pub(super) mod git_options;
 pub(super) mod options;
 pub(super) mod programs;
 

@@ -18,7 +18,31 @@ const MAX_COMMANDS: usize = 2_000;
 /// Overlooked substitutions that are read separately: one is enough to keep a text from being allowed.
 const MAX_OVERLOOKED: usize = 4;
 
-/// What a text runs, as far as its tree shows.
+/// Signs that a line takes values for names, numbers or prompts: `((x))`, `[[ $x -eq 1 ]]`, `${!x}`, `${x@P}`.
+const EVALUATING: [&str; 20] = [
+    "${",
+    "((",
+    "[[",
+    "$[",
+    "]=",
+    "]+=",
+    "let ",
+    "declare ",
+    "typeset ",
+    "local ",
+    "readonly ",
+    "export ",
+    "read ",
+    "unset ",
+    "test ",
+    "[ ",
+    "printf -v",
+    "mapfile ",
+    "readarray ",
+    "PS4",
+];
+
+/// What a text runs, as far as its tree tells.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// Every simple command, at any depth.
@@ -37,7 +61,9 @@ pub(super) struct Tree {
     pub(super) evaluated: Vec<String>,
     /// Values that are assigned to variables, before a program's name and elsewhere.
     pub(super) assigned: Vec<(String, Word)>,
-    /// The first few substitutions that the parser took for text.
+    /// Quoted texts with a substitution in them, which bash runs once it takes them for a name, a number or a prompt.
+    pub(super) literals: Vec<String>,
+    /// Substitutions that the parser took for text, the first few.
     pub(super) overlooked: Vec<String>,
 }
 
@@ -124,6 +150,9 @@ impl Tree {
                 self.doubt(reason);
             }
             match node.kind() {
+                "raw_string" | "ansi_c_string" | "string" | "word" | "heredoc_body" => {
+                    self.literal(node, text);
+                }
                 "command" => self.command(node, text, input.clone()),
                 "redirected_statement" if node.child_by_field_name("body").is_none() => {
                     self.doubt("it redirects nothing");
@@ -157,6 +186,23 @@ impl Tree {
         }
         let texts = overlooked.into_iter().filter_map(|range| text.get(range));
         self.overlooked = texts.take(MAX_OVERLOOKED).map(str::to_owned).collect();
+        if EVALUATING.iter().any(|sign| text.contains(sign)) {
+            self.evaluated.append(&mut self.literals);
+        }
+    }
+
+    /// Keeps a text that holds a substitution which does not run where it stands.
+    fn literal(&mut self, node: Node<'_>, text: &str) {
+        let source = slice(node, text);
+        let value = match node.kind() {
+            "heredoc_body" => Word::fixed(source),
+            _ => Word::read(source, 0..0),
+        };
+        let runs = |value: &&str| value.contains("$(") || value.contains('`');
+        if let Some(value) = value.known().filter(runs) {
+            // What a substitution prints there is no program, but a part of the value.
+            self.literals.push(format!(": {value}"));
+        }
     }
 
     fn command(&mut self, node: Node<'_>, text: &str, input: Input) {
@@ -219,6 +265,10 @@ impl Tree {
             );
             if is_leaf {
                 let word = Word::read(slice(node, text), 0..0);
+                if let Some((name, value)) = word.value.split_once('=') {
+                    let name = name.split(['+', '[']).next().unwrap_or_default();
+                    self.assigned.push((name.to_owned(), Word::fixed(value)));
+                }
                 let runs = |word: &str| word.contains("$(") || word.contains('`');
                 let known = word.known().filter(|word| runs(word));
                 self.evaluated.extend(known.map(str::to_owned));

@@ -13,6 +13,8 @@ pub(in crate::permission) struct Word {
     pub(super) rewritten: Option<&'static str>,
     /// Its position in the text of its command; empty for a word that was derived from others.
     pub(super) place: Range<usize>,
+    /// Whether it begins as a file of what a command prints: `<(…)`.
+    pub(super) is_printed: bool,
 }
 
 impl Word {
@@ -23,6 +25,7 @@ impl Word {
             varies: false,
             rewritten: None,
             place: 0..0,
+            is_printed: false,
         }
     }
 
@@ -33,6 +36,7 @@ impl Word {
             varies: true,
             rewritten: None,
             place: 0..0,
+            is_printed: false,
         }
     }
 
@@ -58,12 +62,15 @@ impl Word {
 
     /// Removes the quotes from `source`, one word as written, found at `place`.
     pub(super) fn read(source: &str, place: Range<usize>) -> Self {
+        let rest: Vec<char> = source.chars().collect();
         let mut reader = Reader {
-            rest: source.chars().collect(),
+            multiplies_up_to: last_of_braces(&rest),
+            rest,
             next: 0,
             word: Self::fixed(""),
         };
         reader.word.place = place;
+        reader.word.is_printed = source.starts_with("<(");
         reader.unquoted();
         reader.word
     }
@@ -73,6 +80,16 @@ struct Reader {
     rest: Vec<char>,
     next: usize,
     word: Word,
+    /// The last comma or pair of dots before the last closing brace: a `{` before it may begin a list or a range.
+    multiplies_up_to: Option<usize>,
+}
+
+fn last_of_braces(text: &[char]) -> Option<usize> {
+    let closing = text.iter().rposition(|c| *c == '}')?;
+    let inside = text.get(..closing)?;
+    let comma = inside.iter().rposition(|c| *c == ',');
+    let dots = inside.windows(2).rposition(|pair| pair == ['.', '.']);
+    comma.max(dots)
 }
 
 impl Reader {
@@ -165,9 +182,7 @@ impl Reader {
 
     /// Whether the `{` just taken begins a list or a range that bash multiplies.
     fn braces(&self) -> bool {
-        let inside: String = self.rest[self.next..].iter().collect();
-        let closed = inside.rfind('}').map(|end| &inside[..end]);
-        closed.is_some_and(|inside| inside.contains(',') || inside.contains(".."))
+        self.multiplies_up_to.is_some_and(|last| self.next <= last)
     }
 
     fn ansi_quoted(&mut self) {

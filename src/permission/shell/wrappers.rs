@@ -1,29 +1,28 @@
 //! What the commands of wrapper programs run in turn, for deny only.
 
-mod interpreters;
-
 use super::input;
-use super::options;
 use super::plain;
 use super::programs;
-use super::remote;
-use super::socat;
-use super::tables::elsewhere::GIT_TAKES_COMMANDS;
 use super::tables::has;
 use super::tables::programs::{
-    ABOUT_TEXT, COMMAND_VARIABLES, CONFIGURING_VARIABLES, OPTION_VARIABLES, PROMPTS,
+    COMMAND_VARIABLES, CONFIGURING_VARIABLES, OPTION_VARIABLES, PROMPTS,
 };
 use super::tree::{Input, Written};
+use super::within::{
+    addresses, after, escapes, evaluator, fd, git, is_about_text, option_commands, sed,
+    sure_writes, variables,
+};
 use super::word::Word;
 
-pub(super) use interpreters::shell;
-use interpreters::{awk, code, evaluated, evaluator, sed};
+/// Words of one command after which a wrapper is not looked into.
+pub(super) const MAX_WORDS: usize = 200;
 
-/// Words of one command beyond which a wrapper is not followed.
-const MAX_WORDS: usize = 200;
+/// Most letters of a cluster of short options behind which a command is looked for.
+pub(super) const MOST_LETTERS: usize = 16;
 
-/// Most letters of a cluster of short options after which a command is looked for.
-const MOST_LETTERS: usize = 16;
+/// Most commands that one command is followed into: `poetry run poetry run …` begins a command at each word, and each of those
+/// does too.
+const MOST_FOUND: usize = 400;
 
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +68,7 @@ pub(super) fn of_variables(assignments: &[(String, Word)]) -> Vec<Inner> {
 }
 
 /// Variables whose value is a command, or a file of them.
-fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
+pub(super) fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
     if has(COMMAND_VARIABLES, name) {
         found.push(match value.known() {
             Some(script) => Inner::Script(script.to_owned()),
@@ -102,7 +101,7 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if programs::is_source(name) {
         let is_plain = arguments
             .first()
-            .is_some_and(|file| !file.varies && !file.value.starts_with("/dev/"));
+            .is_some_and(|file| !file.varies && !input::is_stream(&file.value));
         if !is_plain {
             found.push(Inner::Unseen(
                 "it sources something known only when it runs".to_owned(),
@@ -121,6 +120,10 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if programs::is_evaluator(name) && (name != "printf" || has_option("-v")) {
         evaluator(arguments, found);
     }
+    if programs::is_evaluator(name) || name == "env" {
+        variables(arguments, found);
+    }
+    escapes(name, words, found);
     option_commands(name, arguments, found);
     if !is_about_text(name) {
         sure_writes(arguments, found);
@@ -199,10 +202,18 @@ fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
     (1..=count.min(MOST_LETTERS)).map(move |at| &letters[at..])
 }
 
-fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
+pub(super) fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     let can_begin = |word: &Word| !word.is_option() && !word.value.contains('=');
     let mut has_program = false;
+    if words.len() > MAX_WORDS {
+        return found.push(Inner::Unseen(
+            "a wrapper has too many words to look through".to_owned(),
+        ));
+    }
     for (index, word) in words.iter().enumerate() {
+        if found.len() >= MOST_FOUND {
+            return found.push(Inner::Unseen("it nests too many commands".to_owned()));
+        }
         if !can_begin(word) {
             continue;
         }
@@ -221,173 +232,132 @@ fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
         let name = plain::name(&word.value);
         if !programs::is_wrapper(name) || name == "eval" {
             runs(rest, input, found);
+        } else {
+            escapes(name, &rest[1..], found);
         }
     }
 }
 
-/// Commands that addresses of socat run.
-fn addresses(arguments: &[Word], found: &mut Vec<Inner>) {
-    for word in arguments {
-        if word.varies {
-            found.push(Inner::Unseen(
-                "an address of socat is known only when it runs".to_owned(),
-            ));
+pub(super) fn shell(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let takes_text = |word: &&Word| match word.value.strip_prefix("--") {
+        Some(long) => long.starts_with("com") || long.starts_with("init-c"),
+        None => word.is_option() && word.value.contains(['c', 'C']),
+    };
+    if arguments.iter().any(|word| takes_text(&word)) {
+        for word in arguments {
+            let attached = word.value.split_once('=').map(|(_, script)| script);
+            found.push(match word.known() {
+                Some(_) if word.is_option() => match attached {
+                    Some(script) => Inner::Script(script.to_owned()),
+                    None => continue,
+                },
+                Some(script) => Inner::Script(script.to_owned()),
+                None => {
+                    Inner::Unseen("a shell is given commands known only when it runs".to_owned())
+                }
+            });
         }
-        match socat::commands(&word.value) {
-            Some(commands) => found.extend(commands.into_iter().map(Inner::Script)),
-            None => found.push(Inner::Unseen(
-                "an address of socat has too many parts to look through".to_owned(),
-            )),
-        }
-    }
-}
-
-/// Commands that are the value of an option, attached or in the next word.
-fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
-    for option in programs::command_options(name) {
-        for (index, word) in arguments.iter().enumerate() {
-            let begins = match option.strip_prefix("--") {
-                // Any beginning of a long option counts as that option.
-                Some(long) => word.value.strip_prefix("--").is_some_and(|word| {
-                    let given = word.split('=').next().unwrap_or(word);
-                    !given.is_empty() && long.starts_with(given)
-                }),
-                None => word.value.starts_with(option),
-            };
-            if !begins {
-                continue;
-            }
-            for value in [Some(word), arguments.get(index + 1)].into_iter().flatten() {
-                found.extend(embedded(&value.value).into_iter().map(Inner::Script));
-            }
-        }
-    }
-}
-
-/// `text` from each place on where a word begins in it: `exec=git push`, `+!git push`, `1e git push`.
-pub(super) fn embedded(text: &str) -> Vec<String> {
-    /// Places that are tried.
-    const MOST: usize = 24;
-    let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    // The value of a short option is attached to it: `-Ogit push`.
-    let attached = text.starts_with('-') && text.is_char_boundary(2);
-    let mut places: Vec<usize> = attached.then_some(2).into_iter().collect();
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        if is_word(c) && !is_word(before) && places.len() < MOST {
-            places.push(at);
-        }
-        before = c;
-    }
-    places
-        .into_iter()
-        .filter_map(|at| text.get(at..))
-        .map(|rest| rest.trim_end_matches([')', '\'', '"', '`', '}']).to_owned())
-        .filter(|rest| rest.contains(char::is_whitespace))
-        .collect()
-}
-
-/// Words that an unknown program may run, and that certainly write elsewhere if it does.
-fn sure_writes(arguments: &[Word], found: &mut Vec<Inner>) {
-    for (index, word) in arguments.iter().enumerate().take(MAX_WORDS) {
-        let rest = &arguments[index..];
-        if remote::surely_writes(rest) {
-            found.push(Inner::Words(rest.to_vec()));
-        }
-        for script in embedded(&word.value) {
-            let words: Vec<Word> = script.split_whitespace().map(Word::fixed).collect();
-            if remote::surely_writes(&words) {
-                found.push(Inner::Words(words));
-            }
-        }
-    }
-}
-
-/// Whether its arguments are only text, such as words to search for or a message, or are judged in another way.
-fn is_about_text(name: &str) -> bool {
-    options::is_harmless(name)
-        || programs::is_wrapper(name)
-        || programs::is_shell(name)
-        || has(ABOUT_TEXT, name)
-}
-
-/// The commands after any of `options`.
-fn after(arguments: &[Word], options: &[&str], input: &Input, found: &mut Vec<Inner>) {
-    for (index, word) in arguments.iter().enumerate() {
-        if options.contains(&word.value.as_str()) {
-            suffixes(&arguments[index + 1..], input, found);
-        }
-    }
-}
-
-/// The commands that fd runs for what it finds; the first word of one may be attached to its option.
-fn fd(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
-    for (index, word) in arguments.iter().enumerate() {
-        let rest = &arguments[index + 1..];
-        let option = word.value.as_str();
-        if let Some(long) = option.strip_prefix("--exec") {
-            suffixes(
-                &with_attached(long.split_once('=').map(|(_, first)| first), rest),
-                input,
-                found,
-            );
-        } else if option.starts_with('-') && !option.starts_with("--") {
-            for (at, _) in option.match_indices(['x', 'X']).take(MOST_LETTERS) {
-                let first = Some(&option[at + 1..]).filter(|first| !first.is_empty());
-                suffixes(&with_attached(first, rest), input, found);
-            }
-        }
-    }
-}
-
-fn with_attached(first: Option<&str>, rest: &[Word]) -> Vec<Word> {
-    let first = first.map(|first| Word::fixed(first.trim_start_matches('=')));
-    first.into_iter().chain(rest.iter().cloned()).collect()
-}
-
-/// git runs commands given as configuration and to some of its subcommands.
-fn git(arguments: &[Word], found: &mut Vec<Inner>) {
-    let mut words = arguments.iter().peekable();
-    while let Some(option) = words.next_if(|word| word.is_option()) {
-        if option.value != "-c" {
-            continue;
-        }
-        let Some(setting) = words.next() else { break };
-        let (key, value) = setting.value.split_once('=').unwrap_or_default();
-        if key.to_ascii_lowercase().starts_with("alias.") && !value.starts_with('!') {
-            found.push(Inner::Script(format!("git {value}")));
-        }
-        found.push(Inner::Script(value.trim_start_matches('!').to_owned()));
-    }
-    let subcommand = words
-        .next()
-        .map(|word| word.value.as_str())
-        .unwrap_or_default();
-    if matches!(subcommand, "clone" | "grep" | "fetch" | "ls-remote") {
-        // `clone -u`, `grep -O`.
-        let rest: Vec<Word> = words.clone().cloned().collect();
-        sure_writes(&rest, found);
-    }
-    if !has(GIT_TAKES_COMMANDS, subcommand) {
         return;
     }
-    for word in words.clone() {
-        found.push(Inner::Script(word.value.trim_start_matches('!').to_owned()));
-        if subcommand == "config" {
-            found.push(Inner::Script(format!("git {}", word.value)));
-        }
+    let file = arguments
+        .iter()
+        .find(|word| !word.is_option() || word.varies);
+    let reads_input = match file {
+        Some(file) => file.varies || input::is_stream(&file.value),
+        None => true,
+    };
+    if !reads_input && !arguments.iter().any(|word| word.value == "-s") {
+        return;
     }
-    let rest: Vec<Word> = words.cloned().collect();
-    if subcommand == "for-each-repo" {
-        let operands = rest.iter().filter(|word| !word.is_option()).cloned();
-        let operands: Vec<Word> = operands.collect();
-        // `--config x push`: one of them may be the value of an option.
-        for at in 0..operands.len().min(2) {
-            let git = std::iter::once(Word::fixed("git"));
-            found.push(Inner::Words(
-                git.chain(operands[at..].iter().cloned()).collect(),
+    match input {
+        Input::Text(script) => found.push(Inner::Script(script.clone())),
+        Input::Unknown => found.push(Inner::Unseen(
+            "a shell reads commands known only when it runs".to_owned(),
+        )),
+        Input::Nothing if file.is_some() && reads_input => {
+            found.push(Inner::Unseen(
+                "a shell is given commands known only when it runs".to_owned(),
+            ));
+        }
+        Input::Nothing => {}
+    }
+}
+
+fn evaluated(arguments: &[Word], found: &mut Vec<Inner>) {
+    let known: Option<Vec<&str>> = arguments.iter().map(Word::known).collect();
+    found.push(match known {
+        Some(words) => Inner::Script(words.join(" ")),
+        None => Inner::Unseen("it evaluates what is known only when it runs".to_owned()),
+    });
+}
+
+fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let is_code = |word: &Word| {
+        options.iter().any(|option| {
+            word.value == *option
+                || (word.value.starts_with(option)
+                    && !option.starts_with("--")
+                    && option.len() == 2)
+                || (word.is_option()
+                    && !word.value.starts_with("--")
+                    && option.len() == 2
+                    && word.value.contains(&option[1..]))
+        })
+    };
+    let mut inline = arguments
+        .iter()
+        .skip_while(|word| !is_code(word))
+        .peekable();
+    if inline.peek().is_some() {
+        let hides = inline.any(|word| word.varies || programs::spawns(&word.value));
+        if hides {
+            found.push(Inner::Unseen(
+                "its code starts programs or hides what it does".to_owned(),
+            ));
+        }
+        return;
+    }
+    let mut operands = arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| !word.is_option() && word.value != "-");
+    // The first may be the value of an option before it.
+    let first = operands.next();
+    let second = operands
+        .next()
+        .filter(|_| first.is_some_and(|(at, _)| at > 0));
+    let is_hidden = |word: &Word| word.is_printed || input::is_stream(&word.value);
+    if [first, second]
+        .into_iter()
+        .flatten()
+        .any(|(_, word)| word.is_printed)
+    {
+        found.push(Inner::Unseen(
+            "its code is what another command prints".to_owned(),
+        ));
+    }
+    let has_file = first.is_some_and(|(_, word)| !is_hidden(word))
+        && second.is_none_or(|(_, word)| !is_hidden(word));
+    match input {
+        _ if has_file => {}
+        Input::Nothing => {}
+        Input::Text(code) if !programs::spawns(code) => {}
+        Input::Text(_) | Input::Unknown => {
+            found.push(Inner::Unseen(
+                "an interpreter reads code that cannot be judged".to_owned(),
             ));
         }
     }
-    suffixes(&rest, &Input::Nothing, found);
+}
+
+fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
+    let starts = arguments.iter().any(|word| {
+        word.varies && word.rewritten.is_none()
+            || ["system", "getline", "|"]
+                .iter()
+                .any(|sign| word.value.contains(sign))
+    });
+    if starts {
+        found.push(Inner::Unseen("its code may start programs".to_owned()));
+    }
 }

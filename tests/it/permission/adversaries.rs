@@ -3,6 +3,7 @@
 //! Those of [`RUN`] are executed by a real bash as well, so that the list is of what happens and not of what we think.
 
 mod judged;
+mod more;
 
 use std::fs;
 use std::path::Path;
@@ -249,9 +250,17 @@ fn each<'a>(table: &'a [(&str, &[&str])]) -> impl Iterator<Item = (&'a str, &'a 
     table.iter().flat_map(of_one)
 }
 
+fn every_run() -> impl Iterator<Item = (&'static str, &'static str)> {
+    each(RUN).chain(each(more::RUN))
+}
+
+fn every_attack() -> impl Iterator<Item = (&'static str, &'static str)> {
+    every_run().chain(each(JUDGED)).chain(each(more::JUDGED))
+}
+
 #[test]
 fn nothing_that_only_a_wildcard_covers_is_allowed() {
-    let attacks: Vec<_> = each(RUN).chain(each(JUDGED)).collect();
+    let attacks: Vec<_> = every_attack().collect();
     assert!(attacks.len() >= 150, "{}", attacks.len());
     let allowed: Vec<String> = attacks
         .into_iter()
@@ -270,6 +279,7 @@ fn nothing_that_only_a_wildcard_covers_is_allowed() {
 #[test]
 fn what_people_allow_stays_allowed() {
     let refused: Vec<String> = each(FINE)
+        .chain(each(more::FINE))
         .map(|(pattern, command)| (command, decision(pattern, command)))
         .filter(|(_, (decision, _))| *decision != Decision::Allow)
         .map(|(command, (_, reason))| format!("{command}: {reason}"))
@@ -303,7 +313,7 @@ fn furnish(work: &Path) {
 fn the_attacks_are_real() {
     let home = tempfile::tempdir().unwrap();
     let (mut ran, mut not_run) = (Vec::new(), Vec::new());
-    for (number, (_, command)) in each(RUN).enumerate() {
+    for (number, (_, command)) in every_run().enumerate() {
         let work = home.path().join(number.to_string());
         fs::create_dir(&work).unwrap();
         furnish(&work);

@@ -14,8 +14,25 @@ fn decisions(command: &str) -> [Decision; 3] {
 fn a_command_of_a_megabyte_is_never_allowed_by_a_pattern_that_judges() {
     use Decision::{Allow, Deny};
     for unit in [
-        "ls; ", "(", "$(", "`", "\"", "'", "{", "a=", "<<E\n", "\\\n", "ls \n", "é", "|", "$((",
-        "[[ ", "x() {", "\u{301}",
+        "ls; ",
+        "(",
+        "$(",
+        "`",
+        "\"",
+        "'",
+        "{",
+        "a=",
+        "<<E\n",
+        "\\\n",
+        "ls \n",
+        "é",
+        "|",
+        "$((",
+        "[[ ",
+        "x() {",
+        "\u{301}",
+        "a\u{301}",
+        "\u{430}\u{301}",
     ] {
         let command = unit.repeat((1 << 20) / unit.len());
         assert_eq!(decisions(&command), [Deny, Deny, Allow], "{unit:?}");

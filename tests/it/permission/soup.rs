@@ -375,6 +375,45 @@ fn a_denied_program_is_seen_wherever_bash_substitutes() {
     }
 }
 
+/// Ways in which a value gets into the variable `x`, with `V` for it, and ways in which bash evaluates what is in `x`.
+#[derive(serde::Deserialize)]
+struct Evaluated {
+    carriers: Vec<String>,
+    triggers: Vec<String>,
+    values: Vec<String>,
+}
+
+/// What is text where it stands runs once it is taken for a number, a name or a prompt.
+#[test]
+fn a_denied_program_in_a_value_that_is_evaluated_is_seen() {
+    let table: Evaluated =
+        serde_json::from_str(include_str!("adversaries/evaluated.json")).unwrap();
+    let bash = Bash::new();
+    let profile = all_but_evil();
+    let (mut all, mut allowed, mut missed) = (0, 0, Vec::new());
+    for carrier in &table.carriers {
+        for trigger in &table.triggers {
+            for value in &table.values {
+                let command = format!("{}\n{trigger}", carrier.replace('V', value));
+                all += 1;
+                if decide(&profile, &command) != Decision::Allow {
+                    continue;
+                }
+                allowed += 1;
+                if bash.runs_evil(&command) {
+                    missed.push(command)
+                }
+            }
+        }
+    }
+    assert!(
+        missed.is_empty(),
+        "{} of {allowed} that are allowed of {all}, and bash ran it:\n{}",
+        missed.len(),
+        missed.join("\n---\n")
+    );
+}
+
 /// What bash takes literally keeps no command from being allowed.
 #[test]
 fn text_that_only_looks_like_a_substitution_is_none() {

@@ -38,9 +38,19 @@ pub(in crate::permission::shell) const GIT_RUNS_OTHERS: &str = "\
     http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send fast-import \
     lfs subtree upload-archive remote-ext remote-fd";
 
-/// Words with which `git config` only reads.
+/// Options by which `git config` reads.
 pub(in crate::permission::shell) const GIT_CONFIG_READS: &str =
-    "--get --get-all --get-regexp --get-urlmatch --list -l get list";
+    "--get --get-all --get-regexp --get-urlmatch --list -l";
+
+/// Options of `git config` that change nothing, those among them.
+pub(in crate::permission::shell) const GIT_CONFIG_OPTIONS: &str = "\
+    --get --get-all --get-regexp --get-urlmatch --list -l --global --system --local --worktree --show-origin \
+    --show-scope --null -z --name-only --type --no-type --bool --int --bool-or-int --bool-or-str --path --expiry-date \
+    --default --includes --no-includes --fixed-value --all --regexp --value --url --show-names --no-show-names";
+
+/// Verbs of `git config`. Any other first word is the name of a setting.
+pub(in crate::permission::shell) const GIT_CONFIG_VERBS: &str =
+    "get list set unset rename-section remove-section edit";
 
 /// git's subcommands whose arguments may be commands.
 pub(in crate::permission::shell) const GIT_TAKES_COMMANDS: &str = "\

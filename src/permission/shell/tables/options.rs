@@ -4,6 +4,7 @@
 //! share an entry. `git clone` is what `git` adds for that subcommand, `git *` what it adds for any subcommand without an
 //! entry of its own.
 
+use super::git_options::OF_GIT;
 use Risky::{Beginning, Flag, HarmlessOnly, HarmlessValue, ScriptFollows, Word};
 
 /// Options of one risk, and the risk.
@@ -23,7 +24,7 @@ pub(in crate::permission::shell) enum Risky {
     ScriptFollows,
 }
 
-/// Programs that have no option that writes somewhere or starts a program.
+/// Programs that have no option that writes somewhere or starts a program, but for those that an entry below names.
 pub(in crate::permission::shell) const HARMLESS: &str = "[ arch base32 base64 basename cat cd chmod chown cksum cmp col colordiff \
     column comm cp cut df diff dirname du echo egrep expand false fgrep fold free getconf grep groups head hexdump id \
     join kill ln ls lsblk lscpu md5sum mkdir mv nl nproc numfmt od paste pgrep ps pwd readlink realpath rev rm rmdir \
@@ -33,7 +34,7 @@ pub(in crate::permission::shell) const HARMLESS: &str = "[ arch base32 base64 ba
 /// What counts as risky for a program without an entry here.
 #[rustfmt::skip]
 pub(in crate::permission::shell) const UNKNOWN: &[Risky] = &[
-    Flag("--output --output-file --outfile",                            "writes a file"),
+    Flag("-o --output --output-file --outfile",                         "writes a file"),
     Flag("--exec --execute --eval --command --cmd --run-command",       "runs a command"),
     Flag("--script --lua-filter --hook --pre --preview --bind",         "runs a command or a script"),
     Flag("--pager --editor --browser --launcher --askpass",             "starts another program"),
@@ -45,83 +46,9 @@ pub(in crate::permission::shell) const UNKNOWN: &[Risky] = &[
     Flag("--upload-file --post-file",                                   "sends a file elsewhere"),
 ];
 
-/// Every known program.
+/// Every known program but git, whose entries are [`OF_GIT`].
 #[rustfmt::skip]
 pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
-    // Version control.
-    ("git", &[
-        Flag("--output --output-directory",                     "writes a file"),
-        Flag("--ext-diff --textconv --filters",                 "runs programs that the configuration names"),
-        Flag("--open-files-in-pager --extcmd --command --tool", "runs the program named"),
-        Flag("--upload-pack --receive-pack --upload-archive --exec", "runs the program named at the other end"),
-        Flag("--index-filter --tree-filter --msg-filter",       "runs a command for each commit"),
-        Flag("--exec-path",                                     "takes git's own programs from another folder"),
-        Flag("--strategy",                                      "runs the program `git-merge-<name>`"),
-        Flag("--config --config-env",                           "sets configuration, which may name programs"),
-        Flag("--template",                                      "copies hooks from a folder"),
-        Flag("--git-dir --separate-git-dir --work-tree --super-prefix", "uses another repository"),
-        Flag("--remote",                                        "asks another repository"),
-        Flag("--no-index --contents",                           "reads files outside the repository"),
-        Flag("--paginate --edit --editor",                      "starts the pager or the editor"),
-        Flag("--gpg-sign --show-signature",                     "starts the program that signs"),
-        Beginning("ext::",                                      "an address that is a command"),
-    ]),
-    ("git clone", &[
-        Flag("-u",                                              "runs the program named at the other end"),
-        Flag("-c",                                              "sets configuration, which may name programs"),
-        Word("-c -C",                                           "sets configuration or the folder"),
-    ]),
-    ("git grep", &[
-        Flag("-O",                                              "opens the files found in the program named"),
-        Word("-c -C",                                           "sets configuration or the folder"),
-    ]),
-    ("git rebase", &[
-        Flag("-x",                                              "runs a command after each commit"),
-        Word("-c -C",                                           "sets configuration or the folder"),
-    ]),
-    ("git difftool", &[
-        Flag("-x -t",                                           "runs the program named"),
-        Word("-c -C",                                           "sets configuration or the folder"),
-    ]),
-    ("git archive, git format-patch, git bugreport", &[
-        Flag("-o",                                              "writes a file"),
-        Word("-c -C",                                           "sets configuration or the folder"),
-    ]),
-    // After these subcommands `-c` and `-C` have other meanings and are harmless: `git log -c`.
-    ("git log, git diff, git show, git status, git commit, git sparse-checkout", &[]),
-    ("git branch", &[
-        Word("-d -D --delete",                                  "deletes a branch"),
-        Word("-m -M -c -C --move --copy",                       "moves or copies a branch"),
-        Word("-f --force",                                      "overwrites a branch"),
-        Word("-u --unset-upstream",                             "changes where it is pushed to"),
-        Word("--edit-description",                              "starts the editor"),
-    ]),
-    ("git tag", &[
-        Word("-d --delete -f --force",                          "deletes or overwrites a tag"),
-        Word("-a --annotate -m -F",                             "makes a tag"),
-        Word("-s --sign -u",                                    "starts the program that signs"),
-    ]),
-    ("git bisect", &[Word("run",                                "runs a command for each commit")]),
-    ("git submodule", &[
-        Word("foreach",                                         "runs a command in each submodule"),
-        Word("add set-url update",                              "fetches a repository from an address"),
-    ]),
-    ("git maintenance", &[Word("start register unregister stop", "runs later, by itself")]),
-    ("git bundle", &[Word("create unbundle",                    "writes a file or objects")]),
-    ("git notes", &[Word("edit merge add append copy remove prune", "changes notes")]),
-    ("git stash", &[Word("drop clear pop",                      "deletes what was put away")]),
-    ("git remote", &[
-        Word("add set-url rename rm remove",                    "changes the addresses"),
-        Word("set-head set-branches prune update",              "changes what is followed"),
-    ]),
-    ("git reflog", &[Word("expire delete",                      "deletes history")]),
-    ("git worktree", &[Word("add remove move prune",            "changes folders outside this one")]),
-    ("git *", &[Word("-c -C",                                   "sets configuration or the folder")]),
-    ("gh api, glab api", &[
-        Flag("-X --method",                                     "chooses the HTTP method"),
-        Flag("-f -F --field --raw-field --input --form",        "sends a body, which makes it a POST"),
-    ]),
-
     // Files and folders.
     ("find", &[
         Word("-exec -execdir -ok -okdir",                       "runs a command for what it finds"),
@@ -137,8 +64,17 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
             "it may write a file (`-o`)"),
         HarmlessValue("-L -P -I"),
     ]),
-    ("file", &[Flag("-C --compile",                             "writes a file")]),
-    ("install", &[Flag("-s --strip --strip-program",            "starts another program")]),
+    ("file", &[
+        Flag("-C --compile",                                    "writes a file"),
+        Flag("-f --files-from",                                 "takes names from a file"),
+    ]),
+    ("cp, mv, ln", &[Flag("-t --target-directory",              "writes in another folder")]),
+    ("wc, du", &[Flag("--files0-from",                          "takes names from a file")]),
+    ("diff", &[Flag("--from-file --to-file",                    "reads another file")]),
+    ("install", &[
+        Flag("-s --strip --strip-program",                      "starts another program"),
+        Flag("-t --target-directory",                           "writes in another folder"),
+    ]),
     ("tar, gtar, bsdtar", &[
         Flag("-I --use-compress-program",                       "starts another program"),
         Flag("-F --info-script --new-volume-script",            "runs a script at the end of each volume"),
@@ -173,6 +109,7 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Flag("-o --output",                                     "writes a file"),
         Flag("-T --temporary-directory",                        "writes in another folder"),
         Flag("--compress-program",                              "starts another program"),
+        Flag("--files0-from",                                   "takes names from a file"),
     ]),
     ("shuf, iconv, sdiff", &[
         Flag("-o --output",                                     "writes a file"),
@@ -182,14 +119,15 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
     ("split", &[Flag("--filter",                                "runs a command for each piece")]),
     ("patch", &[
         Flag("-o -r -B -z --output --reject-file",              "writes other files than those it patches"),
+        Flag("-d --directory",                                  "writes in another folder"),
         Flag("-e --ed",                                         "hands the patch to an editor that runs commands"),
         Flag("--get",                                           "starts the program of a version control"),
     ]),
     ("sed, gsed", &[
         HarmlessOnly("-n -E -r -s -u -z --quiet --silent --regexp-extended --separate --unbuffered --null-data \
-            --zero-terminated --posix --debug --sandbox --help --version --expression --line-length",
+            --zero-terminated --posix --debug --sandbox --help --version --expression",
             "it may write files or take its script from one"),
-        HarmlessValue("-e -l"),
+        HarmlessValue("-e"),
     ]),
     ("awk, gawk, mawk, nawk, original-awk", &[
         HarmlessOnly("-c -P -r -S -s -n -N -M -b -k -V -h -t -O --field-separator --assign --version --help --posix \
@@ -248,14 +186,39 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Flag("-k --lesskey-file --lesskey-src --lesskey-content", "sets what its keys do"),
         Flag("-T -t -p",                                        "runs commands of its own"),
     ]),
-    ("vim, vi, nvim, view, emacs, nano", &[
-        Flag("-c -S -u -U -s -l -V -i -o --cmd --eval --load --script --execute", "runs commands or code"),
+    ("vim, vi, nvim, view, ex, gvim, rvim, rview, vimdiff, gvimdiff, nvimdiff, emacs, emacsclient, nano, pico, micro", &[
+        Flag("-c -S -u -U -s -l -V -i -o -e --cmd --eval --load --script --execute", "runs commands or code"),
         Flag("-w -W --batch",                                   "writes files, or runs without a person"),
         Flag("--backupdir --operatingdir",                      "writes in another folder"),
     ]),
 
     // The system.
-    ("date, hwclock", &[Flag("-s --set",                         "sets the clock")]),
+    ("date, hwclock", &[
+        Flag("-s --set",                                        "sets the clock"),
+        Flag("-f --file",                                       "reads a file"),
+    ]),
+    ("ss", &[
+        Flag("-D --diag",                                       "writes a file"),
+        Flag("-F --filter",                                     "reads a file"),
+        Flag("-K --kill",                                       "closes connections"),
+    ]),
+    ("gpg, gpg2", &[
+        Flag("-o --output --status-file --logger-file --attribute-file", "writes a file"),
+        Flag("--agent-program --dirmngr-program --keyboxd-program --pinentry-mode", "starts another program"),
+        Flag("--photo-viewer --exec-path --load-extension",     "starts another program, or loads code"),
+        Flag("--homedir --options --config --keyring --trustdb-name", "reads settings that may name programs"),
+    ]),
+    ("svn, svnadmin, svnsync", &[
+        Flag("--diff-cmd --diff3-cmd --editor-cmd",             "starts another program"),
+        Flag("--config-dir --config-option",                    "sets configuration, which may name programs"),
+        Flag("-F --file --targets",                             "takes text or names from a file"),
+    ]),
+    ("hg", &[
+        Flag("--config --debugger --profile",                   "sets configuration, which may name programs"),
+        Flag("-R --repository --cwd",                           "works in another repository, whose hooks it runs"),
+        Flag("-e --ssh --remotecmd --tool -t",                  "starts another program"),
+        Flag("-o --output",                                     "writes a file"),
+    ]),
     ("journalctl", &[
         Flag("-D -M --directory --root",                        "reads the logs of another system"),
         Flag("--vacuum-size --vacuum-time --vacuum-files --rotate", "deletes logs"),
@@ -271,6 +234,9 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Beginning("-out -writerand -rand -keyout -sess_out -keylogfile -CAserial", "reads or writes a file"),
         Beginning("-engine -provider -config",                  "loads code, or settings that name it"),
         Beginning("-passout",                                   "writes a secret"),
+        // Each of its options may have two dashes.
+        Beginning("--out --writerand --rand --keyout --sess_out --keylogfile --CAserial", "reads or writes a file"),
+        Beginning("--engine --provider --config --passout",     "loads code, or writes a secret"),
     ]),
 
     // Packages.
@@ -292,6 +258,8 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Flag("--node-options --init-module --preload",          "loads code"),
         Flag("--config --userconfig --globalconfig --use-yarnrc --cache", "reads settings that may name programs"),
         Flag("--registry",                                      "takes packages from elsewhere"),
+        Flag("--node-gyp --python --onload-script",             "starts another program, or loads code"),
+        Flag("--logs-dir --tmp",                                "writes in another folder"),
     ]),
     ("pip, pipx, uv", &[
         Flag("-i --index-url --extra-index-url --index -f --find-links --proxy", "takes packages from elsewhere"),
@@ -321,8 +289,10 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Word("-wrapper",                                        "starts another program"),
         Word("-o",                                              "writes a file"),
         Beginning("-o",                                         "writes a file"),
-        Beginning("-fplugin -load -Xlinker -Wl,",               "loads code, or hands options to the linker"),
-        Beginning("-B -specs --specs",                          "takes the compiler's programs from elsewhere"),
+        Beginning("-fplugin -fpass-plugin -load -Xlinker -Wl,", "loads code, or hands options to the linker"),
+        Beginning("-Xclang -Xassembler -Xpreprocessor -Wa, -Wp, --for-linker --for-assembler", "hands options on"),
+        Beginning("-B --prefix -specs --specs -fuse-ld --ld-path", "takes the compiler's programs from elsewhere"),
+        Beginning("--output -MF -aux-info -dump -fdump -save-temps --save-temps", "writes files"),
         Beginning("@",                                          "takes options from a file"),
     ]),
     ("make, gmake", &[
@@ -366,6 +336,8 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Beginning("-C -overlay --overlay -modfile --modfile -pkgdir", "builds from another folder or other files"),
         Beginning("-o --o -outputdir --outputdir",              "writes files"),
         Beginning("-cpuprofile --cpuprofile -memprofile --memprofile -blockprofile -mutexprofile", "writes a file"),
+        Beginning("--blockprofile --mutexprofile -test. --test.", "writes a file"),
+        Beginning("--gccgoflags --gcflags --asmflags --pkgdir", "starts another compiler or linker"),
         Beginning("-trace --trace -coverprofile --coverprofile", "writes a file"),
     ]),
     ("pytest, py.test", &[
@@ -441,8 +413,36 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
     ("docker compose, podman compose, nerdctl compose", &[
         Flag("-f",                                              "takes its settings from a file"),
     ]),
+    ("terraform, tofu", &[
+        Beginning("-chdir --chdir -plugin-dir --plugin-dir",    "works in another folder, whose programs it runs"),
+        Beginning("-out --out -state --state -backup --backup -generate-config-out --generate-config-out", "writes a file"),
+        Beginning("-backend-config --backend-config",           "sets where it keeps its state"),
+    ]),
+    ("ansible-playbook, ansible-inventory, ansible-galaxy, ansible-console", &[
+        Flag("-i --inventory -M --module-path",                 "runs the programs of another folder"),
+        Flag("--vault-password-file --vault-id --become-password-file --connection-password-file", "starts the program named"),
+        Flag("--ssh-common-args --ssh-extra-args --scp-extra-args --sftp-extra-args", "sets options that may name programs"),
+        Flag("-e --extra-vars --connection -c",                 "sets variables, which may name programs"),
+    ]),
+    ("aws", &[
+        Flag("--endpoint-url --cli-input-json --cli-input-yaml --ca-bundle", "asks another server, or takes its settings from a file"),
+    ]),
+    ("helm", &[
+        Flag("--output-dir",                                    "writes files"),
+        Flag("--post-renderer --kubeconfig --repository-config --registry-config", "starts another program, or reads settings"),
+    ]),
+    ("restic, rclone", &[
+        Flag("-o --option --password-command --config --sftp-ssh", "starts another program, or reads settings"),
+    ]),
+    ("aria2c", &[
+        Beginning("--on-",                                      "runs a command when it is done"),
+        Flag("-o -d --out --dir --conf-path --save-session --log -l", "writes elsewhere, or reads settings"),
+        Flag("-i --input-file",                                 "takes the addresses from a file"),
+    ]),
+    // They say with `-o` how they print.
+    ("az, findmnt, blkid, netstat, lsof, nmcli, loginctl", &[]),
     ("kubectl, oc", &[
-        Flag("--kubeconfig --server --token --as",              "works on another cluster or as someone else"),
+        Flag("-s --kubeconfig --server --token --as --proxy-url", "works on another cluster or as someone else"),
         Flag("--raw",                                           "asks for any address of the cluster"),
         Flag("--cache-dir",                                     "writes in another folder"),
     ]),
@@ -455,7 +455,9 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
         Flag("--plugin-dir",                                    "loads code"),
         Flag("--defaults-file --defaults-extra-file",           "reads settings that may name programs"),
     ]),
-    ("sqlite", &[
+    ("pg_dump, pg_dumpall", &[Flag("-f --file",                   "writes a file")]),
+    ("mysqldump, mariadb-dump", &[Flag("-r --result-file -T --tab", "writes a file")]),
+    ("sqlite, duckdb", &[
         Beginning("-init --init -cmd --cmd .",                  "runs statements or commands"),
         Beginning("-A -ar",                                     "reads or writes an archive"),
     ]),
@@ -469,12 +471,20 @@ pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
 // A line that names no risk, or an option that is neither like `-o` nor like `--output`, does not compile.
 const _: () = {
     assert!(are_well_formed(UNKNOWN));
+    assert!(all_are_well_formed(PROGRAMS));
+    assert!(all_are_well_formed(OF_GIT));
+};
+
+const fn all_are_well_formed(entries: &[(&str, &[Risky])]) -> bool {
     let mut at = 0;
-    while at < PROGRAMS.len() {
-        assert!(are_well_formed(PROGRAMS[at].1));
+    while at < entries.len() {
+        if !are_well_formed(entries[at].1) {
+            return false;
+        }
         at += 1;
     }
-};
+    true
+}
 
 const fn are_well_formed(lines: &[Risky]) -> bool {
     let mut at = 0;

@@ -17,32 +17,39 @@ pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
         "! background bind builtin command compgen complete coproc eval exec foreground hash jobs time trap zrun \
         zsh-defer"),
     ("as another person or with other rights",
-        "capsh chpst chroot dchroot doas fakeroot fakeroot-ng gosu newgrp newrole pkexec run0 runcon runuser schroot \
-        setpriv setuidgid s6-setuidgid envuidgid sg solo su su-exec sudo sudoedit runsv supervise start-stop-daemon"),
+        "capsh chpst chroot dchroot doas fakeroot fakeroot-ng gosu newgrp newrole pkexec pseudo run0 runcon runuser schroot \
+        setpriv setuidgid s6-setuidgid s6-applyuidgid envuidgid s6-envuidgid sg solo su su-exec sudo sudo-rs sudoedit runsv \
+        supervise start-stop-daemon"),
     ("with another environment",
-        "aws-vault chamber direnv doppler dotenv dotenvx env envchain envconsul envdir execlineb infisical sops teller vault \
-        datefudge faketime"),
+        "aws-vault chamber cross-env cross-env-shell direnv doppler dotenv dotenvx env env-cmd envchain envconsul envdir \
+        execlineb genv gpg-agent infisical s6-envdir sops summon teller vault datefudge faketime keychain"),
     ("later, again and again, or when something happens",
-        "anacron at batch crontab daemon daemonize entr fswatch inotifywait nodemon retry run-parts watch watchexec \
-        when-changed rexec"),
+        "anacron at batch concurrently crontab daemon daemonize dockerize entr forever fswatch incrontab inotifywait modd \
+        nodemon nq reflex retry run-parts start-server-and-test wait-for-it wait-for-it.sh wait4x watch watchexec \
+        watchman-make when-changed rexec"),
     ("with another priority, limit or place on the machine",
-        "cage cgclassify cgexec choom chronic chrt cpulimit eatmydata gtime gtimeout ionice nice nohup numactl prlimit \
-        rlfe rlwrap setlock flock lckdo sem softlimit stdbuf taskset timelimit timeout uclampset with-lock-ex"),
+        "cage cgclassify cgexec choom chronic chrt cpulimit eatmydata gamemoderun gnice gnohup gstdbuf gtime gtimeout ionice \
+        mpiexec mpirun nice nocache nohup numactl prlimit rlfe rlwrap s6-setlock s6-softlimit salloc sbatch setlock srun flock \
+        lckdo sem softlimit stdbuf taskset timelimit timeout torchrun uclampset with-lock-ex"),
     ("as another kind of machine",
-        "box64 fakechroot i386 linux32 linux64 proot qemu-aarch64 qemu-x86_64 setarch uname26 wine x86_64"),
+        "box64 box86 fakechroot i386 linux32 linux64 proot qemu-aarch64 qemu-aarch64-static qemu-arm qemu-arm-static \
+        qemu-i386 qemu-i386-static qemu-riscv64 qemu-x86_64 qemu-x86_64-static setarch uname26 wine wine64 x86_64"),
     ("in a container or a sandbox",
-        "aa-exec apptainer buildah bwrap ch-run crun devbox distrobox firejail incus lxc lxc-attach lxc-execute \
-        machinectl nsenter runc sandbox singularity systemd-nspawn toolbox udocker unshare"),
+        "aa-exec apptainer buildah bwrap ch-run crun devbox distrobox firejail flatpak-spawn incus \
+        lxc lxc-attach lxc-execute machinectl minijail0 nsenter nsjail runc sandbox singularity steam-run \
+        systemd-nspawn toolbox udocker unshare"),
     ("on another machine, or through another network",
-        "ansible autossh clush nc ncat pdsh proxychains proxychains4 pssh rsh socat ssh sshpass tcpserver torify \
-        torsocks tsocks"),
+        "ansible autossh clush dsh mosh nc ncat parallel-ssh pdsh proxychains proxychains4 pssh rsh slogin socat ssh \
+        sshpass tcpserver torify torsocks tsocks"),
     ("beside the terminal, or on another one",
-        "abduco alacritty asciinema byobu dbus-launch dbus-run-session dtach expect foot kitty konsole openvt screen \
-        script script-runner setsid ssh-agent systemd-cat systemd-inhibit systemd-run systemd-socket-activate tmux \
-        ttyrec unbuffer urxvt weston xinit xterm xvfb-run caffeinate op"),
+        "abduco alacritty asciinema byobu dbus-launch dbus-run-session dtach expect foot gnome-terminal gotty kitty konsole \
+        openvt rxvt screen script script-runner setsid ssh-agent startx systemd-cat systemd-inhibit systemd-run \
+        systemd-socket-activate terminator tmate tmux ttyd ttyrec unbuffer urxvt weston wezterm x-terminal-emulator \
+        xfce4-terminal xinit xterm xvfb-run zellij caffeinate op"),
     ("while it watches or measures",
-        "bench bpftrace catchsegv gdb gdbserver heaptrack hyperfine ld.so ldd libtool lldb logsave ltrace multitime \
-        perf poop rr rust-gdb rust-lldb strace tcpdump trace-cmd ts tshark uftrace valgrind"),
+        "bear bench bpftrace catchsegv coz gdb gdbserver heaptrack hyperfine intercept-build kcov kernprof ld.so \
+        ldd libtool lldb logsave ltrace multitime operf perf poop rr rust-gdb rust-lldb scalene \
+        scan-build strace tcpdump trace-cmd ts tshark uftrace valgrind viztracer"),
     ("with what it reads as arguments or input",
         "gxargs ifne mispipe parallel pee vipe xargs"),
     ("as the first process", "catatonit dumb-init tini tini-static"),
@@ -63,12 +70,17 @@ pub(in crate::permission::shell) const CHANGE_THE_SHELL: &str = "\
 #[rustfmt::skip]
 pub(in crate::permission::shell) const RUNNERS: &[(&str, &str)] = &[
     ("npx bunx pnpx uvx nix-shell",                         "-"),
-    ("npm",                                                 "exec, x, explore"),
-    ("pnpm yarn",                                           "dlx, exec"),
-    ("bun",                                                 "x, run"),
-    ("poetry pdm hatch pipenv conda mamba pipx",            "run"),
+    ("npm",                                                 "exec, x, explore, init, create, innit"),
+    ("pnpm yarn",                                           "dlx, exec, create"),
+    ("bun",                                                 "x, run, create"),
+    ("poetry pdm hatch pipenv conda mamba micromamba pipx rye pixi volta honcho foreman", "run"),
     ("uv",                                                  "run, tool run"),
-    ("bundle rbenv pyenv nodenv asdf direnv dotnet",        "exec"),
+    ("bundle rbenv pyenv nodenv asdf direnv dotnet goenv jenv plenv phpenv fnm nvm nx lerna berglas", "exec"),
+    ("rvm",                                                 "do, exec"),
+    ("coverage",                                            "run"),
+    ("multipass crictl",                                    "exec"),
+    ("limactl adb",                                         "shell"),
+    ("memray py-spy samply pm2",                            "run, record, start"),
     ("mise",                                                "exec, x"),
     ("devbox toolbox rustup snap flatpak buildah heroku",   "run"),
     ("go deno",                                             "run"),
@@ -81,6 +93,21 @@ pub(in crate::permission::shell) const RUNNERS: &[(&str, &str)] = &[
     ("cargo",                                               "xtask, watch"),
     ("java",                                                "-jar"),
 ];
+
+/// Subcommands by which a program changes what later commands run, or where they work. What they only show is in [`SHOWS`].
+#[rustfmt::skip]
+pub(in crate::permission::shell) const CONFIGURES: &[(&str, &str)] = &[
+    ("pip pip3 poetry conda mamba bundle composer gcloud kubectl oc dotnet", "config"),
+    ("aws",                                                 "configure"),
+    ("helm",                                                "plugin repo registry"),
+    ("docker podman nerdctl",                               "context plugin"),
+    ("rustup",                                              "default override toolchain set component"),
+    ("systemctl",                                           "link edit set-environment import-environment enable"),
+    ("yarn pnpm",                                           "plugin"),
+];
+
+/// What such a subcommand only shows.
+pub(in crate::permission::shell) const SHOWS: &str = "get list ls view show inspect current-context get-contexts get-clusters get-users debug help --help -h";
 
 /// Programs that run commands in a container, a cluster or a shell of its own, where nothing of ours judges them.
 pub(in crate::permission::shell) const RUN_ELSEWHERE: &str = "\
@@ -97,6 +124,9 @@ pub(in crate::permission::shell) const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("man",                 "-P --pager -H --html"),
     ("less more",           "+"),
     ("vim vi view nvim ex", "+"),
+    ("mapfile readarray",   "-C"),
+    ("svn",                 "--diff-cmd --diff3-cmd --editor-cmd"),
+    ("hg",                  "-e --ssh --config"),
     ("sort",                "--compress-program"),
     ("split",               "--filter"),
     ("rg",                  "--pre --hostname-bin"),
@@ -120,8 +150,9 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("php",                 "-r"),
     ("erl",                 "-eval"),
     ("emacs",               "--eval --execute"),
-    ("vim vi nvim",         "-c --cmd"),
-    ("ex",                  "-c"),
+    ("vim vi nvim view ex gvim rvim rview vimdiff gvimdiff nvimdiff", "-c --cmd"),
+    ("emacsclient",         "-e --eval"),
+    ("duckdb",              "-c -cmd"),
     ("tclsh wish expect",   "-c"),
     ("ipython bpython jshell iex ghci ocaml clisp sbcl octave maxima gp irb", "-c -e --eval"),
     ("sqlite3",             "-cmd"),
@@ -164,7 +195,20 @@ pub(in crate::permission::shell) const OPTION_VARIABLES: &str =
     "TAR_OPTIONS LESS MAKEFLAGS GNUMAKEFLAGS MANOPT ZIPOPT FZF_DEFAULT_OPTS";
 
 /// Variables that change what later words mean.
-pub(in crate::permission::shell) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
+pub(in crate::permission::shell) const CONFIGURING_VARIABLES: &str =
+    "BASH_ENV ENV GIT_EXEC_PATH BASH_CMDS BASH_ALIASES";
+
+/// Programs of whose own commands some run commands of the shell, and the words and signs that stand before those.
+#[rustfmt::skip]
+pub(in crate::permission::shell) const SHELL_ESCAPES: &[(&str, &str)] = &[
+    ("gdb rust-gdb",                "! shell pipe"),
+    ("lldb rust-lldb",              "shell"),
+    ("vim vi view nvim ex gvim rvim rview vimdiff gvimdiff nvimdiff ed red", "!"),
+    ("psql",                        "\\!"),
+    ("mysql mariadb",               "\\! system"),
+    ("sqlite3 sqlite duckdb",       ".shell .system"),
+    ("lftp ftp sftp",               "! shell local"),
+];
 
 /// Programs besides the harmless ones whose arguments are only text, or are judged in another way.
 pub(in crate::permission::shell) const ABOUT_TEXT: &str = "\
