@@ -165,7 +165,7 @@ async fn breaks_off_above_one_that_ends(world: &World, caller: &str) {
     let lead = "---\nname: lead\ndescription: Leads.\nsub_agents: [general]\n---\nYou lead.\n";
     charter(world, "lead", lead);
     world.edits_agent_json("lab", json!({"permissions": "open"}));
-    let waits = json!({"command": "until [ -e go ]; do sleep 0.01; done", "timeout": 600});
+    let waits = json!({"command": "until [ -e told ]; do sleep 0.01; done", "timeout": 600});
     for (turn, role) in [("lab", "lead"), ("lead", "general")] {
         let task = assignment(role, "do it").1;
         let calls = [("sub_agent", task), ("bash", waits.clone())];
@@ -181,18 +181,12 @@ async fn breaks_off_above_one_that_ends(world: &World, caller: &str) {
     let stays = "trap 'touch told' TERM; touch runs; while :; do sleep 0.05; done";
     calls(world, "run_concurrent", json!({"command": stays}));
     let thought = world.model.thinks_then("It runs.");
+    world.model.answers("It broke.");
     world.ann.says("#lab", "go").await;
-    let workspace = world.workspace("lab");
-    let is_there = |name: &'static str| {
-        let file = workspace.join(name);
-        move || file.exists()
-    };
-    world.becomes("the command", is_there("runs")).await;
+    let runs = world.workspace("lab").join("runs");
+    world.becomes("the command", || runs.exists()).await;
     world.model.was_asked(4).await;
     thought.ends();
-    world.becomes("its end", is_there("told")).await;
-    world.model.answers("It broke.");
-    std::fs::write(workspace.join("go"), "").unwrap();
 }
 
 /// The four requests that were answered, and what turns had of them.

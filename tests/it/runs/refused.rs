@@ -120,9 +120,10 @@ async fn a_model_is_told_of_thirty_roles_in_two_kilobytes_and_may_call_all() {
             let role = format!("r{number}");
             assert!(!told.contains(&role) || number == 1, "{told}");
             world.model.calls(&[assignment(&role, "Look.")]);
-            world.model.answers("Looked.").answers(&role);
+            let answer = format!("{role} has looked.");
+            world.model.answers("Looked.").answers(&answer);
             world.ann.says("#lab", "go").await;
-            world.sees("#lab", &role).await;
+            world.sees("#lab", &answer).await;
             let got = results(world).pop().unwrap();
             assert!(got.ends_with("\nLooked."), "{got}");
         }
