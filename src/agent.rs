@@ -7,125 +7,49 @@
 //! turn ─▶ Event (shown by `discord`)      turn, contexts ─▶ store (before anything is shown)
 //! ```
 //!
-//! | what | where |
+//! Its parts, bottom up; a part names those of earlier lines alone (`tests/it/layers/agent.rs`).
+//!
+//! | part | about |
 //! |---|---|
-//! | the actor, what it is told and what it tells | `actor`, `mailbox`, `event`, `identity`, `deps` |
-//! | its conversations, and what is done to one as a whole | `conversation`, `branches`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
-//! | its turns | `running`, `child_threads`, `turn`, `run`, `stop`, `deadline`, `stuck`, `work_clock`, `end_reason`, `last_line` |
-//! | what it is, by its files | `setup`, `core_agents`, `files`, `modes`, `prompt`, `tool_specs` |
-//! | models, and what they cost | `models`, `auxiliary`, `budget`, `refine` |
-//! | silence, and its end | `idle`, `idle_timer`, `saving`, `ending` |
-//! | saved sessions | `sessions`, `session_manager`, `session_file`, `session_label` |
+//! | `stop` | how work ends: asked to by people or a change, at a deadline, after so much working time |
+//! | `sessions` | saved conversations: files, their rows, how they are labelled |
+//! | `models` | which models are asked, and what that may cost |
+//! | `setup` | what an agent is by its files: configuration, role, mode, stages, tools |
+//! | `event` | what people are to see |
+//! | `deps` | what agents are served with; who an agent is, and its idle timer |
+//! | `files` | an agent's folder read and written: one look before each step, notes, history, saves, faults that are told |
+//! | `auxiliary` | requests beside turns: summaries, a prompt after a description |
+//! | `turn` | a turn from what starts it to its one outcome: steps, calls, children, stages |
+//! | `conversation` | a conversation while its actor lives: its items or its turn, its job, what is asked of it |
+//! | `actor` | the event loop, and all that it does: messages, turns, jobs, silence, the end |
 
 mod actor;
-mod at_work;
 mod auxiliary;
-mod branches;
-mod budget;
-mod child_threads;
-mod closing;
-mod compaction;
-mod contexts;
 mod conversation;
-mod core_agents;
-mod deadline;
 mod deps;
-mod end_reason;
-mod ending;
 pub mod event;
 mod files;
-mod identity;
-mod idle;
-pub mod idle_timer;
-mod job;
-mod last_line;
-mod mailbox;
 mod models;
-mod modes;
-mod prompt;
-pub mod refine;
-mod report_lines;
-mod reports;
-mod run;
-mod running;
-mod saving;
-mod seed;
-pub mod session_file;
-pub mod session_label;
-pub mod session_manager;
-mod sessions;
+pub mod sessions;
 mod setup;
 mod stop;
-mod stuck;
-mod summaries;
-mod tool_specs;
 mod turn;
-mod work_clock;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-
-use tokio::task::JoinSet;
-use tokio_util::task::TaskTracker;
-use tracing::{Instrument, info_span};
-
-use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
-
-pub use actor::AgentHandle;
-pub use at_work::NobodyElsewhere;
-pub use auxiliary::{Asker, AuxiliaryRequest};
-pub use budget::{Caps, KnownSums, Reservations, Spender, Spent};
-pub use core_agents::MOST_CORE_AGENTS;
-pub use deps::{AgentDeps, Busy, Limits, Members};
-pub use end_reason::EndReason;
-pub use identity::Identity;
-pub use last_line::LastLine;
-pub use mailbox::{
+pub use actor::{AgentHandle, spawn};
+pub use auxiliary::{Asker, AuxiliaryRequest, refine};
+pub use conversation::mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
-    ConversationState, NewBranch, Overrides, Place, Prompt, Restored, RunningTurn, Source, Stopped,
-    Target, Trigger,
+    ConversationState, NewBranch, Place, Prompt, Restored, RunningTurn, Stopped, Target,
 };
+pub use deps::identity::Identity;
+pub use deps::{AgentDeps, Busy, Limits, Members, idle_timer};
 pub use models::Models;
+pub use models::budget::{Caps, KnownSums, Reservations, Spender, Spent};
+pub use sessions::{session_file, session_label};
+pub use setup::core_agents::MOST_CORE_AGENTS;
 pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles, StageNews};
+pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
-
-/// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.
-pub fn spawn(
-    actors: &TaskTracker,
-    deps: Arc<AgentDeps>,
-    id: AgentId,
-    name: AgentName,
-    guild: GuildId,
-    channel: ChannelId,
-) -> AgentHandle {
-    let (handle, mailbox) = actor::mailbox();
-    let timer = idle_timer::IdleTimer::new(None);
-    let agent = Arc::new(Identity {
-        id,
-        name,
-        guild,
-        channel,
-        timer: timer.clone(),
-    });
-    let span = info_span!(parent: None, "agent", agent.id = %id, agent.name = %agent.name);
-    let actor = actor::Actor {
-        mailbox,
-        mailbox_is_over: false,
-        work: JoinSet::new(),
-        replies: JoinSet::new(),
-        deps,
-        agent,
-        timer,
-        conversations: BTreeMap::new(),
-        main: None,
-        replayed: VecDeque::new(),
-        strays: actor::Strays::default(),
-        idle_saving: None,
-        ending: None,
-        wait_for_end: Vec::new(),
-        is_destroyed: false,
-        unanswered: Vec::new(),
-    };
-    actors.spawn(actor.run().instrument(span));
-    handle
-}
+pub use turn::end_reason::EndReason;
+pub use turn::last_line::LastLine;
+pub use turn::trigger::{Overrides, Source, Trigger};

@@ -12,6 +12,17 @@
 //! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and ends when its
 //! last handle is dropped; everything it knows is in the ledger, so nothing is lost with it.
 
+mod branches;
+mod child_threads;
+mod closing;
+mod compaction;
+mod contexts;
+mod ending;
+mod idle;
+mod jobs;
+mod reports;
+mod running;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,26 +31,26 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinSet};
-use tracing::error;
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument, error, info_span};
 
+use crate::agent::conversation::job::JobKind;
+use crate::agent::conversation::mailbox::{AgentCommand, ConversationState};
+use crate::agent::conversation::saving::{EndSaving, IdleSave, IdleSaving};
+use crate::agent::conversation::{Conversation, Items};
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::deps::idle_timer::{IdleFired, IdleTimer};
+use crate::agent::event::Event;
+use crate::agent::files::seed::Seed;
+use crate::agent::sessions::{SessionError, Summary};
+use crate::agent::stop::Stopper;
+use crate::agent::turn::trigger::Trigger;
+use crate::agent::turn::{self, TurnEnd};
 use crate::clock;
-use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta};
+use crate::domain::{AgentId, AgentName, ChannelId, ConversationId, GuildId, Inbound, SessionMeta};
 use crate::store::{ConversationRow, StoreError};
 use crate::text::escape;
-
-use super::conversation::{Conversation, Items};
-use super::deps::AgentDeps;
-use super::event::Event;
-use super::identity::Identity;
-use super::idle_timer::{IdleFired, IdleTimer};
-use super::job::JobKind;
-use super::mailbox::{AgentCommand, ConversationState, Trigger};
-use super::saving::{EndSaving, IdleSaving};
-use super::seed::Seed;
-use super::session_manager::{SessionError, Summary};
-use super::sessions::IdleSave;
-use super::stop::Stopper;
-use super::turn::{self, TurnEnd};
 
 /// Prompts an agent holds before senders wait.
 ///
@@ -76,6 +87,47 @@ impl AgentHandle {
     pub fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
+}
+
+/// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.
+pub fn spawn(
+    actors: &TaskTracker,
+    deps: Arc<AgentDeps>,
+    id: AgentId,
+    name: AgentName,
+    guild: GuildId,
+    channel: ChannelId,
+) -> AgentHandle {
+    let (handle, mailbox) = mailbox();
+    let timer = IdleTimer::new(None);
+    let agent = Arc::new(Identity {
+        id,
+        name,
+        guild,
+        channel,
+        timer: timer.clone(),
+    });
+    let span = info_span!(parent: None, "agent", agent.id = %id, agent.name = %agent.name);
+    let actor = Actor {
+        mailbox,
+        mailbox_is_over: false,
+        work: JoinSet::new(),
+        replies: JoinSet::new(),
+        deps,
+        agent,
+        timer,
+        conversations: BTreeMap::new(),
+        main: None,
+        replayed: VecDeque::new(),
+        strays: Strays::default(),
+        idle_saving: None,
+        ending: None,
+        wait_for_end: Vec::new(),
+        is_destroyed: false,
+        unanswered: Vec::new(),
+    };
+    actors.spawn(actor.run().instrument(span));
+    handle
 }
 
 /// An agent's run loop and all it holds.

@@ -2,14 +2,25 @@
 //!
 //! They have no tools and a set time, are held to the budgets, and get a row in the ledger whether they succeed or fail.
 
+mod instructions;
+pub mod refine;
+mod report_lines;
+pub(super) mod summaries;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::models::ModelError;
+use crate::agent::models::budget::{
+    Caps, KnownSums, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent,
+};
+use crate::agent::stop::deadline::Deadline;
 use crate::clock;
-use crate::config::{Effective, effective};
+use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AttemptKind, GuildId, Item, TurnId, UserText};
 use crate::llm::places::Lane;
 use crate::llm::route::{
@@ -17,13 +28,6 @@ use crate::llm::route::{
 };
 use crate::llm::{Target, tokens};
 use crate::store::{AttemptRow, StoreError};
-
-use super::budget::{
-    Caps, KnownSums, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent,
-};
-use super::deadline::Deadline;
-use super::deps::AgentDeps;
-use super::models::ModelError;
 
 /// One question beside a turn.
 #[derive(Debug)]
@@ -82,22 +86,6 @@ impl AgentDeps {
         now: DateTime<Utc>,
     ) -> Result<Spent, StoreError> {
         Spent::of(&self.store, agent, guild, now).await
-    }
-
-    /// What an agent may spend.
-    pub fn caps(&self, effective: &Effective) -> Caps {
-        Caps {
-            turn: effective.budget_turn,
-            turn_tokens: self.most_tokens(),
-            agent_day: effective.budget_day,
-            month: self.config.load().budgets.month.map(|usd| usd.get()),
-        }
-    }
-
-    /// Tokens that a run may take.
-    pub(super) fn most_tokens(&self) -> Option<u64> {
-        let most = self.config.load().budgets.turn_tokens;
-        most.map(|count| u64::from(count.get()))
     }
 
     /// Asks `targets` something beside a turn, until `deadline`; then the request is given up, and its row says so.

@@ -1,5 +1,9 @@
 //! One conversation of an agent while its actor lives: its items or the turn that has them, and the job that is done to it.
 
+pub(super) mod job;
+pub(super) mod mailbox;
+pub(super) mod saving;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,15 +13,15 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::Id;
 use tokio_util::sync::CancellationToken;
 
+use self::job::{Job, Stage};
+use self::mailbox::{AgentCommand, ConversationState, RunningTurn, Target};
+use crate::agent::deps::idle_timer::Hold;
+use crate::agent::event::Progress;
+use crate::agent::files::seed::Seed;
+use crate::agent::stop::{Stop, StopSignal, Stopper};
+use crate::agent::turn::Calibration;
+use crate::agent::turn::trigger::Trigger;
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, TurnId};
-
-use super::event::Progress;
-use super::idle_timer::Hold;
-use super::job::{Job, Stage};
-use super::mailbox::{AgentCommand, ConversationState, RunningTurn, Target, Trigger};
-use super::seed::Seed;
-use super::stop::{Stop, StopSignal, Stopper};
-use super::turn::Calibration;
 
 /// One conversation.
 pub(super) struct Conversation {

@@ -1,5 +1,9 @@
 //! The parts of the daemon that agents use.
 
+pub(super) mod identity;
+pub mod idle_timer;
+pub(super) mod unstored;
+
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +15,14 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{mpsc, watch};
 use tracing::error;
 
+use self::identity::Identity;
+use self::unstored::{Beside, Unclosed, Unstored};
+use crate::agent::event::Event;
+use crate::agent::models::budget::{Caps, Reservations};
+use crate::agent::models::{ModelError, Models};
+use crate::agent::setup::tool_specs::ToolSpecs;
+use crate::agent::setup::{Charters, Configurations, Roles, StageNews};
+use crate::agent::stop::at_work::AtWorkElsewhere;
 use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Mode, Participant, Person, UserId,
@@ -24,15 +36,6 @@ use crate::tools::{Registry, Services};
 use crate::workspace::decisions::Decisions;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::instructions::InstructionsCache;
-
-use super::at_work::AtWorkElsewhere;
-use super::budget::Reservations;
-use super::event::Event;
-use super::identity::Identity;
-use super::models::{ModelError, Models};
-use super::setup::{Charters, Configurations, Roles, StageNews};
-use super::tool_specs::ToolSpecs;
-use super::turn::{Beside, Unclosed, Unstored};
 
 /// Tokens that a request may take where no model can be asked: compaction waits until one can.
 const ROOM_OF_NOBODY: u64 = 100_000;
@@ -152,6 +155,22 @@ impl AgentDeps {
                 .turn_tokens
                 .map(|count| u64::from(count.get())),
         }
+    }
+
+    /// What an agent may spend.
+    pub fn caps(&self, effective: &Effective) -> Caps {
+        Caps {
+            turn: effective.budget_turn,
+            turn_tokens: self.most_tokens(),
+            agent_day: effective.budget_day,
+            month: self.config.load().budgets.month.map(|usd| usd.get()),
+        }
+    }
+
+    /// Tokens that a run may take.
+    pub(super) fn most_tokens(&self) -> Option<u64> {
+        let most = self.config.load().budgets.turn_tokens;
+        most.map(|count| u64::from(count.get()))
     }
 
     /// Whose requests a turn or child turn is served with, where requests wait for a place.

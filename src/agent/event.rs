@@ -8,13 +8,12 @@ use std::time::Instant;
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::agent::stop::Stopper;
 use crate::domain::{
     AgentId, AgentName, CallId, ChannelId, ConversationId, Cost, GuildId, MessageId, TurnId, Usage,
     UserId,
 };
 use crate::store::{EndReason, NewPart, Part};
-
-use super::stop::Stopper;
 
 /// One thing to show.
 #[derive(Debug)]

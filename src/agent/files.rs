@@ -1,5 +1,11 @@
 //! What agents read from their folders: `agent.json`, notes, the names in the workspace.
 
+mod faults;
+mod limits;
+pub(super) mod look;
+mod save;
+pub(super) mod seed;
+
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
@@ -9,8 +15,12 @@ use serde_json::Value;
 use tokio::task::JoinError;
 use tracing::warn;
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::event::Event;
+use crate::agent::setup::{Configuration, Setup};
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId};
+use crate::domain::{AgentConfig, AgentId};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
@@ -18,11 +28,6 @@ use crate::workspace::agent_file::{self, AgentFileError};
 use crate::workspace::docs::Docs;
 use crate::workspace::instructions::Instructions;
 use crate::workspace::{FileError, Workspace, WorkspacePath};
-
-use super::deps::AgentDeps;
-use super::event::Event;
-use super::identity::Identity;
-use super::setup::{Configuration, News, Setup};
 
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;
@@ -79,60 +84,6 @@ impl AgentDeps {
     /// The agent's configuration as it is on disk now, its charter below it.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
         self.setup(agent).await.config
-    }
-
-    /// Reports in an agent's channel that its file cannot be used, once for each fault and not again after a restart; and
-    /// once when it can be used again. The operator is told too where only administrators can talk to the agent.
-    pub async fn tell_of_file(
-        &self,
-        id: AgentId,
-        name: &AgentName,
-        channel: ChannelId,
-        read: &Configuration,
-    ) {
-        let news = match read {
-            Configuration::Good(_) => self.configurations.news(id, None),
-            Configuration::Faulty { fault, .. } => self.configurations.news(id, Some(fault)),
-        };
-        if news == News::None {
-            return;
-        }
-        let key = format!("agent_json_fault:{id}");
-        let told = self.store.meta(&key).await.unwrap_or_default();
-        let told = told.unwrap_or_default();
-        let (state, text) = match (news, read) {
-            (News::Faulty, Configuration::Faulty { fault, last, roles }) => {
-                warn!(agent.id = %id, "failed to read agent.json of {name}: {}", fault.text);
-                let kept = if last.is_some() { "kept" } else { "none" };
-                (
-                    format!("{kept}: {}", fault.text),
-                    faulty(&fault.text, last.is_some(), roles.is_some()),
-                )
-            }
-            (News::Good, _) if told.is_empty() => return,
-            _ => (
-                String::new(),
-                "`agent.json` can be used again, and is in use.".to_owned(),
-            ),
-        };
-        if state == told && !state.is_empty() {
-            return;
-        }
-        match self.store.notice_of(channel, &text, (&key, &state)).await {
-            Ok(()) => self.emit(Event::Outbox(channel)),
-            Err(error) => {
-                warn!(agent.id = %id, "failed to report agent.json of {name} in its channel: {error}");
-            }
-        }
-        if let Configuration::Faulty {
-            fault, roles: None, ..
-        } = read
-        {
-            self.emit(Event::Operator {
-                cause: format!("unreadable:{id}:{}", fault.text),
-                text: format!("Agent `{name}`: {text}"),
-            });
-        }
     }
 
     /// What an agent's `agent.json` in `folder` says now.
@@ -299,24 +250,6 @@ impl AgentDeps {
         });
         Some(detail.to_string())
     }
-}
-
-/// What people are told about a file that cannot be used.
-fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
-    let admitted = if has_roles {
-        ""
-    } else {
-        "only administrators of this server can talk to me, "
-    };
-    let text = if has_last {
-        format!("`agent.json` cannot be used, so the last good configuration stays in use: {text}")
-    } else {
-        format!(
-            "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."
-        )
-    };
-    // The reason may quote the file.
-    escape::sentence(&text)
 }
 
 /// A person's file name as a name in the workspace: one component without special characters, at most 100 bytes.

@@ -1,5 +1,7 @@
 //! Which models an agent asks, and how much room they have.
 
+pub(super) mod budget;
+
 use std::sync::Arc;
 
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};

@@ -1,89 +1,420 @@
-//! Joins contexts and saved sessions: whose they are, and which secrets must not be in them.
+//! Saves conversations as sessions and reads them back: a JSON file each, and its row in the index.
+//!
+//! The file is written first, whole, then the row; a file without a row (a crash between, a folder copied from
+//! elsewhere) is indexed when sessions are next listed or restored. File work runs off the async threads.
 
-use std::borrow::Cow;
+mod import;
+mod index;
+pub mod session_file;
+pub mod session_label;
+mod summary;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::domain::{ConversationId, Item, SaveTrigger, SessionMeta};
-use crate::store::StoreError;
-use crate::text::long;
-use crate::text::redact::Redactor;
+use chrono::{DateTime, Utc};
 
-use super::deps::AgentDeps;
-use super::identity::Identity;
-use super::session_manager::{Save, SessionError, SessionManager, Summary};
+use self::session_file::{FileError, SessionFile, Written};
+use crate::clock;
+use crate::domain::{AgentId, ConversationId, Item, SaveTrigger, SessionId, SessionMeta};
+use crate::llm::history;
+use crate::store::{Covered, Store, StoreError};
 
-/// The session that an idle conversation becomes.
-pub(super) enum IdleSave {
-    /// A new session with this summary.
-    New(Summary),
-    /// The session that holds exactly its items, saved when the daemon stopped.
-    Kept(Box<SessionMeta>),
+pub use summary::Summary;
+
+/// Folder of an agent's sessions, within the agent's own.
+pub const SESSIONS: &str = "sessions";
+
+/// How long a summary may take; one try.
+pub const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Fewest characters of an id that name a session.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Sessions named in the answer to an ambiguous prefix.
+const NAMED: u32 = 5;
+
+/// The sessions of one agent.
+#[derive(Clone, Debug)]
+pub struct SessionManager {
+    agent: AgentId,
+    name: String,
+    folder: PathBuf,
+    store: Store,
 }
 
-impl AgentDeps {
-    /// The sessions of an agent.
-    pub fn sessions(&self, agent: &Identity) -> SessionManager {
-        SessionManager::new(
-            agent.id,
-            agent.name.as_str(),
-            &self.folder(agent),
-            self.store.clone(),
-        )
+/// What to save, and how.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// The id the session gets.
+    pub id: SessionId,
+    /// The conversation, whose row notes what is saved of it.
+    pub conversation: Option<ConversationId>,
+    /// Its items, whole exchanges only.
+    pub items: Arc<Vec<Item>>,
+    /// The label a person gave.
+    pub description: Option<String>,
+    pub trigger: SaveTrigger,
+    /// What it says about itself.
+    pub summary: Summary,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored {
+    pub meta: SessionMeta,
+    /// Its conversation, valid for every provider.
+    pub items: Vec<Item>,
+    /// What had to be repaired, a phrase each, for people.
+    pub repaired: Vec<String>,
+    /// Whether the file is still the one that was saved.
+    pub file: FileState,
+}
+
+/// The state of a session's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    Kept,
+    /// It is there, and somebody has changed it.
+    Changed,
+    Deleted,
+}
+
+/// A page of an agent's sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionList {
+    pub total: u64,
+    /// The page, newest first.
+    pub sessions: Vec<(SessionMeta, FileState)>,
+    /// Files in the folder that are not sessions of this agent, with the reason for each.
+    pub unreadable: Vec<String>,
+    /// Those among them that are another agent's, by their stems.
+    pub foreign: Vec<String>,
+}
+
+/// Another agent's session that became one of this agent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    pub meta: SessionMeta,
+    pub from: String,
+}
+
+/// Why a session was not saved, found or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is nothing to save.
+    #[error("there is nothing to save: the context is empty")]
+    Empty,
+    /// This agent has no such session.
+    #[error("no session of {agent} is called `{word}`; `/context history` lists them")]
+    Unknown { agent: String, word: String },
+    /// Too little of an id to go by.
+    #[error("`{word}` is too short: give at least {SHORTEST_PREFIX} characters of the id")]
+    TooShort { word: String },
+    /// Several sessions begin so.
+    #[error("`{word}` could be several sessions: {}. Give more of the id", found.join(", "))]
+    Ambiguous {
+        word: String,
+        /// Some of those it could be.
+        found: Vec<String>,
+    },
+    /// The file is another agent's.
+    #[error(
+        "the session file `{stem}.json` belongs to agent `{owner}`. `/context import session_id:{stem}` makes it a session of `{agent}`"
+    )]
+    Foreign {
+        /// The agent that has it in its folder.
+        agent: String,
+        /// The agent that it was saved for.
+        owner: String,
+        stem: String,
+    },
+    /// There is no need to import it.
+    #[error(
+        "`{stem}.json` is a session of `{agent}` already; `/context restore session_id:{stem}` brings it back"
+    )]
+    Own { agent: String, stem: String },
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The index cannot be read or written.
+    #[error("the session's index failed: {0}")]
+    Store(#[from] StoreError),
+    /// It cannot be done now, for this reason.
+    #[error("{0}")]
+    Refused(String),
+    /// The daemon is stopping.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+impl SessionManager {
+    /// The sessions of the agent `agent`, called `name`, whose files lie in `folder`.
+    pub fn new(agent: AgentId, name: &str, folder: &Path, store: Store) -> Self {
+        Self {
+            agent,
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            store,
+        }
     }
 
-    /// Saves a conversation; secrets stay out of the file.
-    pub(super) async fn save_session(
-        &self,
-        agent: &Identity,
-        mut save: Save,
-    ) -> Result<SessionMeta, SessionError> {
-        let redactor = &self.services.redactor;
-        if let Summary::Said(text) = &mut save.summary {
-            *text = redactor.redact(text).into_owned();
+    /// Saves a conversation as a new session.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Empty`] without items. When the disk refuses, no file is left.
+    pub async fn save(&self, save: Save) -> Result<SessionMeta, SessionError> {
+        if save.items.is_empty() {
+            return Err(SessionError::Empty);
         }
-        let size = save.items.iter().map(Item::size).sum();
-        save.items = long::work_on(size, || without_secrets(redactor, save.items));
-        let said = save.summary.text().map(str::to_owned);
-        let meta = self.sessions(agent).save(save).await?;
-        if let Some(summary) = said {
-            self.add_to_history(agent, &meta, &summary).await;
+        let conversation = save.conversation;
+        let covers = save.items.len() as u64;
+        let (folder, agent, name) = (self.sessions_folder(), self.agent, self.name.clone());
+        let (meta, path) = blocking(move || write(&folder, agent, name, save)).await??;
+        let covered = conversation.map(|conversation| Covered {
+            conversation,
+            items: covers,
+        });
+        if let Err(error) = self.store.insert_session(meta.clone(), covered).await {
+            // Without its row it must not look saved. If the removal fails too, the next listing will index the file.
+            let _ = blocking(move || std::fs::remove_file(path)).await;
+            return Err(error.into());
         }
         Ok(meta)
     }
 
-    /// The session that a conversation was saved as when the daemon stopped, if nothing was added since.
-    pub(super) async fn kept_at_the_stop(
+    /// Adds a session that was saved elsewhere, under a name made from its description or summary.
+    ///
+    /// # Errors
+    ///
+    /// When the disk or the index refuses.
+    pub async fn add_new(&self, file: SessionFile) -> Result<SessionMeta, SessionError> {
+        let given = Some(file.description.as_str()).filter(|text| !text.is_empty());
+        let summary = Some(file.summary.as_str()).filter(|text| !text.is_empty());
+        let slug = session_label::slug(given, summary, &file.items);
+        let stem = stem(file.saved_at, &slug);
+        self.add(file, &stem).await
+    }
+
+    /// Writes `file` as a session of this agent, and adds its row.
+    async fn add(&self, mut file: SessionFile, stem: &str) -> Result<SessionMeta, SessionError> {
+        let id = match file.id {
+            // The session that it was made from may be indexed here already.
+            Some(id) if self.store.session(id).await?.is_none() => id,
+            Some(_) | None => SessionId::random(),
+        };
+        file.id = Some(id);
+        file.agent_id = Some(self.agent);
+        let meta = file.meta(id, self.agent);
+        let (folder, stem) = (self.sessions_folder(), stem.to_owned());
+        let written = blocking(move || session_file::create(&folder, &stem, file)).await??;
+        let meta = written.indexed(meta);
+        self.store.insert_session(meta.clone(), None).await?;
+        Ok(meta)
+    }
+
+    /// Reads the session that `word` names: its whole id, at least four characters of one, or its file stem.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session of this agent, or its file cannot be used.
+    pub async fn restore(&self, word: &str) -> Result<Restored, SessionError> {
+        let meta = self.find(word).await?;
+        let path = self.path_of(&meta);
+        let (file, sha256) = blocking(move || session_file::load(&path)).await??;
+        if let Some(foreign) = self.foreign(&file, &meta.session_id).await? {
+            return Err(foreign);
+        }
+        let (items, repaired) = blocking(move || {
+            let repaired = history::repair(&file.items);
+            (repaired.items, repaired.changed)
+        })
+        .await?;
+        let file = if sha256 == meta.file_sha256 {
+            FileState::Kept
+        } else {
+            FileState::Changed
+        };
+        Ok(Restored {
+            meta,
+            items,
+            repaired,
+            file,
+        })
+    }
+
+    /// Ends a conversation without saving it.
+    pub async fn clear(&self, conversation: ConversationId) -> Result<(), SessionError> {
+        Ok(self.store.close_conversation(conversation).await?)
+    }
+
+    /// A page of this agent's sessions, newest first. Files that no row knows are indexed first.
+    pub async fn list_sessions(
         &self,
-        agent: &Identity,
-        conversation: ConversationId,
-    ) -> Result<Option<SessionMeta>, StoreError> {
-        let row = self.store.conversation(conversation).await?;
-        let Some(session) = row.and_then(|row| row.held_by()) else {
-            return Ok(None);
+        offset: u32,
+        limit: u32,
+    ) -> Result<SessionList, SessionError> {
+        let unknown = self.index_unknown().await?;
+        let page = self.store.sessions(self.agent, offset, limit).await?;
+        let paths: Vec<_> = page
+            .sessions
+            .iter()
+            .map(|meta| self.path_of(meta))
+            .collect();
+        let states = blocking(move || paths.iter().map(|path| state_of(path)).collect::<Vec<_>>());
+        Ok(SessionList {
+            total: page.total,
+            sessions: page.sessions.into_iter().zip(states.await?).collect(),
+            unreadable: unknown.reasons,
+            foreign: unknown.foreign,
+        })
+    }
+
+    /// A page of the saved sessions of an agent whose folder is gone, newest first: the index keeps them.
+    pub async fn list_without_files(
+        &self,
+        offset: u32,
+        limit: u32,
+    ) -> Result<SessionList, SessionError> {
+        let page = self.store.sessions(self.agent, offset, limit).await?;
+        let sessions = page.sessions.into_iter();
+        Ok(SessionList {
+            total: page.total,
+            sessions: sessions.map(|meta| (meta, FileState::Deleted)).collect(),
+            unreadable: Vec::new(),
+            foreign: Vec::new(),
+        })
+    }
+
+    /// Whether the file of a session is there.
+    pub async fn is_kept(&self, meta: &SessionMeta) -> bool {
+        let path = self.path_of(meta);
+        let state = blocking(move || state_of(&path)).await;
+        state.is_ok_and(|state| state != FileState::Deleted)
+    }
+
+    /// Removes what a crash left of saves that did not finish. Only at start, while nobody saves.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is stopping.
+    pub async fn sweep(&self) -> Result<(), SessionError> {
+        let folder = self.sessions_folder();
+        blocking(move || session_file::remove_leftovers(&folder)).await
+    }
+
+    /// The session that `word` names.
+    async fn find(&self, word: &str) -> Result<SessionMeta, SessionError> {
+        let word = word.trim().trim_end_matches(".json");
+        self.index_unknown().await?;
+        let found = self.store.find_sessions(self.agent, word, NAMED).await?;
+        match found.as_slice() {
+            [one] if one.session_id == word || word.chars().count() >= SHORTEST_PREFIX => {
+                Ok(one.clone())
+            }
+            [] => Err(self.why_unknown(word).await?),
+            _ if word.chars().count() < SHORTEST_PREFIX => Err(SessionError::TooShort {
+                word: word.to_owned(),
+            }),
+            several => Err(SessionError::Ambiguous {
+                word: word.to_owned(),
+                found: several
+                    .iter()
+                    .map(|meta| format!("{} ({})", meta.id, meta.session_id))
+                    .collect(),
+            }),
+        }
+    }
+
+    /// If a file of that name could not be indexed, the reason says more than that there is no such session.
+    async fn why_unknown(&self, word: &str) -> Result<SessionError, SessionError> {
+        let unknown = SessionError::Unknown {
+            agent: self.name.clone(),
+            word: word.to_owned(),
         };
-        let found = self.store.session(session).await?;
-        let Some(meta) = found.filter(|meta| meta.trigger == SaveTrigger::Shutdown) else {
-            return Ok(None);
-        };
-        let is_kept = self.sessions(agent).is_kept(&meta).await;
-        Ok(is_kept.then_some(meta))
+        if word.is_empty() || word.contains(['/', '\0']) {
+            return Ok(unknown);
+        }
+        let path = self.sessions_folder().join(format!("{word}.json"));
+        match blocking(move || session_file::load(&path)).await? {
+            Err(error @ FileError::Unusable { .. }) => Ok(error.into()),
+            Err(FileError::Missing { .. } | FileError::NotWritten { .. }) => Ok(unknown),
+            Ok((file, _)) => Ok(self.foreign(&file, word).await?.unwrap_or(unknown)),
+        }
+    }
+
+    fn sessions_folder(&self) -> PathBuf {
+        self.folder.join(SESSIONS)
+    }
+
+    /// The path of a session's file: whatever the row says, in this agent's folder.
+    fn path_of(&self, meta: &SessionMeta) -> PathBuf {
+        let name = Path::new(&meta.file_path).file_name();
+        self.sessions_folder()
+            .join(name.unwrap_or_else(|| meta.session_id.as_ref()))
     }
 }
 
-/// The items as a file may hold them; borrowed where they hold no secret.
-fn without_secrets(redactor: &Redactor, items: Arc<Vec<Item>>) -> Arc<Vec<Item>> {
-    let is_clean = |item: &Item| matches!(redactor.redact(item.text()), Cow::Borrowed(_));
-    if items.iter().all(is_clean) {
-        return items;
+/// Writes the file; blocking.
+fn write(
+    folder: &Path,
+    agent: AgentId,
+    name: String,
+    save: Save,
+) -> Result<(SessionMeta, PathBuf), FileError> {
+    let saved_at = clock::now();
+    let given = save.description.as_deref().map(str::trim);
+    let given = given.filter(|text| !text.is_empty());
+    let said = save.summary.text();
+    let slug = session_label::slug(given, said, &save.items);
+    let stem = stem(saved_at, &slug);
+    let file = SessionFile {
+        id: Some(save.id),
+        session_id: stem.clone(),
+        agent_id: Some(agent),
+        agent_name: name,
+        description: session_label::description(given, said, &save.items),
+        summary: save.summary.as_str().to_owned(),
+        saved_at,
+        trigger: save.trigger,
+        items: Arc::unwrap_or_clone(save.items),
+    };
+    let meta = file.meta(save.id, agent);
+    let written = session_file::create(folder, &stem, file)?;
+    Ok((written.indexed(meta), written.path))
+}
+
+/// The name of a session's file, which people see and type.
+fn stem(saved_at: DateTime<Utc>, slug: &str) -> String {
+    format!("{}_{slug}", saved_at.format("%Y-%m-%d"))
+}
+
+impl Written {
+    /// What the index holds of the session that was written.
+    fn indexed(&self, meta: SessionMeta) -> SessionMeta {
+        SessionMeta {
+            session_id: self.stem.clone(),
+            file_path: format!("{SESSIONS}/{}.json", self.stem),
+            file_sha256: self.sha256.clone(),
+            ..meta
+        }
     }
-    let mut clean = items.as_ref().clone();
-    for item in &mut clean {
-        let text = match item {
-            Item::User(user) => &mut user.text,
-            Item::Assistant(answer) => &mut answer.text,
-            Item::ToolResult(result) => &mut result.content,
-        };
-        *text = redactor.redact(text).into_owned();
+}
+
+fn state_of(path: &Path) -> FileState {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Deleted,
+        _ => FileState::Kept,
     }
-    Arc::new(clean)
+}
+
+/// Runs `work` on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SessionError> {
+    // A panic there or a runtime that shuts down: either way there is no answer.
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| SessionError::Stopping)
 }

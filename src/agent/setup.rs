@@ -2,10 +2,12 @@
 
 mod charters;
 mod configuration;
+pub(super) mod core_agents;
 mod file_news;
-mod look;
+pub(super) mod modes;
 mod roles;
-mod stages;
+pub(super) mod stages;
+pub(super) mod tool_specs;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,12 +16,6 @@ use std::time::Duration;
 use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
 use crate::domain::{AgentConfig, Mode};
-use crate::permission::{ProfileError, Stack};
-
-use super::budget::Caps;
-use super::deps::{AgentDeps, Limits};
-use super::identity::Identity;
-use super::modes;
 
 /// The tool that calls a role.
 const SUB_AGENT: &str = "sub_agent";
@@ -42,7 +38,6 @@ const NOT_FOR_CHILDREN: [&str; 8] = [
 pub use charters::{Charters, OwnRole};
 pub use configuration::{Configuration, Configurations, Fault};
 pub(super) use file_news::News;
-pub(super) use look::{Look, Wanted};
 pub use roles::Roles;
 pub use stages::StageNews;
 pub(super) use stages::{Stage, advisor_fault, destination_fault, handoff_fault};
@@ -59,13 +54,13 @@ pub struct Setup {
     between: Vec<Arc<Role>>,
     is_child: bool,
     /// Whether its server keeps decisions, so that it may be told of the tool that records one.
-    keeps_decisions: bool,
+    pub(super) keeps_decisions: bool,
     /// In a turn that works for another agent: that agent, whose rights bound this one's.
-    above: Option<Arc<Self>>,
+    pub(super) above: Option<Arc<Self>>,
 }
 
 impl Setup {
-    fn without_role(config: Arc<AgentConfig>) -> Self {
+    pub(super) fn without_role(config: Arc<AgentConfig>) -> Self {
         Self {
             config,
             role: None,
@@ -77,7 +72,7 @@ impl Setup {
         }
     }
 
-    fn with_role(config: &AgentConfig, role: Arc<Role>, tiers: &Tiers) -> Self {
+    pub(super) fn with_role(config: &AgentConfig, role: Arc<Role>, tiers: &Tiers) -> Self {
         Self {
             role: Some(role.clone()),
             ..Self::without_role(Arc::new(over(&role, config.clone(), tiers)))
@@ -132,12 +127,12 @@ impl Setup {
     }
 
     /// Every role that narrows what it may do.
-    fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
+    pub(super) fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
         self.own.iter().chain(&self.between).chain(&self.role)
     }
 
     /// The agent's own role, in a child turn too.
-    fn of_agent(&self) -> Option<&Arc<Role>> {
+    pub(super) fn of_agent(&self) -> Option<&Arc<Role>> {
         if self.is_child {
             self.own.as_ref()
         } else {
@@ -281,62 +276,4 @@ fn over(role: &Role, mut config: AgentConfig, tiers: &Tiers) -> AgentConfig {
     let timeout = role.limits.timeout.as_ref().map(Duration::as_secs);
     config.turn_timeout = config.turn_timeout.or(timeout);
     config
-}
-
-impl AgentDeps {
-    /// The profiles that apply, the agent's own first.
-    ///
-    /// # Errors
-    ///
-    /// When one of them is not a profile: then everything is denied.
-    pub fn profiles_of(&self, setup: &Setup) -> Result<Stack, ProfileError> {
-        let profiles = self.profiles.load();
-        let own = profiles.resolve(&setup.config.permissions)?;
-        let mut stack = match &setup.above {
-            None => Stack::new(own),
-            Some(above) => {
-                let source = format!("agent `{}`", setup.config.name);
-                self.profiles_of(above)?.with(source, own)
-            }
-        };
-        for role in setup.roles() {
-            for profile in &role.permissions {
-                let source = format!("role `{}`", role.name);
-                stack = stack.with(source, profiles.resolve(profile)?);
-            }
-        }
-        Ok(stack)
-    }
-
-    /// What its requests may cost.
-    pub(super) fn caps_of(&self, effective: &Effective, setup: &Setup) -> Caps {
-        let caps = self.caps(effective);
-        let own = setup.of_agent().map(|role| role.limits).unwrap_or_default();
-        Caps {
-            turn: [own.budget_usd, caps.turn]
-                .into_iter()
-                .flatten()
-                .min_by(f64::total_cmp),
-            turn_tokens: [own.max_tokens, caps.turn_tokens]
-                .into_iter()
-                .flatten()
-                .min(),
-            ..caps
-        }
-    }
-
-    /// How far a turn of this agent may go.
-    pub fn limits_of(&self, agent: &Identity, setup: &Setup) -> Limits {
-        let limits = self.limits(agent, &setup.config);
-        let Some(own) = setup.role.as_ref().map(|role| role.limits) else {
-            return limits;
-        };
-        Limits {
-            steps: own
-                .max_steps
-                .map_or(limits.steps, |most| most.min(limits.steps)),
-            tokens: [own.max_tokens, limits.tokens].into_iter().flatten().min(),
-            ..limits
-        }
-    }
 }

@@ -1,5 +1,9 @@
 //! How a running turn is asked to end.
 
+pub(super) mod at_work;
+pub(super) mod deadline;
+pub(super) mod work_clock;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};

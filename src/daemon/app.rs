@@ -13,7 +13,7 @@ use super::git;
 use super::options::{DaemonError, DaemonOptions};
 use super::watchdog::Watchdog;
 use crate::agent::event::Event;
-use crate::agent::session_manager::SessionManager;
+use crate::agent::sessions::SessionManager;
 use crate::agent::{AgentDeps, Models as AgentModels};
 use crate::config::{Config, Env, Paths};
 use crate::discord::GatewayHealth;

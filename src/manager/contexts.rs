@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::agent::session_manager::{Imported, SessionError, SessionList};
+use crate::agent::sessions::{Imported, SessionError, SessionList};
 use crate::agent::{AgentCommand, ContextAction, Stopper, Target};
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person};
 use crate::store::{AgentRow, AuditRow};
@@ -128,9 +128,9 @@ impl AgentManager {
     pub(super) fn sessions_of(
         &self,
         agent: &AgentSummary,
-    ) -> crate::agent::session_manager::SessionManager {
+    ) -> crate::agent::sessions::SessionManager {
         let deps = &self.inner.deps;
-        crate::agent::session_manager::SessionManager::new(
+        crate::agent::sessions::SessionManager::new(
             agent.id,
             agent.name.as_str(),
             &deps.paths.agent(agent.name.as_str()),

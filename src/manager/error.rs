@@ -1,7 +1,7 @@
 //! Why the manager refused something or failed, in sentences for people.
 
 use super::ports::ChannelError;
-use crate::agent::session_manager::SessionError;
+use crate::agent::sessions::SessionError;
 use crate::config::BadValue;
 use crate::permission::NotGranted;
 use crate::store::StoreError;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use crate::agent::LastLine;
-use crate::agent::session_manager::{Save, SessionError, SessionManager, Summary};
+use crate::agent::sessions::{Save, SessionError, SessionManager, Summary};
 use crate::domain::{
     AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SaveTrigger,
     SessionId, ToolResult, UserText,

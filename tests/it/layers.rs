@@ -1,8 +1,10 @@
 //! Modules form layers: none names a module above it or beside it, and every file keeps the rules of the project.
 
+mod agent;
 mod bounded_work;
 mod discord;
 mod errors;
+mod parts;
 mod sql_words;
 mod texts;
 mod way;

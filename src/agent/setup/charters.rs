@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::file_news::{News, Told};
 use crate::charter::{self, Catalog, Charter, Known, Problems, Role, Trust, Unreadable};
 use crate::domain::AgentId;
 use crate::workspace::charter_file;
 use crate::workspace::{Version, Workspace};
-
-use super::file_news::{News, Told};
 
 /// What was read of all agents since the start.
 #[derive(Debug, Default)]

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::JoinError;
 
-use crate::agent::core_agents::CoreAgents;
+use super::core_agents::CoreAgents;
+use super::file_news::{News, Told};
 use crate::domain::{AgentConfig, AgentId, MOST_ADVISORS, MOST_HANDOFFS, ProfileRef, RoleId};
 use crate::permission::Profiles;
 use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::{Version, Workspace};
-
-use super::file_news::{News, Told};
 
 /// Most seconds of a timeout: a year. Much longer ones cannot be added to a time.
 const LONGEST: u64 = 365 * 86_400;
@@ -71,7 +70,7 @@ pub enum Configuration {
 
 impl Configuration {
     /// Whether instructions of the workspace's repositories are used. None are while the agent's own file cannot be read.
-    pub(super) fn repo_instructions(&self) -> bool {
+    pub(in crate::agent) fn repo_instructions(&self) -> bool {
         match self {
             Self::Good(config)
             | Self::Faulty {

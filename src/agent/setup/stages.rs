@@ -1,21 +1,16 @@
-//! The stages that an agent's files put around its turns, and the notice in its channel where one of them cannot be used.
+//! The stages that an agent's files put around its turns, and what is said of one that cannot be used.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tracing::warn;
 
 use super::Setup;
 use super::file_news::{News, Told};
-use super::look::first_lines;
-use crate::agent::deps::AgentDeps;
-use crate::agent::event::Event;
-use crate::agent::identity::Identity;
-use crate::agent::modes;
+use super::modes;
 use crate::charter::{Catalog, Role};
 use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, Mode, OnFailure, Router};
-use crate::text::{self, escape};
+use crate::text;
 
 /// The stages of a turn, by the names of their roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,7 +133,7 @@ impl Setup {
 }
 
 /// `config` with the gates of a role that cannot be used otherwise, where `config` has none.
-pub(super) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConfig {
+pub(in crate::agent) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConfig {
     let Some(role) = gates else {
         return config;
     };
@@ -154,37 +149,10 @@ pub(super) fn with_gates(config: AgentConfig, gates: Option<&Role>) -> AgentConf
 #[derive(Debug, Default)]
 pub struct StageNews(Mutex<HashMap<AgentId, Told>>);
 
-impl AgentDeps {
-    /// Reports in the agent's channel which of its stages cannot be used, once for each cause and not again after a
-    /// restart; and once when all can be used again.
-    pub(in crate::agent) async fn tell_of_stages(&self, agent: &Identity, faults: &[String]) {
-        let fault = (!faults.is_empty()).then(|| faults.join("\n"));
-        let news = {
-            let mut all = self.stage_news.0.lock();
-            all.entry(agent.id).or_default().news(fault.as_deref())
-        };
-        if news == News::None {
-            return;
-        }
-        let key = format!("stage_fault:{}", agent.id);
-        let told = self.store.meta(&key).await.unwrap_or_default();
-        let state = fault.unwrap_or_default();
-        if told.unwrap_or_default() == state {
-            return;
-        }
-        let text = if state.is_empty() {
-            "All roles around my turns can be used again.".to_owned()
-        } else {
-            warn!(agent.id = %agent.id, "failed to use roles around the turns of {}: {state}", agent.name);
-            escape::sentence(&first_lines(&state))
-        };
-        let stored = self.store.notice_of(agent.channel, &text, (&key, &state));
-        match stored.await {
-            Ok(()) => self.emit(Event::Outbox(agent.channel)),
-            Err(error) => {
-                warn!(agent.id = %agent.id, "failed to report the roles around its turns in the channel of {}: {error}", agent.name);
-            }
-        }
+impl StageNews {
+    /// Notes what keeps stages of an agent from use, if anything; returns what is to be told about it, once.
+    pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
+        self.0.lock().entry(agent).or_default().news(fault)
     }
 }
 

@@ -1,65 +1,15 @@
 //! What a turn records in the ledger: who allowed what, and what it cost.
 
-use std::collections::HashMap;
 use std::mem;
-use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::agent::budget::Reservation;
-use crate::domain::{AttemptOutcome, Cost, ToolCall, TurnId, Usage};
-use crate::store::{
-    AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, LeftOpen, Sum, Took,
-};
-use crate::tools::Prepared;
-
 use super::Turn;
-
-/// Requests that nobody is left to store: the task of their turn broke off, or the ledger did not take them. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct Unstored(Arc<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    rows: Mutex<Vec<AttemptRow>>,
-    /// Held by whoever stores some of them: whoever adds up a run finds them kept or stored, and not in between.
-    storing: tokio::sync::Mutex<()>,
-}
-
-impl Unstored {
-    /// Keeps these.
-    pub(in crate::agent) fn put(&self, rows: impl IntoIterator<Item = AttemptRow>) {
-        self.0.rows.lock().extend(rows);
-    }
-
-    /// Waits for the right to store them, and has it until what this gives is dropped.
-    pub(super) async fn alone(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.0.storing.lock().await
-    }
-
-    /// Those of a run, or all, to be stored now.
-    pub(super) fn take(&self, run: Option<TurnId>) -> Vec<AttemptRow> {
-        let mut rows = self.0.rows.lock();
-        rows.extract_if(.., |row| run.is_none() || row.run == run)
-            .collect()
-    }
-}
-
-/// What running turns asked beside their steps, answered or not, and have not added to their tallies yet. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct Beside(Arc<Mutex<HashMap<TurnId, Tally>>>);
-
-impl Beside {
-    /// A request for a turn used this.
-    pub(in crate::agent) fn took(&self, turn: TurnId, usage: Usage, cost: Cost) {
-        self.0.lock().entry(turn).or_default().add(usage, cost);
-    }
-
-    fn take(&self, turn: TurnId) -> Tally {
-        self.0.lock().remove(&turn).unwrap_or_default()
-    }
-}
+use crate::agent::deps::unstored::{Beside, Tally, Unstored};
+use crate::agent::models::budget::Reservation;
+use crate::domain::{AttemptOutcome, ToolCall, TurnId};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, LeftOpen, Sum};
+use crate::tools::Prepared;
 
 /// What a turn has cost, and what of it is not stored yet.
 pub(super) struct Accounting {
@@ -161,41 +111,6 @@ impl Accounting {
     pub(super) fn stored(&mut self) {
         self.handed.clear();
         self.held.clear();
-    }
-}
-
-/// What a turn has cost so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tally {
-    pub(super) steps: u32,
-    pub(super) usage: Usage,
-    pub(super) cost: Cost,
-}
-
-impl Tally {
-    /// Adds an attempt; an unknown price makes the sum unknown, unless nothing was used.
-    pub(super) fn add(&mut self, usage: Usage, cost: Cost) {
-        self.usage += usage;
-        self.cost = match cost {
-            Cost::Unknown if usage == Usage::default() => self.cost,
-            cost => self.cost.plus(cost),
-        };
-    }
-}
-
-impl From<Took> for Tally {
-    fn from(Took { steps, usage, cost }: Took) -> Self {
-        Self { steps, usage, cost }
-    }
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            steps: 0,
-            usage: Usage::default(),
-            cost: Cost::Usd(0.0),
-        }
     }
 }
 

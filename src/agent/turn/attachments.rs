@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use crate::agent::deps::AgentDeps;
-use crate::agent::identity::Identity;
+use crate::agent::deps::identity::Identity;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
 

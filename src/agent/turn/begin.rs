@@ -7,17 +7,22 @@ use std::sync::atomic::Ordering;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
-use crate::agent::budget::RoleCap;
+use super::context::TurnContext;
+use super::live::{Inbox, LiveStatus};
+use super::offer::Offer;
+use super::prompt::{self, TurnFacts};
+use super::run::Run;
+use super::transcript::Transcript;
+use super::trigger::{Overrides, Source, Trigger};
+use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker, attachments};
 use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::files;
-use crate::agent::identity::Identity;
-use crate::agent::mailbox::{Overrides, Source, Trigger};
-use crate::agent::modes;
-use crate::agent::prompt::{self, TurnFacts};
-use crate::agent::run::Run;
-use crate::agent::setup::Wanted;
-use crate::agent::work_clock::WorkClock;
+use crate::agent::files::look::Wanted;
+use crate::agent::models::budget::RoleCap;
+use crate::agent::setup::modes;
+use crate::agent::stop::work_clock::WorkClock;
 use crate::clock;
 use crate::domain::{
     Author, ChannelId, ConversationId, Inbound, Item, MessageId, Quote, TurnId, UserId, UserText,
@@ -25,13 +30,6 @@ use crate::domain::{
 };
 use crate::llm::history;
 use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
-
-use super::attachments;
-use super::context::TurnContext;
-use super::live::{Inbox, LiveStatus};
-use super::offer::Offer;
-use super::transcript::Transcript;
-use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker};
 
 /// The outcome of the attempt to begin.
 pub(super) enum Begun {

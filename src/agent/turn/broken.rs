@@ -5,20 +5,19 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::agent::deps::AgentDeps;
-use crate::agent::end_reason::EndReason;
-use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
-use crate::agent::identity::Identity;
-use crate::agent::reports::Heading;
-use crate::agent::stop::StopSignal;
-use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
-use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
-
 use super::accounting::Below;
 use super::calls::Call;
 use super::child::EndedChild;
+use super::end_reason::EndReason;
+use super::heading::Heading;
 use super::reply::{self, Footer};
 use super::{Outcome, Turn, log};
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
+use crate::agent::stop::StopSignal;
+use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
+use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
 
 /// What people are told where something panicked.
 pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";

@@ -7,15 +7,15 @@ use std::ops::Deref;
 
 use futures_util::future::join_all;
 
-use crate::agent::stuck::Stuck;
+use super::Turn;
+use super::children::BegunChild;
+use super::stuck::Stuck;
 use crate::domain::{Assistant, ToolCall, ToolResult};
 use crate::permission::Stack;
 use crate::store::{AuditDecision, Starting, StoreError};
 use crate::text::long;
 
 use self::look::{Looked, side_by_side, to_ask};
-use super::Turn;
-use super::children::BegunChild;
 
 pub(super) use self::look::Runnable;
 

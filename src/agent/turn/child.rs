@@ -9,24 +9,24 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tracing::{Span, info_span};
 
+use super::accounting::Below;
+use super::child_thread::Says;
+use super::children::TIME_OF_STAGE;
+use super::context::TurnContext;
+use super::end_reason::EndReason;
+use super::finish::CUT_BY_STOP;
+use super::heading::Heading;
+use super::{Outcome, Turn, reply};
 use crate::agent::deps::Limits;
-use crate::agent::end_reason::EndReason;
+use crate::agent::deps::unstored::Tally;
 use crate::agent::event::{AskingChild, Event};
-use crate::agent::modes;
-use crate::agent::reports::Heading;
+use crate::agent::setup::modes;
 use crate::agent::stop::Stopper;
-use crate::agent::work_clock::TimeAbove;
+use crate::agent::stop::work_clock::TimeAbove;
 use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
-
-use super::accounting::{Below, Tally};
-use super::child_thread::Says;
-use super::children::TIME_OF_STAGE;
-use super::context::TurnContext;
-use super::finish::CUT_BY_STOP;
-use super::{Outcome, Turn, reply};
 
 /// What a child turn answers, and within which limits it works.
 #[derive(Clone, Debug)]

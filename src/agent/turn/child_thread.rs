@@ -4,15 +4,14 @@
 
 use tokio::sync::mpsc;
 
-use crate::agent::event::{ChildThread, Event};
-use crate::domain::Assistant;
-use crate::store::{NewPart, PartKind};
-use crate::text::{self, escape};
-
 use super::Turn;
 use super::children::BegunChild;
 use super::offer::Assignment;
 use super::reply::{self, Footer};
+use crate::agent::event::{ChildThread, Event};
+use crate::domain::Assistant;
+use crate::store::{NewPart, PartKind};
+use crate::text::{self, escape};
 
 /// Characters of a thread's name.
 const NAME: usize = 100;

@@ -10,12 +10,22 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, error};
 
-use crate::agent::budget::{Reservation, RoleCap};
+use super::broken::BROKE_OFF;
+use super::calls::Call;
+use super::child::{self, AnsweredCall, ChildSide, Reported, TimeOfChild};
+use super::child_thread::{Says, last};
+use super::context::{TurnContext, WorkingFor};
+use super::live::{Inbox, LiveStatus, Node};
+use super::offer::{Assignment, NotCalled, Offer};
+use super::transcript::Transcript;
+use super::{Turn, TurnHead, begin};
+use crate::agent::deps::identity::Identity;
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
-use crate::agent::identity::Identity;
-use crate::agent::setup::{Wanted, own_model};
+use crate::agent::files::look::Wanted;
+use crate::agent::models::budget::{Reservation, RoleCap};
+use crate::agent::setup::own_model;
+use crate::agent::stop::work_clock::TimeAbove;
 use crate::agent::stop::{RunningChild, StopSignal};
-use crate::agent::work_clock::TimeAbove;
 use crate::clock;
 use crate::domain::{
     AgentName, CallId, ConversationId, Cost, Inbound, Item, ToolResult, TurnId, UserText,
@@ -26,17 +36,6 @@ use crate::store::{
     ChildKind, ChildOf, NewChild, NewPart, NewTurn, StoreError, ToldOfEnd, TurnEnd,
 };
 use crate::text;
-
-use super::begin;
-use super::broken::BROKE_OFF;
-use super::calls::Call;
-use super::child::{self, AnsweredCall, ChildSide, Reported, TimeOfChild};
-use super::child_thread::{Says, last};
-use super::context::{TurnContext, WorkingFor};
-use super::live::{Inbox, LiveStatus, Node};
-use super::offer::{Assignment, NotCalled, Offer};
-use super::transcript::Transcript;
-use super::{Turn, TurnHead};
 
 /// What a child leaves of its parent's time, so that the parent can still report on it.
 const KEPT_OF_TIME: Duration = Duration::from_secs(30);

@@ -7,17 +7,19 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::agent::at_work::AtWork;
-use crate::agent::budget::{Caps, RoleCap, Spender};
+use super::child::ChildSide;
+use super::prompt;
+use super::run::Run;
 use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
 use crate::agent::event::TurnRef;
-use crate::agent::identity::Identity;
+use crate::agent::files::look::{Look, Wanted};
 use crate::agent::models::ModelError;
-use crate::agent::prompt;
-use crate::agent::run::Run;
-use crate::agent::session_manager::{Save, SessionError, Summary};
-use crate::agent::setup::{Look, Setup, Wanted};
+use crate::agent::models::budget::{Caps, RoleCap, Spender};
+use crate::agent::sessions::{Save, SessionError, Summary};
+use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
+use crate::agent::stop::at_work::AtWork;
 use crate::charter::Role;
 use crate::clock;
 use crate::config::Tiers;
@@ -28,8 +30,6 @@ use crate::domain::{
 use crate::llm::Target;
 use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::tools::Toolset;
-
-use super::child::ChildSide;
 
 /// What does not change while a turn runs.
 pub(super) struct TurnContext {

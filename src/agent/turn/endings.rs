@@ -1,15 +1,14 @@
 //! How the loop ends: with an answer, with the report that a role owes, or with the last step that a limit leaves.
 
-use crate::agent::end_reason::{CUT_ANSWER, EndReason};
+use super::end_reason::{CUT_ANSWER, EndReason};
+use super::report::{self, Reported};
+use super::steps::{Next, RetryCounters};
+use super::{Outcome, Turn};
 use crate::agent::stop::{Stop, StopSignal};
 use crate::domain::{Assistant, StopReason};
 use crate::llm::Reply;
 use crate::store::StoreError;
 use crate::text;
-
-use super::report::{self, Reported};
-use super::steps::{Next, RetryCounters};
-use super::{Outcome, Turn};
 
 /// Why tools are off in a step.
 pub(super) struct Last {

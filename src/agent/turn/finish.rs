@@ -1,16 +1,15 @@
 //! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people see them.
 
-use crate::agent::end_reason::{EndReason, FailureReport};
+use super::child::EndedChild;
+use super::context::TurnContext;
+use super::end_reason::{EndReason, FailureReport};
+use super::reply::{self, Footer, Summary};
+use super::{Outcome, Turn};
 use crate::agent::event::{Event, Said, TurnSummary};
 use crate::agent::stop::Stopper;
 use crate::domain::{AgentConfig, Assistant, Item};
 use crate::llm::Target;
 use crate::store::{FinishedTurn, FirstPart, NewPart, Part, PartKind, PartState, StoreError};
-
-use super::child::EndedChild;
-use super::context::TurnContext;
-use super::reply::{self, Footer, Summary};
-use super::{Outcome, Turn};
 
 /// What the model is told where the daemon stopped in the middle of a turn: the next turn continues.
 pub(super) const CUT_BY_STOP: &str =

@@ -1,13 +1,12 @@
 //! A turn that a sub-agent answers in its place: what `/ask role:` asks for.
 
-use crate::agent::end_reason::EndReason;
+use super::children::BegunChild;
+use super::end_reason::EndReason;
+use super::offer::{Assignment, NotCalled, Offer};
+use super::{Outcome, Turn};
 use crate::domain::{Assistant, Item, UserText};
 use crate::store::{ChildKind, NextStage, StoreError};
 use crate::text;
-
-use super::children::BegunChild;
-use super::offer::{Assignment, NotCalled, Offer};
-use super::{Outcome, Turn};
 
 /// Characters of a title that is taken from the message.
 const TITLE_CHARS: usize = 40;

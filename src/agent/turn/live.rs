@@ -4,11 +4,10 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::deps::unstored::Tally;
 use crate::agent::event::{ChildProgress, Progress, Speech};
 use crate::domain::{Inbound, ToolCall, TurnId};
 use crate::text::redact::Redactor;
-
-use super::accounting::Tally;
 
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;

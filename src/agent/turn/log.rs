@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::agent::end_reason::EndReason;
-use crate::agent::identity::Identity;
-use crate::agent::last_line::LastLine;
+use super::Turn;
+use super::context::TurnContext;
+use super::end_reason::EndReason;
+use super::last_line::LastLine;
+use crate::agent::deps::identity::Identity;
 use crate::domain::{AttemptOutcome, Cost, TurnId, Usage};
 use crate::llm::{DEMO, Target};
 use crate::store::{EndFacts, Lacking, TurnRow};
-
-use super::Turn;
-use super::context::TurnContext;
 
 /// A turn that ended.
 pub(super) struct Ended<'a> {

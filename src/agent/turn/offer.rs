@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Turn;
 use crate::agent::deps::AgentDeps;
-use crate::agent::identity::Identity;
-use crate::agent::modes;
+use crate::agent::deps::identity::Identity;
 use crate::agent::setup::Setup;
+use crate::agent::setup::modes;
 use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
 use crate::domain::{AgentId, ConversationId, UserText};
@@ -14,8 +15,6 @@ use crate::permission::Stack;
 use crate::store::ChildKind;
 use crate::text;
 use crate::tools::Delegation;
-
-use super::Turn;
 
 /// Roles that are named to a model.
 const MOST: usize = 30;

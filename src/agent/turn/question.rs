@@ -9,6 +9,8 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::time::Instant;
 
+use super::Turn;
+use super::calls::{Call, Runnable};
 use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
@@ -19,9 +21,6 @@ use crate::store::{
 };
 use crate::text::{self, long};
 use crate::tools::Prepared;
-
-use super::Turn;
-use super::calls::{Call, Runnable};
 
 /// Characters of the model's own words that are shown as the reason of a question.
 const WHY: usize = 300;

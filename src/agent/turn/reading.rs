@@ -7,17 +7,16 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::Turn;
+use super::prompt;
 use crate::agent::auxiliary::{Asker, AuxiliaryRequest, NoAnswer};
-use crate::agent::deadline::Deadline;
 use crate::agent::deps::AgentDeps;
-use crate::agent::prompt;
-use crate::agent::work_clock::WorkClock;
+use crate::agent::stop::deadline::Deadline;
+use crate::agent::stop::work_clock::WorkClock;
 use crate::domain::{AttemptKind, Mode, StopReason};
 use crate::llm::Target;
 use crate::llm::route::StepFailure;
 use crate::tools::ports::{PortError, Reader};
-
-use super::Turn;
 
 /// How long one page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(60);

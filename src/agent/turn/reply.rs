@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::accounting::{Below, Tally};
-use crate::agent::end_reason::EndReason;
+use super::accounting::Below;
+use super::end_reason::EndReason;
+use crate::agent::deps::unstored::Tally;
 use crate::domain::{MessageId, TurnId, Usage, UserId};
 use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
 use crate::text::{self, Split, escape, long};

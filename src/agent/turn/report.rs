@@ -5,15 +5,14 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::agent::end_reason::EndReason;
+use super::calls::Call;
+use super::end_reason::EndReason;
+use super::{Outcome, Turn};
 use crate::charter::{Contract, Lacks};
 use crate::domain::{Assistant, CallId, Mode, ToolResult};
 use crate::llm::ToolSchema;
 use crate::store::{AttachedRows, AuditDecision, Lacking, Starting, StoreError};
 use crate::text::{self, escape, long};
-
-use super::calls::Call;
-use super::{Outcome, Turn};
 
 /// The tool that a role gives its report with.
 pub(super) const REPORT: &str = "report";

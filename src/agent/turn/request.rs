@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Turn;
+use super::prompt::{self, SystemBlocks};
 use crate::agent::auxiliary::row_of;
-use crate::agent::budget::{
-    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
-};
-use crate::agent::deadline::Deadline;
 use crate::agent::event::Event;
 use crate::agent::files::Hears;
-use crate::agent::modes;
-use crate::agent::prompt::{self, SystemBlocks};
+use crate::agent::models::budget::{
+    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
+};
+use crate::agent::setup::modes;
+use crate::agent::stop::deadline::Deadline;
 use crate::clock;
 use crate::domain::{AttemptKind, CALL_TOOL, Mode};
 use crate::llm::places::Lane;
@@ -20,8 +21,6 @@ use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, token
 use crate::store::ChildKind;
 use crate::text;
 use crate::tools::Toolset;
-
-use super::Turn;
 
 /// Longest time for a last step: even a small machine has said by then what is done.
 const LAST_STEP: Duration = Duration::from_secs(300);

@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use crate::agent::budget::OverBudget;
-use crate::agent::end_reason::EndReason;
-use crate::agent::setup::Wanted;
-use crate::agent::stuck::Stuck;
-use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
-use crate::llm::{FailureClass, Reply, TruncatedCall};
-use crate::store::{NewPart, Starting, StoreError};
-
+use super::end_reason::EndReason;
 use super::endings::{Last, cut_short};
 use super::request::Asked;
 use super::stages::Routed;
+use super::stuck::Stuck;
 use super::{Outcome, Turn};
+use crate::agent::files::look::Wanted;
+use crate::agent::models::budget::OverBudget;
+use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
+use crate::llm::{FailureClass, Reply, TruncatedCall};
+use crate::store::{NewPart, Starting, StoreError};
 
 /// Times a provider may pause a long step of its own before the turn ends.
 const PAUSES: u32 = 5;
@@ -100,8 +99,8 @@ impl Turn {
             self.accounting.tally.steps += 1;
             self.doing("Thinking");
             let mut asked = match &last {
-                None => self.ask(super::request::Tools::On).await,
-                Some(_) => self.ask(super::request::Tools::Off).await,
+                None => self.ask(crate::agent::turn::request::Tools::On).await,
+                Some(_) => self.ask(crate::agent::turn::request::Tools::Off).await,
             };
             if let Asked::Reply(reply) = &mut asked {
                 self.transcript.tell_apart(&mut reply.assistant.tool_calls);

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::context_meter::{Calibration, ContextMeter};
 use crate::domain::{CallId, Item, ToolCall};
 use crate::llm::{self, history};
-
-use super::context_meter::{Calibration, ContextMeter};
 
 /// The conversation that a turn works on.
 pub(super) struct Transcript {

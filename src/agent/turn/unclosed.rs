@@ -1,21 +1,14 @@
 //! Turns that stopped because the ledger failed. Each is stored as failed as soon as the ledger works again.
 
-use std::collections::HashMap;
-use std::mem;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::agent::deps::AgentDeps;
-use crate::agent::identity::Identity;
+use crate::agent::deps::identity::Identity;
 use crate::domain::TurnId;
 use crate::store::{FinishedTurn, StoreError};
-
-/// Turns that are running in the ledger although they stopped, and whose they are. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct Unclosed(Arc<Mutex<HashMap<TurnId, Arc<Identity>>>>);
 
 impl AgentDeps {
     /// Ends a turn of which people have been told that the ledger failed. Where it fails again, the next turn of any agent
@@ -23,15 +16,14 @@ impl AgentDeps {
     pub(super) async fn close_unstored(&self, agent: &Arc<Identity>, turn: TurnId) {
         if let Err(error) = self.end_unstored(agent, turn).await {
             error!(turn.id = %turn, "failed to close a turn, it is tried again: {error}");
-            self.unclosed.0.lock().insert(turn, Arc::clone(agent));
+            self.unclosed.put(turn, agent);
         }
     }
 
     /// Ends those that could not be ended before, and stores what was asked and could not be stored.
     pub(super) async fn close_former(&self) {
         self.store_unstored(None).await;
-        let former = mem::take(&mut *self.unclosed.0.lock());
-        for (turn, agent) in former {
+        for (turn, agent) in self.unclosed.take() {
             self.close_unstored(&agent, turn).await;
         }
     }

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, info, warn};
 
-use crate::agent::end_reason::EndReason;
+use super::Turn;
+use super::end_reason::EndReason;
+use super::request::Tools;
+use super::transcript::{LeftOut, UnderWay};
+use crate::agent::auxiliary::summaries::{self, During};
 use crate::agent::event::Event;
-use crate::agent::modes;
-use crate::agent::session_manager::Summary;
-use crate::agent::summaries::{self, During};
+use crate::agent::sessions::Summary;
+use crate::agent::setup::modes;
 use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
 use crate::tools::ResultRoom;
-
-use super::Turn;
-use super::request::Tools;
-use super::transcript::{LeftOut, UnderWay};
 
 /// Share of the room at which the next step waits for the summary.
 const WAIT: f64 = 0.95;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use chrono::{DateTime, Utc};
 
 use crate::agent::session_file::{self, SessionFile};
-use crate::agent::session_manager::SessionManager;
+use crate::agent::sessions::SessionManager;
 use crate::cli::output::print_line;
 use crate::domain::{
     AgentId, AgentName, Assistant, CallId, Item, SaveTrigger, SessionId, ToolCall, ToolResult,

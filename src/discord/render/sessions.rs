@@ -2,7 +2,7 @@
 
 use super::lists::{lines_within, pager};
 use super::times;
-use crate::agent::session_manager::{FileState, Imported};
+use crate::agent::sessions::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::discord::rest::body::{
     Body, Button, Embed, MAX_CONTENT, MAX_DESCRIPTION, Menu, MenuOption, Style, clip,

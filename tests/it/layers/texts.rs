@@ -44,9 +44,10 @@ const SPEAKING: [&str; 15] = [
 ];
 
 /// What of these says nothing to people: instructions to models, wire formats, names of fields.
-const SILENT: [&str; 9] = [
-    "agent/prompt.rs",
-    "agent/refine.rs",
+const SILENT: [&str; 10] = [
+    "agent/auxiliary/instructions.rs",
+    "agent/auxiliary/refine.rs",
+    "agent/turn/prompt.rs",
     "charter/builtin.rs",
     "discord/gateway/event.rs",
     "discord/gateway/context.rs",

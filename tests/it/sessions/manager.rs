@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
-use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
+use chorus::agent::sessions::{FileState, Save, SessionError, SessionManager, Summary};
 use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SaveTrigger, SessionId, TurnId};
 use chorus::llm::history;
 use chorus::store::{NewTurn, SavedAs, Store};

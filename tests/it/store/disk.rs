@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
-use chorus::agent::session_manager::{Save, SessionError, SessionManager, Summary};
+use chorus::agent::sessions::{Save, SessionError, SessionManager, Summary};
 use chorus::domain::{SaveTrigger, SessionId};
 use chorus::store::{Accepted, Store, StoreError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

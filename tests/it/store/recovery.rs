@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use chorus::agent::session_manager::SessionManager;
+use chorus::agent::sessions::SessionManager;
 use chorus::domain::{AgentId, CallId, Item, MessageId, SaveTrigger, TurnId};
 use chorus::llm::history;
 use chorus::manager::recovery::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};

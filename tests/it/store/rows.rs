@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chorus::agent::session_manager::SessionManager;
+use chorus::agent::sessions::SessionManager;
 use chorus::domain::{AgentId, CallId, ChannelId, GuildId, MessageId};
 use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{Accepted, AttachedRows, AuditFilter, HomeLock, NewPart, Store, StoreError};

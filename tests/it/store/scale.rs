@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chorus::agent::session_manager::{Save, SessionManager, Summary};
+use chorus::agent::sessions::{Save, SessionManager, Summary};
 use chorus::domain::{SaveTrigger, SessionId};
 use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{SavedAs, Store};

@@ -3,17 +3,16 @@
 
 use std::collections::HashSet;
 
-use crate::agent::modes;
-use crate::domain::{CALL_TOOL, UserId};
-use crate::permission::{Decision, ProfileError, Stack, Verdict};
-use crate::store::StoreError;
-use crate::tools::Prepared;
-
 use super::Call;
+use crate::agent::setup::modes;
 use crate::agent::turn::Turn;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::{Assignment, NotCalled};
 use crate::agent::turn::question::ToAsk;
+use crate::domain::{CALL_TOOL, UserId};
+use crate::permission::{Decision, ProfileError, Stack, Verdict};
+use crate::store::StoreError;
+use crate::tools::Prepared;
 
 /// A call that may run, as far as is known now.
 #[derive(Clone)]

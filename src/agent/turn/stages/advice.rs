@@ -3,9 +3,9 @@
 use futures_util::future::join_all;
 
 use super::tags::tagged;
-use crate::agent::end_reason::EndReason;
 use crate::agent::setup::Stage;
 use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::end_reason::EndReason;
 use crate::agent::turn::offer::Assignment;
 use crate::agent::turn::{Outcome, Turn};
 use crate::clock;

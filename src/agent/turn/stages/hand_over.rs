@@ -7,10 +7,10 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::tags::tagged;
-use crate::agent::end_reason::EndReason;
 use crate::agent::setup::{Stage, destination_fault};
 use crate::agent::turn::calls::Call;
 use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::end_reason::EndReason;
 use crate::agent::turn::{Outcome, Turn};
 use crate::charter::Role;
 use crate::domain::{Assistant, CallId, ToolCall, ToolResult, UserText};

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::tags::tagged;
-use crate::agent::end_reason::EndReason;
 use crate::agent::setup::Stage;
 use crate::agent::turn::child::EndedChild;
 use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::end_reason::EndReason;
 use crate::agent::turn::endings::cut_short;
 use crate::agent::turn::offer::Assignment;
 use crate::agent::turn::report::fields_line;

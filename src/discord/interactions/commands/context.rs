@@ -8,7 +8,7 @@ use super::call::{
     rights_of_press,
 };
 use super::{complete, confirm};
-use crate::agent::session_manager::SessionError;
+use crate::agent::sessions::SessionError;
 use crate::agent::{AfterSave, BeforeClear, ContextAction, Stopper};
 use crate::discord::bot::Bot;
 use crate::discord::interactions::here::Here;

@@ -1,0 +1,84 @@
+//! Prompts that take the place of a message, and the branches that they or a thread's first message open.
+
+use super::Actor;
+use crate::agent::conversation::mailbox::{AgentCommand, NewBranch, Place, Prompt};
+use crate::domain::{ChannelId, ConversationId};
+use crate::store::{ConversationRow, NewConversation, StoreError};
+use crate::text;
+
+impl Actor {
+    /// The branch that lives in a thread; opened with the thread's first message.
+    pub(super) async fn thread(
+        &mut self,
+        thread: ChannelId,
+        prompt: &str,
+    ) -> Result<ConversationId, StoreError> {
+        let here = self
+            .conversations
+            .values()
+            .find(|conversation| conversation.channel == thread);
+        if let Some(conversation) = here {
+            return Ok(conversation.id);
+        }
+        let row = match self.deps.store.conversation_by_thread(thread).await? {
+            Some(row) if row.agent == self.agent.id => row,
+            _ => {
+                let branch = NewBranch {
+                    thread: Some(thread),
+                    ..NewBranch::default()
+                };
+                self.open_branch(branch, prompt).await?
+            }
+        };
+        Ok(self.take_in(&row))
+    }
+
+    pub(super) async fn open_branch(
+        &self,
+        branch: NewBranch,
+        prompt: &str,
+    ) -> Result<ConversationRow, StoreError> {
+        let conversation = NewConversation {
+            thread: branch.thread,
+            prompt: text::one_line(&self.deps.services.redactor.redact(prompt), 200),
+            role: branch.role,
+            reports_to: branch.reports_to,
+        };
+        let store = &self.deps.store;
+        let opened = store.open_branch_with(self.agent.id, conversation, branch.history);
+        let row = opened.await?;
+        if let Some(opened) = branch.opened {
+            let _ = opened.send(row.number);
+        }
+        Ok(row)
+    }
+
+    pub(super) async fn prompt(&mut self, prompt: Prompt) {
+        if self.is_destroyed {
+            let command = AgentCommand::Prompt(Box::new(prompt));
+            return self.leave_unanswered(command).await;
+        }
+        self.silence_is_over();
+        let Prompt { trigger, place } = prompt;
+        let place = match place {
+            Place::NewBranch(branch) => {
+                let opened = self.open_branch(branch, trigger.text()).await;
+                opened.map(|row| self.take_in(&row))
+            }
+            Place::Channel(channel) if channel != self.agent.channel => {
+                self.thread(channel, trigger.text()).await
+            }
+            Place::Conversation(id) if self.conversations.contains_key(&id) => Ok(id),
+            Place::Channel(_) | Place::Conversation(_) => self.main().await,
+        };
+        match place {
+            Ok(id) if self.defers(id) => {
+                let place = Place::Conversation(id);
+                let prompt = Prompt { trigger, place };
+                self.defer(id, AgentCommand::Prompt(Box::new(prompt)));
+            }
+            Ok(id) => self.give(id, trigger),
+            Err(error) => self.trouble(Some(self.agent.channel), &error),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Joins contexts and saved sessions: whose they are, and which secrets must not be in them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::sessions::{Save, SessionError, SessionManager, Summary};
+use crate::domain::{ConversationId, Item, SaveTrigger, SessionMeta};
+use crate::store::StoreError;
+use crate::text::long;
+use crate::text::redact::Redactor;
+
+impl AgentDeps {
+    /// The sessions of an agent.
+    pub fn sessions(&self, agent: &Identity) -> SessionManager {
+        SessionManager::new(
+            agent.id,
+            agent.name.as_str(),
+            &self.folder(agent),
+            self.store.clone(),
+        )
+    }
+
+    /// Saves a conversation; secrets stay out of the file.
+    pub(in crate::agent) async fn save_session(
+        &self,
+        agent: &Identity,
+        mut save: Save,
+    ) -> Result<SessionMeta, SessionError> {
+        let redactor = &self.services.redactor;
+        if let Summary::Said(text) = &mut save.summary {
+            *text = redactor.redact(text).into_owned();
+        }
+        let size = save.items.iter().map(Item::size).sum();
+        save.items = long::work_on(size, || without_secrets(redactor, save.items));
+        let said = save.summary.text().map(str::to_owned);
+        let meta = self.sessions(agent).save(save).await?;
+        if let Some(summary) = said {
+            self.add_to_history(agent, &meta, &summary).await;
+        }
+        Ok(meta)
+    }
+
+    /// The session that a conversation was saved as when the daemon stopped, if nothing was added since.
+    pub(in crate::agent) async fn kept_at_the_stop(
+        &self,
+        agent: &Identity,
+        conversation: ConversationId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        let row = self.store.conversation(conversation).await?;
+        let Some(session) = row.and_then(|row| row.held_by()) else {
+            return Ok(None);
+        };
+        let found = self.store.session(session).await?;
+        let Some(meta) = found.filter(|meta| meta.trigger == SaveTrigger::Shutdown) else {
+            return Ok(None);
+        };
+        let is_kept = self.sessions(agent).is_kept(&meta).await;
+        Ok(is_kept.then_some(meta))
+    }
+}
+
+/// The items as a file may hold them; borrowed where they hold no secret.
+fn without_secrets(redactor: &Redactor, items: Arc<Vec<Item>>) -> Arc<Vec<Item>> {
+    let is_clean = |item: &Item| matches!(redactor.redact(item.text()), Cow::Borrowed(_));
+    if items.iter().all(is_clean) {
+        return items;
+    }
+    let mut clean = items.as_ref().clone();
+    for item in &mut clean {
+        let text = match item {
+            Item::User(user) => &mut user.text,
+            Item::Assistant(answer) => &mut answer.text,
+            Item::ToolResult(result) => &mut result.content,
+        };
+        *text = redactor.redact(text).into_owned();
+    }
+    Arc::new(clean)
+}

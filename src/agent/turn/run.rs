@@ -1,0 +1,118 @@
+//! What the turns of one run share. A run is the turn that answers people, and all child turns below it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::agent::models::budget::KnownSums;
+use crate::agent::stop::RunningChild;
+use crate::config::Orchestration;
+use crate::domain::{Inbound, TurnId, UserId};
+use crate::llm::route::TurnHealth;
+
+/// What the turns of one run share.
+#[derive(Debug)]
+pub(in crate::agent) struct Run {
+    /// The turn that answers people, which the run is named by.
+    pub(in crate::agent) root: TurnId,
+    /// The first turn in the chain that led to it.
+    pub(super) origin: TurnId,
+    /// Everyone whose messages are in the root.
+    people: Mutex<Vec<UserId>>,
+    /// Number of child turns that were begun, or wait for a person to allow them.
+    begun: Mutex<u32>,
+    /// For those that work at once.
+    places: Arc<Semaphore>,
+    /// What is known of its spending, and of the spending of its roles.
+    pub(in crate::agent) spent: KnownSums,
+    /// Targets that failed and are skipped by all of its turns.
+    health: Mutex<TurnHealth>,
+    /// Takes messages to child turns that came too late.
+    pub(in crate::agent) strays: mpsc::UnboundedSender<Box<Inbound>>,
+    /// Whether its answer passes a role first: until then nobody sees words of its turns.
+    hides_words: AtomicBool,
+}
+
+impl Run {
+    /// The run of the turn `root`, which `origin` led to and which holds messages of `people`.
+    pub(in crate::agent) fn new(
+        root: TurnId,
+        origin: TurnId,
+        people: Vec<UserId>,
+        limits: Orchestration,
+        strays: mpsc::UnboundedSender<Box<Inbound>>,
+    ) -> Self {
+        Self {
+            root,
+            origin,
+            people: Mutex::new(people),
+            begun: Mutex::default(),
+            places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
+            spent: KnownSums::default(),
+            health: Mutex::default(),
+            strays,
+            hides_words: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on nobody is to see words of its turns.
+    pub(super) fn hide_words(&self) {
+        self.hides_words.store(true, Ordering::Release);
+    }
+
+    pub(super) fn hides_words(&self) -> bool {
+        self.hides_words.load(Ordering::Acquire)
+    }
+
+    pub(in crate::agent) fn people(&self) -> Vec<UserId> {
+        self.people.lock().clone()
+    }
+
+    /// Somebody's message was handed to the root.
+    pub(super) fn joined_by(&self, user: UserId) {
+        let mut people = self.people.lock();
+        if !people.contains(&user) {
+            people.push(user);
+        }
+    }
+
+    /// Counts one more child, unless there are `most` already; returns whether it did.
+    pub(super) fn count_child(&self, most: u32) -> bool {
+        let mut begun = self.begun.lock();
+        let has_room = *begun < most;
+        *begun += u32::from(has_room);
+        has_room
+    }
+
+    /// A child that was counted is not begun after all.
+    pub(super) fn uncount_child(&self) {
+        let mut begun = self.begun.lock();
+        *begun = begun.saturating_sub(1);
+    }
+
+    /// Waits for a place to work; first come, first served.
+    pub(in crate::agent) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        // It is never closed.
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    /// Messages that were handed to a child turn which panicked get a turn of their own.
+    pub(super) fn answers_later(&self, child: &RunningChild) {
+        for late in child.take_handed() {
+            // What the child had taken in is claimed in the ledger, and starts no turn.
+            let _ = self.strays.send(Box::new(late));
+        }
+    }
+
+    /// The targets that failed.
+    pub(in crate::agent) fn health(&self) -> TurnHealth {
+        self.health.lock().clone()
+    }
+
+    /// What a request learned of them.
+    pub(super) fn learned(&self, health: TurnHealth) {
+        self.health.lock().absorb(health);
+    }
+}

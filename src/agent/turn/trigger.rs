@@ -1,0 +1,84 @@
+//! What starts a turn: whose words, and how it differs from an ordinary one.
+
+use crate::domain::{ConversationId, Inbound, MessageId, Mode, Via};
+
+#[derive(Debug)]
+pub struct Trigger {
+    /// Whose words they are.
+    pub source: Source,
+    pub overrides: Overrides,
+}
+
+/// What differs from an ordinary turn, this once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Another model than the agent's.
+    pub model: Option<String>,
+    /// Another mode than the agent's.
+    pub mode: Option<Mode>,
+    /// A role whose sub-agent answers, in place of the agent itself.
+    pub role: Option<String>,
+}
+
+impl Overrides {
+    /// Another model, where one is named.
+    pub fn model(model: Option<String>) -> Self {
+        Self {
+            model,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a running turn can take the words in.
+    pub(in crate::agent) const fn let_steer(&self) -> bool {
+        self.model.is_none() && self.role.is_none()
+    }
+}
+
+/// Whose words start a turn.
+#[derive(Debug)]
+pub enum Source {
+    /// A message, in the ledger already.
+    Message(Box<Inbound>),
+    /// A note of the system: a hook fired, a task ended.
+    Note {
+        /// What the model is told.
+        text: String,
+        /// How it came to be.
+        via: Option<Via>,
+        /// The branch whose report it is.
+        report_of: Option<ConversationId>,
+    },
+}
+
+impl Source {
+    /// The message that they came in; `None` for a note.
+    pub fn message(&self) -> Option<MessageId> {
+        match self {
+            Self::Message(message) => Some(message.id),
+            Self::Note { .. } => None,
+        }
+    }
+}
+
+impl Trigger {
+    pub fn text(&self) -> &str {
+        match &self.source {
+            Source::Message(message) => &message.content,
+            Source::Note { text, .. } => text,
+        }
+    }
+
+    /// The message they came in; `None` for a note.
+    pub fn id(&self) -> Option<MessageId> {
+        self.source.message()
+    }
+
+    /// An ordinary turn for `message`.
+    pub fn message(message: Box<Inbound>) -> Self {
+        Self {
+            source: Source::Message(message),
+            overrides: Overrides::default(),
+        }
+    }
+}
