@@ -65,10 +65,10 @@ pub struct AgentHandle {
 }
 
 /// The actor's end of the mailbox.
-pub(super) type Mailbox = mpsc::Receiver<AgentCommand>;
+type Mailbox = mpsc::Receiver<AgentCommand>;
 
 /// Makes a handle and the mailbox that it sends to.
-pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
+fn mailbox() -> (AgentHandle, Mailbox) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     (AgentHandle { sender }, receiver)
 }
@@ -131,40 +131,40 @@ pub fn spawn(
 }
 
 /// An agent's run loop and all it holds.
-pub(super) struct Actor {
-    pub(super) mailbox: Mailbox,
+struct Actor {
+    mailbox: Mailbox,
     /// The mailbox is closed and empty.
-    pub(super) mailbox_is_over: bool,
-    pub(super) work: JoinSet<Done>,
+    mailbox_is_over: bool,
+    work: JoinSet<Done>,
     /// Tasks that answer a command about several conversations once all of them are done.
-    pub(super) replies: JoinSet<()>,
-    pub(super) deps: Arc<AgentDeps>,
-    pub(super) agent: Arc<Identity>,
-    pub(super) timer: IdleTimer,
+    replies: JoinSet<()>,
+    deps: Arc<AgentDeps>,
+    agent: Arc<Identity>,
+    timer: IdleTimer,
     /// Boxed, since a node of the map has room for eleven and most agents have one.
-    pub(super) conversations: BTreeMap<ConversationId, Box<Conversation>>,
-    pub(super) main: Option<ConversationId>,
+    conversations: BTreeMap<ConversationId, Box<Conversation>>,
+    main: Option<ConversationId>,
     /// Deferred commands that may be handled now: they come before what is in the mailbox.
-    pub(super) replayed: VecDeque<AgentCommand>,
+    replayed: VecDeque<AgentCommand>,
     /// Messages to child turns that arrived after these had ended.
-    pub(super) strays: Strays,
+    strays: Strays,
     /// The save that began after a silence; dropped when somebody writes.
-    pub(super) idle_saving: Option<IdleSaving>,
+    idle_saving: Option<IdleSaving>,
     /// How the agent is being ended, while it is.
-    pub(super) ending: Option<Ending>,
+    ending: Option<Ending>,
     /// Those who wait for the end of this actor.
-    pub(super) wait_for_end: Vec<oneshot::Sender<()>>,
+    wait_for_end: Vec<oneshot::Sender<()>>,
     /// Its contexts were saved because the agent is being destroyed; nothing begins any more.
-    pub(super) is_destroyed: bool,
+    is_destroyed: bool,
     /// Messages and prompts that came after that. They are dropped once the agent is closed; until its destruction is
     /// stored, it may still be spared.
-    pub(super) unanswered: Vec<AgentCommand>,
+    unanswered: Vec<AgentCommand>,
 }
 
 /// Where messages to child turns come back that arrived too late, and where the actor receives them. A queue has room for
 /// 32 from the beginning, so messages are boxed.
-pub(super) struct Strays(
-    pub(super) mpsc::UnboundedSender<Box<Inbound>>,
+struct Strays(
+    mpsc::UnboundedSender<Box<Inbound>>,
     mpsc::UnboundedReceiver<Box<Inbound>>,
 );
 
@@ -176,7 +176,7 @@ impl Default for Strays {
 }
 
 /// What the actor's own tasks return.
-pub(super) enum Done {
+enum Done {
     Turn(ConversationId, TurnEnd),
     /// The summary to save a conversation with, made or failed.
     Summary(ConversationId, Summary),
@@ -189,7 +189,7 @@ pub(super) enum Done {
 }
 
 /// How an agent's actor ends.
-pub(super) enum Ending {
+enum Ending {
     /// Its last handle was dropped: it ends as soon as nothing runs.
     Forgotten,
     /// Something about the agent changes: it ends as soon as everything that was sent to it is done.
@@ -215,10 +215,10 @@ enum Flow {
 }
 
 /// The outcome of saving one context because the agent ends.
-pub(super) type LastSave = Result<SessionMeta, SessionError>;
+type LastSave = Result<SessionMeta, SessionError>;
 
 impl Actor {
-    pub(super) async fn run(mut self) {
+    async fn run(mut self) {
         if let Err(error) = Box::pin(self.load()).await {
             self.trouble(None, &error);
         }
@@ -352,7 +352,7 @@ impl Actor {
     }
 
     /// Takes an open conversation of the ledger into memory, without its items.
-    pub(super) fn take_in(&mut self, row: &ConversationRow) -> ConversationId {
+    fn take_in(&mut self, row: &ConversationRow) -> ConversationId {
         let branch = (row.number > 0).then_some(row.number);
         if branch.is_none() {
             self.main = Some(row.id);
@@ -438,20 +438,20 @@ impl Actor {
     }
 
     /// Whether a command for a conversation has to wait for the end of a job.
-    pub(super) fn defers(&self, id: ConversationId) -> bool {
+    fn defers(&self, id: ConversationId) -> bool {
         let conversation = self.conversations.get(&id);
         conversation.is_some_and(|one| one.defers())
     }
 
     /// Keeps a command until the job of its conversation is done.
-    pub(super) fn defer(&mut self, id: ConversationId, command: AgentCommand) {
+    fn defer(&mut self, id: ConversationId, command: AgentCommand) {
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.deferred.push_back(command);
         }
     }
 
     /// The states of all conversations.
-    pub(super) fn states(&self) -> Vec<ConversationState> {
+    fn states(&self) -> Vec<ConversationState> {
         let all = self.conversations.values();
         all.map(|one| one.state()).collect()
     }
@@ -494,7 +494,7 @@ impl Actor {
         self.main().await
     }
 
-    pub(super) async fn main(&mut self) -> Result<ConversationId, StoreError> {
+    async fn main(&mut self) -> Result<ConversationId, StoreError> {
         if let Some(main) = self.main {
             return Ok(main);
         }
@@ -503,7 +503,7 @@ impl Actor {
     }
 
     /// Tells people that the ledger itself failed: without it nothing else can be promised.
-    pub(super) fn trouble(&self, channel: Option<ChannelId>, error: &StoreError) {
+    fn trouble(&self, channel: Option<ChannelId>, error: &StoreError) {
         error!(agent.id = %self.agent.id, "failed to use the ledger: {error}");
         let channel = channel.unwrap_or(self.agent.channel);
         self.deps.emit(Event::Say {
