@@ -83,10 +83,11 @@ pub(super) async fn run(
     deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     others: Vec<String>,
+    trigger: Trigger,
     params: TurnParams,
 ) -> TurnEnd {
     deps.close_former().await;
-    match begin::begin(deps, agent, others, params).await {
+    match begin::begin(deps, agent, others, trigger, params).await {
         begin::Begun::Turn(mut turn, worker) => {
             let ended = match turn.answer(worker).await {
                 Ok(outcome) => turn.finish(outcome).await,
@@ -102,7 +103,7 @@ pub(super) async fn run(
     }
 }
 
-/// What a turn is made from.
+/// Where a turn belongs, and what it shares with the conversation.
 pub(super) struct TurnParams {
     pub turn: TurnId,
     /// The conversation it runs in.
@@ -118,7 +119,6 @@ pub(super) struct TurnParams {
     pub calibration: Calibration,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
-    pub trigger: Trigger,
     /// Messages that come while it runs.
     pub steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// Receives messages to its child turns that arrived too late.

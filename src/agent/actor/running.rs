@@ -73,7 +73,6 @@ impl Actor {
             seed: conversation.seed.clone(),
             calibration: conversation.calibration,
             len: conversation.len.clone(),
-            trigger,
             steered,
             strays: self.strays.0.clone(),
             stop: stop.clone(),
@@ -92,7 +91,7 @@ impl Actor {
         );
         let (deps, agent) = (self.deps.clone(), self.agent.clone());
         let running = self.work.spawn(
-            async move { Done::Turn(id, turn::run(deps, agent, others, params).await) }
+            async move { Done::Turn(id, turn::run(deps, agent, others, trigger, params).await) }
                 .instrument(span),
         );
         conversation.turn = Some(Running {

@@ -21,12 +21,13 @@ use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::files;
 use crate::agent::files::look::Wanted;
 use crate::agent::models::budget::RoleCap;
-use crate::agent::setup::modes;
+use crate::agent::setup::{Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
+use crate::charter::{Catalog, Role};
 use crate::clock;
 use crate::domain::{
-    Author, ChannelId, ConversationId, Inbound, Item, MessageId, Quote, TurnId, UserId, UserText,
-    Via,
+    Author, ChannelId, ConversationId, Inbound, Item, MessageId, Mode, Quote, TurnId, UserId,
+    UserText, Via,
 };
 use crate::llm::history;
 use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
@@ -42,126 +43,186 @@ pub(super) async fn begin(
     deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     others: Vec<String>,
-    params: TurnParams,
+    trigger: Trigger,
+    mut params: TurnParams,
 ) -> Begun {
-    let Trigger { source, overrides } = params.trigger;
-    let Overrides { model, mode, role } = overrides;
-    let mut worker = role.map_or(Worker::Itself, Worker::Role);
-    let begins = params.len.load(Ordering::Relaxed) == 0;
-    let brings = begins.then(|| deps.brings(&agent));
-    let also = move |folder: &Path| (files::listing(folder), brings.map(|reads| reads(folder)));
-    let look = deps.look_at(&agent, Wanted::Roles, also).await;
-    let (mut setup, (workspace, brought)) = (look.setup, look.also.unwrap_or_default());
-    let mut lineage = Vec::new();
-    if let Some(name) = &params.role {
-        match deps.role_of_branch(&agent, name).await {
-            Ok(role) => lineage.push(role),
-            Err(why) => worker = Worker::Nobody(why),
-        }
-        let tiers = deps.effective(&agent, &setup.config).server.tiers;
-        setup = setup.for_child(&lineage, &tiers);
-    }
-    let config = &setup.config;
-    let mode_now = setup.mode(mode);
-    let models = deps.models_of_turn(&agent, config, model.as_ref(), mode_now);
-    deps.prepare_models(&models).await;
-    let first_model = model.clone().or_else(|| {
-        let targets = deps.models.targets(&models).ok()?;
-        targets.into_iter().next().map(|target| target.model)
-    });
-    let opening = Opening {
-        turn: params.turn,
-        conversation: params.conversation,
-        channel: params.channel,
-        facts: facts_with(&deps, &agent, &workspace, first_model.as_deref(), &others).await,
-        text_max: modes::text_max(mode_now),
-    };
-    // Before the turn: after a crash between the two, the seed is made again.
-    let seed = (&params.seed, brought);
-    let seed = deps
-        .seed_of(&agent, params.conversation, seed, &setup)
-        .await;
+    let Trigger { source, overrides } = trigger;
     let reply_to = source.message();
-    let opened = opening.open(&deps, &agent, params.items, source).await;
-    let (start, mut items) = match opened {
-        Ok((Some(start), items)) => (start, items),
-        Ok((None, items)) => {
-            return Begun::Not(TurnEnd {
-                items: Some(items),
-                calibration: params.calibration,
-                leftover: left(params.steered),
-                ..TurnEnd::default()
-            });
-        }
+    let (ready, opening) = Ready::of(&deps, &agent, &others, (&params, overrides)).await;
+    let opened = opening
+        .open(&deps, &agent, params.items.take(), source)
+        .await;
+    match opened {
+        Ok((Some(start), items)) => ready.begin(deps, agent, (start, items), params).await,
+        Ok((None, items)) => Begun::Not(TurnEnd {
+            items: Some(items),
+            calibration: params.calibration,
+            leftover: left(params.steered),
+            ..TurnEnd::default()
+        }),
         Err(error) => {
             deps.ledger_failed(params.channel, reply_to, &error);
-            return Begun::Not(TurnEnd {
+            Begun::Not(TurnEnd {
                 leftover: left(params.steered),
                 ..TurnEnd::default()
-            });
+            })
         }
-    };
-    Arc::make_mut(&mut items).push(start.item);
-    params.len.store(items.len(), Ordering::Relaxed);
+    }
+}
 
-    let reference = TurnRef {
-        turn: params.turn,
-        run: params.turn,
-        agent: agent.id,
-        agent_name: agent.name.to_string(),
-        channel: params.channel,
-        reply_to: start.turn.reply_to,
-    };
-    let origin = origin(&deps, params.turn, start.turn.parent).await;
-    let limits = deps.config.load().orchestration;
-    let run = Run::new(params.turn, origin, start.people, limits, params.strays);
-    let (speech, speech_seen) = watch::channel(Speech::default());
-    let feed = Feed {
-        progress: params.progress.subscribe(),
-        speech: speech_seen,
-    };
-    deps.emit(Event::TurnStarted(reference.clone(), feed));
-    let turn = Turn::new(TurnHead {
-        context: TurnContext {
+/// What a turn is to be, before it is in the ledger.
+struct Ready {
+    setup: Setup,
+    /// The roles that the agent can take.
+    roles: Arc<Catalog>,
+    /// The role that its branch works as, if any.
+    lineage: Vec<Arc<Role>>,
+    worker: Worker,
+    /// Another model than the agent's.
+    model: Option<String>,
+    /// The mode that was asked for.
+    mode: Option<Mode>,
+    seed: Option<Arc<str>>,
+}
+
+impl Ready {
+    /// Reads the agent's files, and prepares the models that it asks.
+    async fn of(
+        deps: &AgentDeps,
+        agent: &Identity,
+        others: &[String],
+        (params, overrides): (&TurnParams, Overrides),
+    ) -> (Self, Opening) {
+        let Overrides { model, mode, role } = overrides;
+        let mut worker = role.map_or(Worker::Itself, Worker::Role);
+        let begins = params.len.load(Ordering::Relaxed) == 0;
+        let brings = begins.then(|| deps.brings(agent));
+        let also = move |folder: &Path| (files::listing(folder), brings.map(|reads| reads(folder)));
+        let look = deps.look_at(agent, Wanted::Roles, also).await;
+        let (mut setup, (workspace, brought)) = (look.setup, look.also.unwrap_or_default());
+        let mut lineage = Vec::new();
+        if let Some(name) = &params.role {
+            match deps.role_of_branch(agent, name).await {
+                Ok(role) => lineage.push(role),
+                Err(why) => worker = Worker::Nobody(why),
+            }
+            let tiers = deps.effective(agent, &setup.config).server.tiers;
+            setup = setup.for_child(&lineage, &tiers);
+        }
+        let mode_now = setup.mode(mode);
+        let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
+        let opening = Opening {
+            turn: params.turn,
+            conversation: params.conversation,
+            channel: params.channel,
+            facts: facts_with(deps, agent, &workspace, first_model.as_deref(), others).await,
+            text_max: modes::text_max(mode_now),
+        };
+        // Before the turn: after a crash between the two, the seed is made again.
+        let seed = (&params.seed, brought);
+        let seed = deps.seed_of(agent, params.conversation, seed, &setup).await;
+        let ready = Self {
+            setup,
+            roles: look.roles,
+            lineage,
+            worker,
+            model,
+            mode,
+            seed,
+        };
+        (ready, opening)
+    }
+
+    /// The turn, whose beginning is in the ledger.
+    async fn begin(
+        self,
+        deps: Arc<AgentDeps>,
+        agent: Arc<Identity>,
+        (start, mut items): (Start, Arc<Vec<Item>>),
+        params: TurnParams,
+    ) -> Begun {
+        let Start {
+            turn,
+            item,
+            people,
+            asker,
+        } = start;
+        Arc::make_mut(&mut items).push(item);
+        params.len.store(items.len(), Ordering::Relaxed);
+        let reference = TurnRef {
+            turn: params.turn,
+            run: params.turn,
+            agent: agent.id,
+            agent_name: agent.name.to_string(),
+            channel: params.channel,
+            reply_to: turn.reply_to,
+        };
+        let origin = origin(&deps, params.turn, turn.parent).await;
+        let limits = deps.config.load().orchestration;
+        let run = Run::new(params.turn, origin, people, limits, params.strays);
+        let (speech, speech_seen) = watch::channel(Speech::default());
+        let feed = Feed {
+            progress: params.progress.subscribe(),
+            speech: speech_seen,
+        };
+        deps.emit(Event::TurnStarted(reference.clone(), feed));
+        let within = self.lineage.iter();
+        let within = within.filter_map(|role| RoleCap::of(params.turn, role.limits));
+        let context = TurnContext {
             deps,
             agent,
             reference,
             conversation: params.conversation,
             branch: params.branch,
-            asker: start.asker,
-            depth: start.turn.depth,
-            parent: start.turn.parent,
-            model,
-            asked_mode: mode,
+            asker,
+            depth: turn.depth,
+            parent: turn.parent,
+            model: self.model,
+            asked_mode: self.mode,
             stop: params.stop,
             run: Arc::new(run),
             working_for: None,
-            within: lineage
-                .iter()
-                .filter_map(|role| RoleCap::of(params.turn, role.limits))
-                .collect(),
-            lineage,
-            path: start.turn.path,
+            within: within.collect(),
+            lineage: self.lineage,
+            path: turn.path,
             child: None,
-        },
-        transcript: Transcript::new(items, params.len, params.calibration),
-        inbox: Inbox {
-            steered: params.steered,
-            joining: None,
-            wanted: params.wanted,
-        },
-        live: LiveStatus {
-            progress: params.progress,
-            speech,
-            node: None,
-        },
-        clock: WorkClock::start(),
-        setup,
-        offer: Offer::unread(look.roles),
-        seed,
-    });
-    turn.context.log_init();
-    Begun::Turn(Box::new(turn), worker)
+        };
+        context.log_init();
+        let turn = Turn::new(TurnHead {
+            context,
+            transcript: Transcript::new(items, params.len, params.calibration),
+            inbox: Inbox {
+                steered: params.steered,
+                joining: None,
+                wanted: params.wanted,
+            },
+            live: LiveStatus {
+                progress: params.progress,
+                speech,
+                node: None,
+            },
+            clock: WorkClock::start(),
+            setup: self.setup,
+            offer: Offer::unread(self.roles),
+            seed: self.seed,
+        });
+        Begun::Turn(Box::new(turn), self.worker)
+    }
+}
+
+/// The model that is asked first, if there is one.
+async fn first_model(
+    deps: &AgentDeps,
+    agent: &Identity,
+    (setup, mode): (&Setup, Mode),
+    asked: Option<&String>,
+) -> Option<String> {
+    let models = deps.models_of_turn(agent, &setup.config, asked, mode);
+    deps.prepare_models(&models).await;
+    asked.cloned().or_else(|| {
+        let targets = deps.models.targets(&models).ok()?;
+        targets.into_iter().next().map(|target| target.model)
+    })
 }
 
 /// The first turn in the chain that led to this one. It is for the log only, so a failing ledger is not reported here.

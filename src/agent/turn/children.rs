@@ -267,67 +267,20 @@ impl Turn {
         reach: Reach,
     ) -> Result<Box<Self>, StoreError> {
         let BegunChild { new, conversation } = begun;
-        let (id, deps) = (new.turn.id, self.context.deps.clone());
-        let (items, seed) = match new.goes_on {
-            None => (vec![new.item], new.seed),
-            Some(_) => {
-                let former = deps.store.conversation(conversation).await?;
-                let items = deps.store.items(conversation).await?;
-                let seed = former.and_then(|former| former.seed);
-                (history::repair(&items).items, seed)
-            }
+        let turn = new.turn.clone();
+        let id = turn.id;
+        let (items, seed) = self.items_of_child(new, conversation).await?;
+        let side = ChildSide {
+            parent: self.context.id(),
+            answers,
+            parent_agent: self.context.agent.name.clone(),
+            kind: assignment.kind,
+            title: assignment.title.clone(),
+            time: self.time_for(assignment.kind),
+            room: self.results.clone(),
+            thread: reach.thread,
         };
-        let seed = seed.map(Arc::from);
-        let mut lineage = self.context.lineage.clone();
-        lineage.push(assignment.role.clone());
-        let limits = assignment.role.limits;
-        let mut within = self.context.within.clone();
-        within.extend(RoleCap::of(id, limits));
-        let tiers = self.context.tiers(&self.setup);
-        let is_other_model =
-            assignment.agent.is_some() || own_model(&assignment.role, &tiers).is_some();
-        let working_for = match &assignment.agent {
-            None => self.context.working_for.clone(),
-            Some(other) => Some(Arc::new(WorkingFor {
-                agent: self.context.agent.clone(),
-                lineage: self.context.lineage.clone(),
-                _at_work: Arc::new(deps.at_work.begin(other.id, &stop)),
-            })),
-        };
-        let mut context = TurnContext {
-            deps,
-            agent: assignment
-                .agent
-                .clone()
-                .unwrap_or_else(|| self.context.agent.clone()),
-            reference: TurnRef {
-                turn: id,
-                ..self.context.reference.clone()
-            },
-            conversation,
-            branch: self.context.branch,
-            asker: self.context.asker,
-            depth: self.context.depth,
-            parent: Some(self.context.id()),
-            model: self.context.model.clone().filter(|_| !is_other_model),
-            asked_mode: None,
-            stop,
-            run: self.context.run.clone(),
-            path: new.turn.path,
-            child: Some(ChildSide {
-                parent: self.context.id(),
-                answers,
-                parent_agent: self.context.agent.name.clone(),
-                kind: assignment.kind,
-                title: assignment.title.clone(),
-                time: self.time_for(assignment.kind),
-                room: self.results.clone(),
-                thread: reach.thread,
-            }),
-            working_for,
-            within,
-            lineage,
-        };
+        let mut context = self.context_of_child(turn, conversation, side, &assignment, stop);
         let look = context.look_at(Wanted::Roles, |_| ()).await;
         if assignment.agent.is_some()
             && let Some(role) = &look.setup.role
@@ -360,6 +313,71 @@ impl Turn {
             seed,
         };
         Ok(Box::new(Self::new(head)))
+    }
+
+    /// What a child begins with: its first item, or the conversation that it continues; and its seed.
+    async fn items_of_child(
+        &self,
+        new: NewChild,
+        conversation: ConversationId,
+    ) -> Result<(Vec<Item>, Option<Arc<str>>), StoreError> {
+        if new.goes_on.is_none() {
+            return Ok((vec![new.item], new.seed.map(Arc::from)));
+        }
+        let store = &self.context.deps.store;
+        let former = store.conversation(conversation).await?;
+        let items = store.items(conversation).await?;
+        let seed = former.and_then(|former| former.seed);
+        Ok((history::repair(&items).items, seed.map(Arc::from)))
+    }
+
+    /// What does not change in a child turn: what it has of its parent, and of the role that it takes.
+    fn context_of_child(
+        &self,
+        turn: NewTurn,
+        conversation: ConversationId,
+        side: ChildSide,
+        assignment: &Assignment,
+        stop: StopSignal,
+    ) -> TurnContext {
+        let (above, role) = (&self.context, &assignment.role);
+        let mut lineage = above.lineage.clone();
+        lineage.push(role.clone());
+        let mut within = above.within.clone();
+        within.extend(RoleCap::of(turn.id, role.limits));
+        let tiers = above.tiers(&self.setup);
+        let is_other_model = assignment.agent.is_some() || own_model(role, &tiers).is_some();
+        let working_for = match &assignment.agent {
+            None => above.working_for.clone(),
+            Some(other) => Some(Arc::new(WorkingFor {
+                agent: above.agent.clone(),
+                lineage: above.lineage.clone(),
+                _at_work: Arc::new(above.deps.at_work.begin(other.id, &stop)),
+            })),
+        };
+        let agent = assignment.agent.as_ref().unwrap_or(&above.agent);
+        TurnContext {
+            deps: above.deps.clone(),
+            agent: agent.clone(),
+            reference: TurnRef {
+                turn: turn.id,
+                ..above.reference.clone()
+            },
+            conversation,
+            branch: above.branch,
+            asker: above.asker,
+            depth: above.depth,
+            parent: Some(above.id()),
+            model: above.model.clone().filter(|_| !is_other_model),
+            asked_mode: None,
+            stop,
+            run: above.run.clone(),
+            path: turn.path,
+            child: Some(side),
+            working_for,
+            within,
+            lineage,
+        }
     }
 
     /// Working time that it leaves a child. What answers in its place, or passes its answer, has some where it has none left: the

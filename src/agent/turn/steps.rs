@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::end_reason::EndReason;
 use super::endings::{Last, cut_short};
-use super::request::Asked;
+use super::request::{Asked, Tools};
 use super::stages::Routed;
 use super::stuck::Stuck;
 use super::{Outcome, Turn};
@@ -77,94 +77,103 @@ impl Turn {
             if let Some(outcome) = cut_short(&self.context.stop) {
                 return Ok(outcome);
             }
-            self.take_steered().await?;
-            self.read_files().await;
-            if last.is_none() {
-                last = self.limit_reached();
-            }
-            if self.is_last_to_report() && last.is_none() {
-                last = Some(Last::new(EndReason::Report, String::new()));
-            }
-            self.tell_last(last.as_mut()).await?;
-            if let Some(exit) = self.make_room().await?
-                && last.is_none()
-            {
-                last = Some(Last::new(exit, self.crowded()));
-                self.tell_last(last.as_mut()).await?;
-            }
+            self.get_ready(&mut last).await?;
             if last.is_none() && self.context.stop.asked().is_some() {
                 // The note was added while room was made: there is no further step with tools.
                 continue;
             }
-            self.accounting.tally.steps += 1;
-            self.doing("Thinking");
-            let mut asked = match &last {
-                None => self.ask(crate::agent::turn::request::Tools::On).await,
-                Some(_) => self.ask(crate::agent::turn::request::Tools::Off).await,
-            };
-            if let Asked::Reply(reply) = &mut asked {
-                self.transcript.tell_apart(&mut reply.assistant.tool_calls);
-            }
-            if let Asked::Reply(reply) = &asked
-                && reply.stop != StopReason::ContextExceeded
-            {
-                self.keep_shortened().await?;
-            }
-            let next = match asked {
-                Asked::Reply(reply) => match &last {
-                    Some(last) => self.closing(*reply, last, &mut retries).await?,
-                    None => self.take_reply(*reply, &mut retries).await?,
-                },
-                Asked::Stopped => match (&last, cut_short(&self.context.stop)) {
-                    (_, Some(outcome)) => Next::Over(outcome),
-                    // A person asked for it, or the working time is over: the next step is the last.
-                    (None, None) => Next::Again,
-                    (Some(last), None) => Next::Over(Outcome::None {
-                        exit: last.exit,
-                        error: "the closing answer took too long".to_owned(),
-                    }),
-                },
-                Asked::Failed {
-                    class: FailureClass::ContextExceeded,
-                    error,
-                } if retries.too_long < SHORTENINGS
-                    && !last.as_ref().is_some_and(Last::is_full) =>
-                {
-                    retries.too_long += 1;
-                    if self.make_shorter().await? {
-                        Next::Again
-                    } else {
-                        Next::Over(Outcome::None {
-                            exit: EndReason::Window,
-                            error,
-                        })
-                    }
-                }
-                Asked::Failed { class, error } => Next::Over(Outcome::None {
-                    exit: match (&last, class) {
-                        (Some(last), _) => last.exit,
-                        (None, FailureClass::ContextExceeded) => EndReason::Window,
-                        (None, _) => EndReason::Failed,
-                    },
-                    error: match last.as_ref().and_then(Last::crowded_by) {
-                        Some(why) => why.to_owned(),
-                        None => error,
-                    },
-                }),
-                Asked::OverBudget(OverBudget { why, last_words }) => match &last {
-                    None if last_words => Next::Last(Last::new(EndReason::Budget, why)),
-                    _ => Next::Over(Outcome::None {
-                        exit: EndReason::Budget,
-                        error: why,
-                    }),
-                },
-            };
-            match next {
+            let asked = self.ask_once(last.as_ref()).await?;
+            match self.follows(asked, last.as_ref(), &mut retries).await? {
                 Next::Again => {}
                 Next::Last(reason) => last = Some(reason),
                 Next::Over(outcome) => return Ok(outcome),
             }
         }
+    }
+
+    /// Takes in what people wrote and what files say now, and makes room. Where a limit is reached, the next step is the last,
+    /// and the model is told.
+    async fn get_ready(&mut self, last: &mut Option<Last>) -> Result<(), StoreError> {
+        self.take_steered().await?;
+        self.read_files().await;
+        if last.is_none() {
+            *last = self.limit_reached();
+        }
+        if self.is_last_to_report() && last.is_none() {
+            *last = Some(Last::new(EndReason::Report, String::new()));
+        }
+        self.tell_last(last.as_mut()).await?;
+        if let Some(exit) = self.make_room().await?
+            && last.is_none()
+        {
+            *last = Some(Last::new(exit, self.crowded()));
+            self.tell_last(last.as_mut()).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the request of one step; the last has no tools.
+    async fn ask_once(&mut self, last: Option<&Last>) -> Result<Asked, StoreError> {
+        self.accounting.tally.steps += 1;
+        self.doing("Thinking");
+        let tools = match last {
+            None => Tools::On,
+            Some(_) => Tools::Off,
+        };
+        let mut asked = self.ask(tools).await;
+        if let Asked::Reply(reply) = &mut asked {
+            self.transcript.tell_apart(&mut reply.assistant.tool_calls);
+            if reply.stop != StopReason::ContextExceeded {
+                self.keep_shortened().await?;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Works out what the outcome of a request means.
+    async fn follows(
+        &mut self,
+        asked: Asked,
+        last: Option<&Last>,
+        retries: &mut RetryCounters,
+    ) -> Result<Next, StoreError> {
+        Ok(match asked {
+            Asked::Reply(reply) => match last {
+                Some(last) => self.closing(*reply, last, retries).await?,
+                None => self.take_reply(*reply, retries).await?,
+            },
+            Asked::Stopped => match (last, cut_short(&self.context.stop)) {
+                (_, Some(outcome)) => Next::Over(outcome),
+                // A person asked for it, or the working time is over: the next step is the last.
+                (None, None) => Next::Again,
+                (Some(last), None) => Next::Over(Outcome::None {
+                    exit: last.exit,
+                    error: "the closing answer took too long".to_owned(),
+                }),
+            },
+            Asked::Failed {
+                class: FailureClass::ContextExceeded,
+                error,
+            } if retries.too_long < SHORTENINGS && !last.is_some_and(Last::is_full) => {
+                retries.too_long += 1;
+                if self.make_shorter().await? {
+                    Next::Again
+                } else {
+                    Next::Over(Outcome::None {
+                        exit: EndReason::Window,
+                        error,
+                    })
+                }
+            }
+            Asked::Failed { class, error } => Next::Over(failed(class, error, last)),
+            Asked::OverBudget(OverBudget { why, last_words }) => match last {
+                None if last_words => Next::Last(Last::new(EndReason::Budget, why)),
+                _ => Next::Over(Outcome::None {
+                    exit: EndReason::Budget,
+                    error: why,
+                }),
+            },
+        })
     }
 
     /// Reads the agent's files as they are now, in one go where it uses the same texts as in the step before.
@@ -347,6 +356,21 @@ impl Turn {
             .await?;
         self.transcript.push(item);
         Ok(())
+    }
+}
+
+/// The outcome where no model gave an answer.
+fn failed(class: FailureClass, error: String, last: Option<&Last>) -> Outcome {
+    Outcome::None {
+        exit: match (last, class) {
+            (Some(last), _) => last.exit,
+            (None, FailureClass::ContextExceeded) => EndReason::Window,
+            (None, _) => EndReason::Failed,
+        },
+        error: match last.and_then(Last::crowded_by) {
+            Some(why) => why.to_owned(),
+            None => error,
+        },
     }
 }
 

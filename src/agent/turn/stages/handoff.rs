@@ -25,6 +25,78 @@ struct Passed {
     fields: Option<String>,
 }
 
+/// An outcome whose answer is on its way.
+struct Given {
+    exit: EndReason,
+    remark: Option<String>,
+    /// What a report lacks, and what is said of that; `None` for an answer.
+    lacks: Option<(Vec<String>, String)>,
+}
+
+impl Given {
+    /// Takes the answer out of `outcome`, which is returned where it has none.
+    fn of(outcome: Outcome) -> Result<(Self, Passed), Box<Outcome>> {
+        let (answer, exit, remark, citations, lacks) = match outcome {
+            Outcome::Answer {
+                answer,
+                exit,
+                remark,
+                citations,
+            } => (answer, exit, remark, citations, None),
+            Outcome::Lacks {
+                answer,
+                missing,
+                exit,
+                error,
+            } if !answer.trim().is_empty() => {
+                let answer = Assistant {
+                    text: answer,
+                    ..Assistant::default()
+                };
+                (answer, exit, None, Vec::new(), Some((missing, error)))
+            }
+            other => return Err(Box::new(other)),
+        };
+        let given = Self {
+            exit,
+            remark,
+            lacks,
+        };
+        let passed = Passed {
+            answer,
+            citations,
+            fields: None,
+        };
+        Ok((given, passed))
+    }
+
+    /// The outcome with the answer as it has passed, and these remarks below it.
+    fn with(self, passed: Passed, remarks: Vec<String>) -> Outcome {
+        let Passed {
+            answer,
+            citations,
+            fields,
+        } = passed;
+        let remarks: Vec<String> = fields.into_iter().chain(remarks).collect();
+        let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
+        let exit = self.exit;
+        match self.lacks {
+            None => Outcome::Answer {
+                answer,
+                exit,
+                remark,
+                citations,
+            },
+            Some((missing, error)) => Outcome::Lacks {
+                answer: reply::answer(&answer.text, exit, &remarks_of(&remark), &citations),
+                missing,
+                exit,
+                error,
+            },
+        }
+    }
+}
+
 /// How a role let an answer through.
 enum Through {
     As(Passed),
@@ -59,48 +131,30 @@ impl Turn {
     /// Has the answer pass the roles that it must pass.
     pub(super) async fn pass_on(&mut self, outcome: Outcome) -> Result<Outcome, StoreError> {
         let chain = self.chain();
-        let (answer, exit, remark, citations, lacks) = match outcome {
-            Outcome::Answer {
-                answer,
-                exit,
-                remark,
-                citations,
-            } if !chain.is_empty() => (answer, exit, remark, citations, None),
-            Outcome::Lacks {
-                answer,
-                missing,
-                exit,
-                error,
-            } if !chain.is_empty() && !answer.trim().is_empty() => {
-                let answer = Assistant {
-                    text: answer,
-                    ..Assistant::default()
-                };
-                (answer, exit, None, Vec::new(), Some((missing, error)))
-            }
-            other => return Ok(other),
+        if chain.is_empty() {
+            return Ok(outcome);
+        }
+        let (given, answer) = match Given::of(outcome) {
+            Ok(given) => given,
+            Err(other) => return Ok(*other),
         };
-        if exit == EndReason::Refused {
+        if given.exit == EndReason::Refused {
             // No role has read these words, so people are only told that the model declined.
             return Ok(Outcome::Answer {
                 answer: Assistant::default(),
-                exit,
-                remark,
+                exit: given.exit,
+                remark: given.remark,
                 citations: Vec::new(),
             });
         }
         // The fields of a report are words of its role: they pass with the answer.
         let fields = self.fields_of_giver();
-        let remark = remark.unwrap_or_default();
+        let remark = given.remark.as_deref().unwrap_or_default();
         let remarks = remark
             .lines()
             .filter(|line| fields.as_deref() != Some(line));
         let mut remarks: Vec<String> = remarks.map(str::to_owned).collect();
-        let mut passed = Passed {
-            answer,
-            citations,
-            fields,
-        };
+        let mut passed = Passed { fields, ..answer };
         let last = chain.len() - 1;
         for (at, (stage, on_failure)) in chain.into_iter().enumerate() {
             let through = self.pass(&stage, &passed, at == last).await?;
@@ -118,27 +172,7 @@ impl Turn {
                 }
             }
         }
-        let Passed {
-            answer,
-            citations,
-            fields,
-        } = passed;
-        let remarks: Vec<String> = fields.into_iter().chain(remarks).collect();
-        let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
-        Ok(match lacks {
-            None => Outcome::Answer {
-                answer,
-                exit,
-                remark,
-                citations,
-            },
-            Some((missing, error)) => Outcome::Lacks {
-                answer: reply::answer(&answer.text, exit, &remarks_of(&remark), &citations),
-                missing,
-                exit,
-                error,
-            },
-        })
+        Ok(given.with(passed, remarks))
     }
 
     /// The line with the fields in the report of whoever gave the answer.
