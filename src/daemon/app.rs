@@ -94,39 +94,12 @@ impl App {
         let sandbox = sandbox(program, &config);
 
         let link = Arc::new(ToolPorts::default());
-        let catalog = Arc::new(Catalog::new(config.models.clone()));
-        let providers = Arc::new(providers);
-        let models = Models::remembered(
-            Arc::clone(&providers),
-            Arc::clone(&catalog),
-            paths.available_models(),
-        );
         let places = Places::new(queue_limits);
         places.set(PlaceLimits::of(&config));
-        let mut router = Router::new(providers, catalog, config.max_retries.get());
-        router.places = places.clone();
+        let (models, router) = models(providers, &config, &paths, &places);
         let shell = shell(&store, &paths, &config, sandbox.clone(), &link);
         let tasks = shell.tasks.clone();
-        let services = Services {
-            agents: paths.agents(),
-            locks: PathLocks::default(),
-            outputs: OutputStore::new(paths.agents()),
-            redactor: redactor.clone(),
-            docs: DocsCache::default(),
-            instructions: Default::default(),
-            sends: RateLimit::default(),
-            branches: RateLimit::default(),
-            git: git::access(&config, &env)?,
-            http: http_client().context("making the HTTP client")?,
-            workers,
-            web: Web::new(config.web_fetch_private.clone()).context("making the HTTP client")?,
-            messenger: link.clone(),
-            directory: link.clone(),
-            models: link.clone(),
-            configure: link.clone(),
-            decisions: link.clone(),
-            shell: Ok(shell),
-        };
+        let services = services(&config, &env, (shell, workers), &redactor, &link)?;
         let config = Arc::new(ArcSwap::from_pointee(config));
         let profiles = Arc::new(ArcSwap::from_pointee(profiles));
         let (events, shown) = mpsc::unbounded_channel();
@@ -332,6 +305,56 @@ impl App {
             })
         })
     }
+}
+
+/// The models that are known, and how they are asked.
+fn models(
+    providers: Providers,
+    config: &Config,
+    paths: &Paths,
+    places: &Places,
+) -> (Models, Router) {
+    let catalog = Arc::new(Catalog::new(config.models.clone()));
+    let providers = Arc::new(providers);
+    let models = Models::remembered(
+        Arc::clone(&providers),
+        Arc::clone(&catalog),
+        paths.available_models(),
+    );
+    let mut router = Router::new(providers, catalog, config.max_retries.get());
+    router.places = places.clone();
+    (models, router)
+}
+
+/// What tools are served with.
+fn services(
+    config: &Config,
+    env: &Env,
+    (shell, workers): (Shell, Workers),
+    redactor: &Redactor,
+    link: &Arc<ToolPorts>,
+) -> Result<Services, DaemonError> {
+    let agents = env.paths.agents();
+    Ok(Services {
+        outputs: OutputStore::new(agents.clone()),
+        agents,
+        locks: PathLocks::default(),
+        redactor: redactor.clone(),
+        docs: DocsCache::default(),
+        instructions: Default::default(),
+        sends: RateLimit::default(),
+        branches: RateLimit::default(),
+        git: git::access(config, env)?,
+        http: http_client().context("making the HTTP client")?,
+        workers,
+        web: Web::new(config.web_fetch_private.clone()).context("making the HTTP client")?,
+        messenger: link.clone(),
+        directory: link.clone(),
+        models: link.clone(),
+        configure: link.clone(),
+        decisions: link.clone(),
+        shell: Ok(shell),
+    })
 }
 
 /// The program that worker processes run: this one.

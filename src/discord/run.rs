@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, Sender, UnboundedReceiver};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
@@ -25,7 +26,7 @@ use super::inbound::{Ingress, Shared};
 use super::interactions;
 use super::outbound::{Outbound, OutboundContext, Previews};
 use super::people::identity::identify;
-use super::people::operator::{self, Operator};
+use super::people::operator::{self, Notice, Operator};
 use super::rest::{DISCORD, Rest};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
@@ -94,16 +95,7 @@ pub async fn run(
     if identity.is_public {
         warn!("{PUBLIC}");
     }
-    let (operator, notices) = mpsc::channel(operator::MOST_WAITING);
-    let operator_task = tokio::spawn(
-        Operator {
-            rest: rest.clone(),
-            manager: manager.clone(),
-            channel: config.config.load().operator_channel,
-            notices,
-        }
-        .run(),
-    );
+    let (operator, operator_task) = start_operator(&rest, &manager, &config.config.load());
     let serenity = SerenityContext::new(config.token.expose(), config.base.as_deref())
         .await
         .map_err(|error| DiscordError::Start(format!("failed to set serenity up: {error}")))?;
@@ -138,14 +130,9 @@ pub async fn run(
         registering: tokio::sync::Mutex::default(),
     });
     manager.connect(Arc::new(bot.clone()));
-    let previews = if config.config.load().stream_replies {
-        Previews::Shown
-    } else {
-        Previews::Hidden
-    };
     let outbound = Outbound::new(OutboundContext {
         bot: bot.clone(),
-        previews,
+        previews: previews(&config.config.load()),
         stop: config.ends.all.clone(),
     });
     let (events_to_hub, inbound) = mpsc::unbounded_channel();
@@ -176,4 +163,29 @@ pub async fn run(
     approvals.finish().await;
     operator_task.abort();
     outcome
+}
+
+/// Starts the task that writes to the operator; it takes what is sent into the queue.
+fn start_operator(
+    rest: &Rest,
+    manager: &AgentManager,
+    config: &Config,
+) -> (Sender<Notice>, JoinHandle<()>) {
+    let (operator, notices) = mpsc::channel(operator::MOST_WAITING);
+    let task = Operator {
+        rest: rest.clone(),
+        manager: manager.clone(),
+        channel: config.operator_channel,
+        notices,
+    };
+    (operator, tokio::spawn(task.run()))
+}
+
+/// Whether people see an answer grow.
+fn previews(config: &Config) -> Previews {
+    if config.stream_replies {
+        Previews::Shown
+    } else {
+        Previews::Hidden
+    }
 }

@@ -163,24 +163,8 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
         words.filter(|word| is_it(&word.value)).collect()
     };
     match name {
-        "sed" | "gsed" => {
-            let scripts = sed_scripts(arguments).into_iter();
-            scripts
-                .filter(|(_, script)| !is_harmless_sed(script))
-                .map(|(word, _)| word)
-                .collect()
-        }
-        // The brackets of a variable's name are evaluated: `test -v 'a[$(id)]'`.
-        "test" | "[" => {
-            let asks_for_names = arguments
-                .iter()
-                .any(|word| matches!(word.value.as_str(), "-v" | "-R"));
-            those(&|value| {
-                value.contains("$(")
-                    || value.contains('`')
-                    || (asks_for_names && value.contains('['))
-            })
-        }
+        "sed" | "gsed" => sed_code(arguments),
+        "test" | "[" => tests_code(arguments),
         "go" if operands.first().is_some_and(|word| word.value == "env") => {
             those(&|value| value.starts_with("-w") || value.starts_with("-u"))
         }
@@ -199,20 +183,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             value.contains("%output{")
                 || is_cluster && (value.contains("H@") || value.contains("w@"))
         }),
-        "ip" | "tc" | "bridge" => {
-            // Any beginning of a word stands for it, and one dash or two.
-            let runs = |word: &Word| {
-                let option = word.value.trim_start_matches('-');
-                !option.is_empty()
-                    && ("exec".starts_with(&*word.value)
-                        || word.is_option() && "batch".starts_with(option))
-            };
-            if arguments.iter().any(runs) {
-                arguments.iter().collect()
-            } else {
-                Vec::new()
-            }
-        }
+        "ip" | "tc" | "bridge" => iproute_code(arguments),
         _ if programs::configures(name, subcommand(arguments)) => {
             let verb = operands.get(1).map_or("", |word| word.value.as_str());
             if has(SHOWS, verb) {
@@ -226,28 +197,9 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .skip(1)
             .filter(|word| !is_harmless_sql(&word.value))
             .collect(),
-        "gh" | "glab" | "hub" => {
-            let noun = operands.first().map_or("", |word| word.value.as_str());
-            let verb = operands.get(1).map_or("", |word| word.value.as_str());
-            let changes = match noun {
-                "alias" | "extension" | "extensions" | "ext" => !matches!(verb, "list" | "ls"),
-                "config" => !matches!(verb, "get" | "list" | "ls"),
-                // An alias or an extension that somebody made.
-                noun => !remote::is_forge_command(noun),
-            };
-            if changes { operands } else { Vec::new() }
-        }
-        "npm" | "pnpm" | "yarn" => {
-            let first = operands.first().map_or("", |word| word.value.as_str());
-            let second = operands.get(1).map_or("", |word| word.value.as_str());
-            let changes = match first {
-                "config" | "c" => !matches!(second, "get" | "list" | "ls" | ""),
-                "pkg" => !matches!(second, "get" | ""),
-                "set" | "set-script" => true,
-                _ => false,
-            };
-            if changes { operands } else { Vec::new() }
-        }
+        "gh" | "glab" | "hub" if changes_forge(&operands) => operands,
+        "npm" | "pnpm" | "yarn" if changes_package(&operands) => operands,
+        "gh" | "glab" | "hub" | "npm" | "pnpm" | "yarn" => Vec::new(),
         _ if programs::is_awk(name) => operands
             .into_iter()
             .filter(|word| !is_harmless_awk(&word.value))
@@ -258,14 +210,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .into_iter()
             .filter(|word| word.value.contains('='))
             .collect(),
-        "cargo" => operands
-            .into_iter()
-            .enumerate()
-            .filter(|(at, word)| {
-                word.value.starts_with('+') || (*at == 0 && !has(CARGO_OWN, &word.value))
-            })
-            .map(|(_, word)| word)
-            .collect(),
+        "cargo" => cargo_code(operands),
         "less" | "more" | "vim" | "vi" | "nvim" | "view" | "ex" | "emacs" | "gvim" | "rvim"
         | "rview" | "vimdiff" | "gvimdiff" | "nvimdiff" | "nano" => operands
             .into_iter()
@@ -278,6 +223,75 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             None => Vec::new(),
         },
     }
+}
+
+fn sed_code(arguments: &[Word]) -> Vec<&Word> {
+    let scripts = sed_scripts(arguments).into_iter();
+    scripts
+        .filter(|(_, script)| !is_harmless_sed(script))
+        .map(|(word, _)| word)
+        .collect()
+}
+
+/// The brackets of a variable's name are evaluated: `test -v 'a[$(id)]'`.
+fn tests_code(arguments: &[Word]) -> Vec<&Word> {
+    let asks_for_names = arguments
+        .iter()
+        .any(|word| matches!(word.value.as_str(), "-v" | "-R"));
+    let is_code = |word: &&Word| {
+        let value = &word.value;
+        value.contains("$(") || value.contains('`') || (asks_for_names && value.contains('['))
+    };
+    arguments.iter().filter(is_code).collect()
+}
+
+fn iproute_code(arguments: &[Word]) -> Vec<&Word> {
+    // Any beginning of a word stands for it, and one dash or two.
+    let runs = |word: &Word| {
+        let option = word.value.trim_start_matches('-');
+        !option.is_empty()
+            && ("exec".starts_with(&*word.value) || word.is_option() && "batch".starts_with(option))
+    };
+    if arguments.iter().any(runs) {
+        arguments.iter().collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether these operands of a forge's program change what it will run.
+fn changes_forge(operands: &[&Word]) -> bool {
+    let noun = operands.first().map_or("", |word| word.value.as_str());
+    let verb = operands.get(1).map_or("", |word| word.value.as_str());
+    match noun {
+        "alias" | "extension" | "extensions" | "ext" => !matches!(verb, "list" | "ls"),
+        "config" => !matches!(verb, "get" | "list" | "ls"),
+        // An alias or an extension that somebody made.
+        noun => !remote::is_forge_command(noun),
+    }
+}
+
+/// Whether these operands of a package manager change what it will run.
+fn changes_package(operands: &[&Word]) -> bool {
+    let first = operands.first().map_or("", |word| word.value.as_str());
+    let second = operands.get(1).map_or("", |word| word.value.as_str());
+    match first {
+        "config" | "c" => !matches!(second, "get" | "list" | "ls" | ""),
+        "pkg" => !matches!(second, "get" | ""),
+        "set" | "set-script" => true,
+        _ => false,
+    }
+}
+
+fn cargo_code(operands: Vec<&Word>) -> Vec<&Word> {
+    operands
+        .into_iter()
+        .enumerate()
+        .filter(|(at, word)| {
+            word.value.starts_with('+') || (*at == 0 && !has(CARGO_OWN, &word.value))
+        })
+        .map(|(_, word)| word)
+        .collect()
 }
 
 /// The arguments of an interpreter itself: those after its script belong to the script.
