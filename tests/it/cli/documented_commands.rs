@@ -49,6 +49,14 @@ const COMMANDS: &[(&str, What)] = &[
         What::Not("it would remove a program of this machine"),
     ),
     ("tests/run", What::Not("it would run itself")),
+    (
+        "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs",
+        What::Not("it would install Rust, from the network"),
+    ),
+    (
+        ". \"$HOME/.cargo/env\"",
+        What::Not("it goes with the installation of Rust"),
+    ),
     ("git clone", What::Not("there is no network")),
     ("git -c safe.bareRepository=explicit status", What::Run(0)),
     ("cd chorus", What::Not("it goes with the clone")),
