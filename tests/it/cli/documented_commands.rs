@@ -103,6 +103,14 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("rm -rf ~/.chorus-agents", What::Run(0)),
     ("rm -f ~/.local/bin/chorus", What::Run(0)),
+    ("rm -f ~/.cargo/share/man/", What::Run(0)),
+    ("rm -f ~/.local/share/bash-completion/", What::Run(0)),
+    (
+        "mkdir -p ~/.local/share/bash-completion/completions",
+        What::Run(0),
+    ),
+    ("chorus man --directory", What::Run(0)),
+    ("chorus completions bash", What::Run(0)),
     ("rm -f ~/.local/share/{man/", What::Run(0)),
     (
         "rm -rf ~/.config/systemd/user/chorus.service.d",
