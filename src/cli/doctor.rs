@@ -53,12 +53,16 @@ async fn examine(env: &Env) -> Vec<Check> {
     let mut progress = Progress::new();
     let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
     checks.extend(machine::environment(env));
-    let config = match Config::load(&env.paths.config()) {
+    let file = env.paths.config();
+    let config = match Config::load(&file) {
         Ok(config) => {
-            checks.push(Check::ok(
-                "config",
-                env.paths.config().display().to_string(),
-            ));
+            let name = file.display();
+            let seen = if file.exists() {
+                name.to_string()
+            } else {
+                format!("{name} is not there: every key has its default")
+            };
+            checks.push(Check::ok("config", seen));
             config
         }
         Err(error) => {

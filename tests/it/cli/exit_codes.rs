@@ -12,6 +12,17 @@ fn a_right_configuration_is_0() {
     assert!(seen.out.contains("config.json"), "{}", seen.out);
 }
 
+/// Before the first `chorus init` nothing of a home is there, and neither command says that a file was read.
+#[test]
+fn a_file_that_is_not_there_is_said_to_be_missing() {
+    let home = tempfile::tempdir().unwrap();
+    for command in ["check-config", "doctor"] {
+        let seen = seen(&mut chorus(home.path(), &[command]));
+        let said = "config.json is not there: every key has its default\n";
+        assert!(seen.out.contains(said), "{command}: {}", seen.out);
+    }
+}
+
 #[test]
 fn a_file_that_is_named_and_not_there_is_78() {
     let home = tempfile::tempdir().unwrap();
