@@ -22,7 +22,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::{error, warn};
 
-use self::body::Body;
+use self::body::{Body, FileContent};
 use self::limits::{Limits, RouteKey};
 use self::route::Route;
 use crate::domain::{ChannelId, MessageId};
@@ -158,6 +158,11 @@ impl Rest {
     pub async fn send(&self, mut request: Request) -> Result<Value, RestError> {
         if let Some(json) = &mut request.json {
             self.redact(json);
+        }
+        for file in &mut request.files {
+            if let FileContent::Text(text) = &mut file.content {
+                self.redact_text(text);
+            }
         }
         let lane = self.lane(&request.route.key);
         let _turn = match request.urgency {
@@ -300,13 +305,15 @@ impl Rest {
         use_them(&mut self.0.limits.lock())
     }
 
+    fn redact_text(&self, text: &mut String) {
+        if let std::borrow::Cow::Owned(clean) = self.0.redactor.redact(text) {
+            *text = clean;
+        }
+    }
+
     fn redact(&self, value: &mut Value) {
         match value {
-            Value::String(text) => {
-                if let std::borrow::Cow::Owned(clean) = self.0.redactor.redact(text) {
-                    *text = clean;
-                }
-            }
+            Value::String(text) => self.redact_text(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.redact(value)),
             Value::Object(map) => map.values_mut().for_each(|value| self.redact(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -2,7 +2,7 @@
 //!
 //! The redactor knows the real values of the configured secrets, so what it removes is exact. It also knows each value in
 //! Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. Tokens of well-known shapes
-//! that are not ours are masked too.
+//! that are not ours are masked too, and so is what is left of a value where a text was cut.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,6 +23,9 @@ const SHORTEST: usize = 8;
 /// Length in bytes from which a single line of a secret counts as a secret: a key shown in part is a key shown.
 const SECRET_LINE: usize = 20;
 
+/// What stands where a text was cut.
+const CUT: char = '…';
+
 /// Most bytes that a stream holds back while something in it may still become a secret.
 const MOST_HELD: usize = 32 * 1024;
 
@@ -36,6 +39,8 @@ pub struct Redactor {
 #[derive(Default)]
 struct Known {
     values: Vec<String>,
+    /// Each as it is written, and each of its lines that counts as one.
+    plain: Vec<String>,
     secrets: Option<Regex>,
     /// Whether a secret contains white space, so that a stream cannot be cut at any.
     holds_blanks: bool,
@@ -81,6 +86,17 @@ impl Redactor {
     }
 }
 
+/// What `change` makes of `text`, without a copy where it changes nothing.
+fn then<'a>(text: Cow<'a, str>, change: impl FnOnce(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => change(text),
+        Cow::Owned(text) => match change(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(changed) => Cow::Owned(changed),
+        },
+    }
+}
+
 impl Known {
     fn of(values: Vec<String>) -> Self {
         let whole = values.iter().map(|secret| secret.trim());
@@ -119,6 +135,7 @@ impl Known {
                 .map(|secret| secret.len() * 3)
                 .max()
                 .unwrap_or_default(),
+            plain: secrets.iter().map(|&secret| secret.to_owned()).collect(),
             values,
         }
     }
@@ -128,13 +145,54 @@ impl Known {
             Some(secrets) => secrets.replace_all(text, PLACEHOLDER),
             None => Cow::Borrowed(text),
         };
-        match exact {
-            Cow::Borrowed(text) => shapes::mask(text),
-            Cow::Owned(text) => match shapes::mask(&text) {
-                Cow::Borrowed(_) => Cow::Owned(text),
-                Cow::Owned(masked) => Cow::Owned(masked),
-            },
+        let shaped = then(exact, shapes::mask);
+        then(shaped, |text| self.mask_cut(text))
+    }
+
+    /// `text` without what is left of a secret where something was cut out, which [`CUT`] stands for.
+    fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = String::new();
+        let mut done = 0;
+        for (at, cut) in text.match_indices(CUT) {
+            if at < done {
+                continue;
+            }
+            let after = at + cut.len();
+            let begun = self.begun_at_end(&text[done..at]);
+            let ended = self.ended_at_start(&text[after..]);
+            if begun + ended == 0 {
+                continue;
+            }
+            masked.push_str(&text[done..at - begun]);
+            masked.push_str(PLACEHOLDER);
+            masked.push_str(cut);
+            done = after + ended;
         }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        masked.push_str(&text[done..]);
+        Cow::Owned(masked)
+    }
+
+    /// Bytes at the end of `text` that a secret begins with: at least 8, or none.
+    fn begun_at_end(&self, text: &str) -> usize {
+        let parts = self.plain.iter().flat_map(|secret| {
+            let sizes = SHORTEST..secret.len();
+            sizes.filter_map(|size| secret.get(..size))
+        });
+        let begun = parts.filter(|part| text.ends_with(part));
+        begun.map(str::len).max().unwrap_or_default()
+    }
+
+    /// Bytes at the beginning of `text` that a secret ends with: at least 8, or none.
+    fn ended_at_start(&self, text: &str) -> usize {
+        let parts = self.plain.iter().flat_map(|secret| {
+            let starts = 1..=secret.len().saturating_sub(SHORTEST);
+            starts.filter_map(|start| secret.get(start..))
+        });
+        let ended = parts.filter(|part| text.starts_with(part));
+        ended.map(str::len).max().unwrap_or_default()
     }
 
     /// `place`, or the beginning of the secret that contains it.

@@ -13,6 +13,7 @@ mod clicks;
 mod commands;
 mod commands_seen;
 mod conversation;
+mod cut_secrets;
 mod day;
 mod drawn;
 mod first_contact;

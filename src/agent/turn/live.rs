@@ -103,11 +103,11 @@ impl LiveStatus {
         redactor: &Redactor,
     ) {
         let telling = telling.find_map(|key| call.arguments.get(key).and_then(Value::as_str));
-        let line = match telling {
-            Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
+        // Cut afterwards: what is left of a secret is not known for one.
+        let line = match telling.map(|text| redactor.redact(text)) {
+            Some(text) => format!("{} {}", call.name, crate::text::one_line(&text, 80)),
             None => call.name.clone(),
         };
-        let line = redactor.redact(&line).into_owned();
         self.progress.send_modify(|progress| {
             progress.recent.push(line);
             let over = progress.recent.len().saturating_sub(RECENT);

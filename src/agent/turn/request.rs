@@ -20,6 +20,7 @@ use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepR
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 use crate::store::ChildKind;
 use crate::text;
+use crate::text::redact::RedactedStream;
 use crate::tools::Toolset;
 
 /// Longest time for a last step: even a small machine has said by then what is done.
@@ -227,6 +228,7 @@ impl Turn {
         let deps = self.context.deps.clone();
         let stop = deadline.token();
         let mut watcher = Watcher {
+            words: deps.services.redactor.stream(),
             turn: self,
             caps,
             least: match tools {
@@ -292,6 +294,8 @@ impl Turn {
 /// Watches a request: shows its progress, holds it to the budgets, records its cost.
 struct Watcher<'a> {
     turn: &'a mut Turn,
+    /// What the model says, of which nothing is shown that may still become a secret.
+    words: RedactedStream,
     caps: Caps,
     /// Fewest output tokens that are worth asking for.
     least: u32,
@@ -337,11 +341,14 @@ impl Observer for Watcher<'_> {
 
     fn delta(&mut self, delta: Delta<'_>) {
         match delta {
-            Delta::Text(text) => self
-                .turn
-                .live
-                .speech
-                .send_modify(|speech| speech.text.push_str(text)),
+            Delta::Text(text) => {
+                let shown = self.words.push(text);
+                let speech = &self.turn.live.speech;
+                speech.send_if_modified(|speech| {
+                    speech.text.push_str(&shown);
+                    !shown.is_empty()
+                });
+            }
             // The name of the tool is not known before the whole call is.
             Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
@@ -369,6 +376,7 @@ impl Observer for Watcher<'_> {
         );
         if failed {
             // The words of the failed attempt are void; the next one begins again.
+            self.words = self.turn.context.deps.services.redactor.stream();
             let speech = &self.turn.live.speech;
             speech.send_modify(|speech| speech.text.clear());
             // A failed attempt may be the last of the turn's life: it is stored by itself.

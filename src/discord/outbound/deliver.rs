@@ -13,7 +13,9 @@ use serde_json::Value;
 use tracing::{error, warn};
 
 use super::OutboundContext;
-use crate::discord::rest::body::{Body, Button, File, MAX_CONTENT, MAX_FILE_BYTES, Style};
+use crate::discord::rest::body::{
+    Body, Button, File, FileContent, MAX_CONTENT, MAX_FILE_BYTES, Style,
+};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
@@ -246,24 +248,25 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
     let mut lost = String::new();
     let mut room = MAX_FILE_BYTES;
     for file in files {
-        let (name, bytes) = match file {
-            OutFile::Text { name, text } => (name, Ok(text.clone().into_bytes())),
+        let bytes = |read: io::Result<Vec<u8>>| read.map(|bytes| FileContent::Bytes(bytes.into()));
+        let (name, content) = match file {
+            OutFile::Text { name, text } => (name, Ok(FileContent::Text(text.clone()))),
             OutFile::Bytes { name, base64 } => {
-                let bytes = base64::engine::general_purpose::STANDARD.decode(base64);
-                (name, bytes.map_err(io::Error::other))
+                let read = base64::engine::general_purpose::STANDARD.decode(base64);
+                (name, bytes(read.map_err(io::Error::other)))
             }
-            OutFile::Path { name, path } => (name, tokio::fs::read(path).await),
+            OutFile::Path { name, path } => (name, bytes(tokio::fs::read(path).await)),
         };
-        match bytes {
-            Ok(bytes) if bytes.len() <= room => {
-                room -= bytes.len();
+        match content {
+            Ok(content) if content.len() <= room => {
+                room -= content.len();
                 read.push(File {
                     name: name.clone(),
-                    bytes: bytes.into(),
+                    content,
                 });
             }
-            Ok(bytes) => {
-                let size = text::bytes(bytes.len() as u64);
+            Ok(content) => {
+                let size = text::bytes(content.len() as u64);
                 lost.push_str(&format!(
                     "⚠️ {} ({size}) is larger than Discord takes (10 MiB).\n",
                     escape::code(name)

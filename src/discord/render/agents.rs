@@ -125,7 +125,7 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     } else {
         let size = text::bytes(value.len() as u64);
         let note = format!("The value is too long to show here ({size}); it is attached in full.");
-        Body::embed(Embed::new(title, note)).file(format!("{key}.txt"), value.to_owned())
+        Body::embed(Embed::new(title, note)).text_file(format!("{key}.txt"), value.to_owned())
     };
     if key != "system_prompt" {
         return body;

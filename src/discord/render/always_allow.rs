@@ -58,7 +58,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     let all = actions
         .iter()
         .map(|action| format!("{}\n", text::visible(action).0));
-    body.file("always_allow.txt", all.collect::<String>())
+    body.text_file("always_allow.txt", all.collect::<String>())
 }
 
 /// What `agent` may do without a question, each entry with a button that removes it.
@@ -107,7 +107,7 @@ pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
             .iter()
             .zip(1..)
             .map(|(entry, number)| format!("{number}. {}\n", text::visible(entry).0));
-        body.file("always_allow.txt", lines.collect::<String>())
+        body.text_file("always_allow.txt", lines.collect::<String>())
     }
 }
 

@@ -81,7 +81,7 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
     embed = with_endings(embed, question, ended).tone(tone(ended));
     let mut body = Body::embed(embed);
     if let Some(all) = calls::too_long(question) {
-        body = body.file("arguments.txt", all);
+        body = body.text_file("arguments.txt", all);
     }
     if !is_open {
         return body;

@@ -244,7 +244,7 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
             patterns.push_str(&format!("\n### {list}\n\n{}\n", listed(&all)));
         }
     }
-    Body::embed(embed).file("profiles.md", patterns)
+    Body::embed(embed).text_file("profiles.md", patterns)
 }
 
 /// Patterns as a Markdown list of code.

@@ -284,7 +284,7 @@ pub fn log(id: &str, log: &str) -> Body {
         "The last lines of {} are attached.",
         escape::code(id)
     ))
-    .file(format!("{}.log", text::slug(id, 40)), log.to_owned())
+    .text_file(format!("{}.log", text::slug(id, 40)), log.to_owned())
 }
 
 fn command(task: &TaskView) -> String {

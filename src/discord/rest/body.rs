@@ -91,11 +91,22 @@ impl Body {
         self
     }
 
+    /// The message with a file that is sent as it is.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         self.files.push(File {
             name: name.into(),
-            bytes: bytes.into(),
+            content: FileContent::Bytes(bytes.into()),
+        });
+        self
+    }
+
+    /// The message with a text too long for it as a file, from which secrets are removed as from the message.
+    #[must_use]
+    pub fn text_file(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.files.push(File {
+            name: name.into(),
+            content: FileContent::Text(text.into()),
         });
         self
     }
@@ -162,7 +173,26 @@ fn allowed(mentions: &[UserId]) -> Value {
 pub struct File {
     /// Its name in the channel.
     pub name: String,
-    pub bytes: Bytes,
+    pub content: FileContent,
+}
+
+/// What a file that is sent holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    /// A text that did not fit into a message: no secret in it leaves.
+    Text(String),
+    /// A file as it was made or found.
+    Bytes(Bytes),
+}
+
+impl FileContent {
+    /// Its size in bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
 }
 
 impl File {

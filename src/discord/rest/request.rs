@@ -3,7 +3,7 @@
 use reqwest::multipart;
 use serde_json::{Value, json};
 
-use super::body::{Body, File};
+use super::body::{Body, File, FileContent};
 use super::route::{self, Route};
 use crate::domain::{ChannelId, MessageId};
 
@@ -142,7 +142,11 @@ impl Request {
 pub(super) fn form(json: &Value, files: &[File]) -> multipart::Form {
     let mut form = multipart::Form::new().text("payload_json", json.to_string());
     for (index, file) in files.iter().enumerate() {
-        let part = multipart::Part::stream(file.bytes.clone()).file_name(file.shown_name());
+        let bytes = match &file.content {
+            FileContent::Text(text) => text.clone().into(),
+            FileContent::Bytes(bytes) => bytes.clone(),
+        };
+        let part = multipart::Part::stream(bytes).file_name(file.shown_name());
         form = form.part(format!("files[{index}]"), part);
     }
     form

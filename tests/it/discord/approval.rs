@@ -2,7 +2,7 @@
 
 use chorus::agent::event::{AskedCall, Choice, Question, QuestionEnd, TurnRef};
 use chorus::discord::render::approval::{self, Ended, Subject};
-use chorus::discord::rest::body::Body;
+use chorus::discord::rest::body::{Body, FileContent};
 use chorus::domain::{AgentId, CallId, ChannelId, RoleId, TurnId, UserId};
 use chrono::Utc;
 use serde_json::{Value, json};
@@ -132,7 +132,9 @@ fn what_does_not_fit_is_attached_whole_with_both_ends_and_its_size() {
     let shown = description(&card);
     assert!(shown.contains("echo start") && shown.contains("rm -rf last"));
     assert!(shown.contains("8.8 KiB"), "{shown}");
-    let file = String::from_utf8(card.files[0].bytes.to_vec()).unwrap();
+    let FileContent::Text(file) = &card.files[0].content else {
+        panic!("{:?}", card.files[0])
+    };
     assert!(file.contains(&command));
 }
 

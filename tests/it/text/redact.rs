@@ -92,6 +92,25 @@ fn each_line_of_a_key_is_a_secret() {
     );
 }
 
+#[test]
+fn what_is_left_of_a_value_where_a_text_was_cut_is_removed() {
+    let redactor = redactor();
+    for left in 8..SECRET.len() {
+        let (begun, ended) = (&SECRET[..left], &SECRET[SECRET.len() - left..]);
+        let cut = redactor.redact(&format!("curl {begun}… and")).into_owned();
+        assert_eq!(cut, "curl [redacted]… and");
+        let cut = redactor
+            .redact(&format!("it goes on …{ended} so"))
+            .into_owned();
+        assert_eq!(cut, "it goes on [redacted]… so");
+    }
+    let both = format!("{}…{}", &SECRET[..10], &SECRET[SECRET.len() - 10..]);
+    assert_eq!(redactor.redact(&both), "[redacted]…");
+    for plain in ["s3cr3t…", "wait … and see", "…", "……", "hunter2…"] {
+        assert_eq!(redactor.redact(plain), plain);
+    }
+}
+
 /// Tokens that look like real ones, put together here so that no scanner takes this file for a leak.
 fn tokens() -> Vec<String> {
     let a = |count: usize| "aB3dE5fG7h".chars().cycle().take(count).collect::<String>();
