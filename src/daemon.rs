@@ -101,7 +101,8 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     helpers.start(|stop| app.clone().look_around(stop));
     helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
-    helpers.start(|stop| heap::give_back_after_crowds(app.manager.clone(), stop));
+    helpers
+        .start(|stop| heap::give_back_after_crowds(app.manager.clone(), app.store.clone(), stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.start(|stop| web.serve(watchdog, metrics, stop));

@@ -165,6 +165,24 @@ impl Store {
         open::vacuum_into(&mut db, target).await
     }
 
+    /// Gives back what its connections keep to be quick: pages of the database and prepared statements. A connection that is
+    /// in use keeps them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`] once it is closed.
+    pub async fn release_caches(&self) -> Result<(), StoreError> {
+        let mut readers = Vec::new();
+        while let Some(mut reader) = self.inner.readers.try_acquire() {
+            open::release_caches(&mut reader).await?;
+            // Held until all have been seen: the pool hands out the last one first.
+            readers.push(reader);
+        }
+        drop(readers);
+        self.write(|db| Box::pin(async move { open::release_caches(db).await }))
+            .await
+    }
+
     /// Hands `batch` to the writer; it is stored when this returns.
     ///
     /// Dropping the future does not undo it.

@@ -1,4 +1,4 @@
-//! Memory that a crowd of turns has freed but the C library keeps.
+//! Memory that a crowd of turns took and that nobody needs after it: caches of the ledger, and what the C library keeps.
 
 use std::time::Duration;
 
@@ -6,9 +6,10 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::manager::AgentManager;
+use crate::store::Store;
 
 /// Number of simultaneous turns after which it is worth searching the heap.
 const CROWD: usize = 16;
@@ -17,11 +18,18 @@ const CROWD: usize = 16;
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Gives memory back to the system after each crowd, until `stop`: free memory of the heap, and caches of the ledger.
-pub(super) async fn give_back_after_crowds(manager: AgentManager, stop: CancellationToken) {
+pub(super) async fn give_back_after_crowds(
+    manager: AgentManager,
+    store: Store,
+    stop: CancellationToken,
+) {
     let mut turns = manager.turns_running();
     let crowds = async {
         while crowd_is_over(&mut turns, SILENCE).await {
             manager.release_conversations().await;
+            if let Err(error) = store.release_caches().await {
+                warn!("failed to give back the memory of the ledger's caches: {error}");
+            }
             // It does not panic.
             let _ = spawn_blocking(chorus_heap::give_back).await;
             debug!("memory of a crowd of turns is given back");

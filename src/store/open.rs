@@ -318,6 +318,16 @@ pub(super) async fn vacuum_into(
         .map_err(|error| unusable(target, &error))
 }
 
+/// Frees a connection's pages and prepared statements.
+pub(super) async fn release_caches(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    db.clear_cached_statements().await?;
+    sqlx::query("PRAGMA shrink_memory")
+        .persistent(false)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 async fn assert_version(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let found: String = sqlx::query_scalar("SELECT sqlite_version()")
         .fetch_one(db)
