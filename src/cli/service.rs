@@ -172,6 +172,14 @@ impl Manager {
         }
     }
 
+    /// The command that shows the daemon's log.
+    pub(super) fn journal(self) -> &'static str {
+        match self {
+            Self::System => "journalctl -u chorus",
+            Self::User => "journalctl --user -u chorus",
+        }
+    }
+
     fn systemctl(self, arguments: &[&str]) -> anyhow::Result<()> {
         let mut command = Command::new("systemctl");
         if self == Self::User {
@@ -219,9 +227,15 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     enabled
 }
 
-/// Starts the daemon, or restarts it with the new files.
+/// Starts the daemon, or restarts it with the new files; waits until Discord has accepted it.
 pub(super) fn start(manager: Manager) -> anyhow::Result<()> {
-    manager.systemctl(&["restart", UNIT_NAME])
+    let started = manager.systemctl(&["restart", UNIT_NAME]);
+    started.with_context(|| format!("it did not start; {} -n 20 says why", manager.journal()))
+}
+
+/// The same without waiting: while Discord cannot be reached, a start takes minutes and is tried again and again.
+pub(super) fn begin_start(manager: Manager) -> anyhow::Result<()> {
+    manager.systemctl(&["restart", "--no-block", UNIT_NAME])
 }
 
 /// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; prints how that

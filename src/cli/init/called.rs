@@ -3,6 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 
+use crate::cli::service::Manager;
+
 /// Where sudo looks for programs, whatever the `PATH` of its caller.
 const OF_ROOT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -18,11 +20,20 @@ pub(super) fn by_root(variables: &str) -> String {
 }
 
 /// What stands in front of root's commands: nothing where root itself sits here, on a machine that may have no sudo.
-pub(super) fn sudo() -> &'static str {
+fn sudo() -> &'static str {
     match env::var_os("SUDO_USER") {
         Some(_) => "sudo ",
         None => "",
     }
+}
+
+/// The command that shows the service's log.
+pub(super) fn journal(manager: Manager) -> String {
+    let sudo = match manager {
+        Manager::System => sudo(),
+        Manager::User => "",
+    };
+    format!("{sudo}{}", manager.journal())
 }
 
 fn called(path: &OsStr) -> String {

@@ -244,18 +244,17 @@ impl Guide {
 
     fn says_what_is_next(&self, token: &Secret, runs: bool) {
         let is_machine = self.place.whose == Whose::Machine;
-        let (program, journal) = if is_machine {
+        let program = if is_machine {
             // Root alone may read the credentials.
             let variables =
                 "CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus ";
-            (called::by_root(variables), "journalctl -u chorus -f")
+            called::by_root(variables)
         } else {
-            (called::by_you(), "journalctl --user -u chorus -f")
+            called::by_you()
         };
         print_line!();
         if runs {
-            let sudo = if is_machine { called::sudo() } else { "" };
-            print_line!("Its log: {sudo}{journal}");
+            print_line!("Its log: {} -f", called::journal(self.place.manager()));
         } else if is_machine {
             let init = called::by_root("");
             print_line!("Start it: {init} init --for machine --service");

@@ -2,7 +2,7 @@
 //! refuses one.
 
 use super::place::Place;
-use super::{Init, models, write_config};
+use super::{Init, called, models, write_config};
 use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
 use crate::cli::failure::Failure;
 use crate::cli::looking;
@@ -19,9 +19,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         .map(models::described)
         .transpose()?;
     let is_new = !place.config_file().exists();
-    if !init.offline {
-        looking::runtime()?.block_on(try_secrets(&env))?;
-    }
+    let is_reached = !init.offline && looking::runtime()?.block_on(try_secrets(&env))?;
     write_config(
         place,
         init.default_model.as_deref(),
@@ -38,8 +36,16 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
             place.keep_of_shell(variable)?;
         }
         service::install(place.manager(), &place.home)?;
-        service::start(place.manager())?;
-        print_line!("it runs");
+        if is_reached {
+            service::start(place.manager())?;
+            print_line!("it runs");
+        } else {
+            service::begin_start(place.manager())?;
+            print_line!(
+                "systemd starts it, again and again until Discord can be reached; its log: {} -f",
+                called::journal(place.manager())
+            );
+        }
         if place.manager() == Manager::User {
             service::outlive_logout();
         }
@@ -47,12 +53,14 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tries token and keys: a refused one ends this, one that cannot be tried is reported.
-async fn try_secrets(env: &Env) -> Result<(), Failure> {
-    match &env.discord_token {
-        Some(token) => try_token(env, token).await?,
-        None => print_line!("DISCORD_TOKEN is not set: the daemon needs it to start"),
-    }
+/// Tries token and keys: a refused one ends this, one that cannot be tried is reported. False if Discord could not be reached.
+async fn try_secrets(env: &Env) -> Result<bool, Failure> {
+    let is_reached = if let Some(token) = &env.discord_token {
+        try_token(env, token).await?
+    } else {
+        print_line!("DISCORD_TOKEN is not set: the daemon needs it to start");
+        true
+    };
     for vendor in &VENDORS {
         let key = match vendor.name {
             "anthropic" => &env.anthropic.key,
@@ -78,10 +86,11 @@ async fn try_secrets(env: &Env) -> Result<(), Failure> {
             Err(error @ KeyError::Untried(_)) => print_line!("{}: {error}", vendor.variable),
         }
     }
-    Ok(())
+    Ok(is_reached)
 }
 
-async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
+/// False if it could not be tried.
+async fn try_token(env: &Env, token: &Secret) -> Result<bool, Failure> {
     let application = match application::application(env, token).await {
         Ok(application) => application,
         Err(error @ DiscordError::Refused) => {
@@ -91,7 +100,7 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
         }
         Err(error @ (DiscordError::Answered(_) | DiscordError::Unreachable(_))) => {
             print_line!("The token could not be tried: {error}");
-            return Ok(());
+            return Ok(false);
         }
     };
     if !application.may_read_messages() {
@@ -113,5 +122,5 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
             application.invite()
         );
     }
-    Ok(())
+    Ok(true)
 }

@@ -167,6 +167,6 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     insta::assert_snapshot!(told, @r"
     daemon-reload
     enable chorus.service
-    restart chorus.service
+    restart --no-block chorus.service
     ");
 }
