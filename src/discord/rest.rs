@@ -160,6 +160,7 @@ impl Rest {
             self.redact(json);
         }
         for file in &mut request.files {
+            self.redact_text(&mut file.name);
             if let FileContent::Text(text) = &mut file.content {
                 self.redact_text(text);
             }

@@ -5,6 +5,7 @@
 //! that are not ours are masked too, and so is what is left of a value where a text was cut.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ struct Known {
     values: Vec<String>,
     /// Each as it is written, and each of its lines that counts as one.
     plain: Vec<String>,
+    /// All runs of 8 bytes in them: what a cut leaves of a secret begins and ends with one.
+    runs: HashSet<[u8; SHORTEST]>,
     secrets: Option<Regex>,
     /// Whether a secret contains white space, so that a stream cannot be cut at any.
     holds_blanks: bool,
@@ -82,6 +85,7 @@ impl Redactor {
         RedactedStream {
             known: self.known.load_full(),
             held: String::new(),
+            looks_at: 0,
         }
     }
 }
@@ -136,6 +140,11 @@ impl Known {
                 .max()
                 .unwrap_or_default(),
             plain: secrets.iter().map(|&secret| secret.to_owned()).collect(),
+            runs: secrets
+                .iter()
+                .flat_map(|secret| secret.as_bytes().array_windows())
+                .copied()
+                .collect(),
             values,
         }
     }
@@ -177,6 +186,10 @@ impl Known {
 
     /// Bytes at the end of `text` that a secret begins with: at least 8, or none.
     fn begun_at_end(&self, text: &str) -> usize {
+        let last = text.as_bytes().last_chunk();
+        if !last.is_some_and(|run| self.runs.contains(run)) {
+            return 0;
+        }
         let parts = self.plain.iter().flat_map(|secret| {
             let sizes = SHORTEST..secret.len();
             sizes.filter_map(|size| secret.get(..size))
@@ -187,6 +200,10 @@ impl Known {
 
     /// Bytes at the beginning of `text` that a secret ends with: at least 8, or none.
     fn ended_at_start(&self, text: &str) -> usize {
+        let first = text.as_bytes().first_chunk();
+        if !first.is_some_and(|run| self.runs.contains(run)) {
+            return 0;
+        }
         let parts = self.plain.iter().flat_map(|secret| {
             let starts = 1..=secret.len().saturating_sub(SHORTEST);
             starts.filter_map(|start| secret.get(start..))
@@ -215,6 +232,8 @@ impl Known {
 pub struct RedactedStream {
     known: Arc<Known>,
     held: String,
+    /// Bytes to hold before it is looked at again: what stays is not searched for each piece.
+    looks_at: usize,
 }
 
 impl fmt::Debug for RedactedStream {
@@ -227,9 +246,13 @@ impl RedactedStream {
     /// Takes the next piece and returns what is safe to show.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
+        if self.held.len() < self.looks_at {
+            return String::new();
+        }
         let safe = self.safe();
         let shown = self.known.redact(&self.held[..safe]).into_owned();
         self.held.drain(..safe);
+        self.looks_at = self.held.len() + self.held.len() / 8;
         shown
     }
 

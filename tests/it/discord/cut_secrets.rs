@@ -1,4 +1,4 @@
-//! No part of a secret is shown where a text is cut, or attached because it is too long for a message.
+//! No part of a secret is shown where a text is cut, attached because it is too long for a message, or the name of a file.
 
 use serde_json::json;
 
@@ -73,6 +73,26 @@ async fn a_question_with_a_secret_shows_it_neither_on_its_card_nor_in_the_file_b
         holds_nothing_of_the_token(world, &file);
         world.ann.clicks("#lab", "Deny").await;
         world.sees("#lab", "Then not.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_called_after_a_secret_loses_its_name() {
+    run_test(async |world| {
+        let name = format!("{}.txt", world.discord.token());
+        std::fs::write(world.workspace("lab").join(&name), "as it is").unwrap();
+        world.model.calls_tool("send_file", json!({"path": name}));
+        world.exchange("send it", "Sent.").await;
+        let sent = world
+            .waits("the file", |world| {
+                let all = world.messages("#lab").into_iter();
+                all.flat_map(|one| one.attachments).next()
+            })
+            .await;
+        // Discord takes no brackets in a name.
+        assert_eq!(sent.name, "_redacted_.txt");
+        assert_eq!(world.discord.file(&sent), b"as it is");
     })
     .await;
 }

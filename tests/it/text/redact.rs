@@ -111,6 +111,21 @@ fn what_is_left_of_a_value_where_a_text_was_cut_is_removed() {
     }
 }
 
+#[test]
+fn a_word_without_end_is_not_searched_anew_for_each_piece() {
+    let redactor = redactor();
+    let word = "e\u{301}".repeat(200_000);
+    let mut stream = redactor.stream();
+    let mut shown = String::new();
+    for piece in word.as_bytes().chunks(24) {
+        shown.push_str(&stream.push(std::str::from_utf8(piece).unwrap()));
+    }
+    shown.push_str(&stream.finish());
+    assert!(shown == word);
+    let cuts = "a…".repeat(500_000);
+    assert!(redactor.redact(&cuts) == cuts);
+}
+
 /// Tokens that look like real ones, put together here so that no scanner takes this file for a leak.
 fn tokens() -> Vec<String> {
     let a = |count: usize| "aB3dE5fG7h".chars().cycle().take(count).collect::<String>();
