@@ -25,8 +25,15 @@ fn path_with_systemctl(home: &Path) -> String {
     if !programs.exists() {
         written_down(home);
     }
-    let path = std::env::var("PATH").unwrap_or_default();
-    format!("{}:{path}", programs.display())
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Whoever runs this may have installed the program: `init` would name it as the shell finds it.
+    let without_chorus =
+        std::env::split_paths(&path).filter(|folder| !folder.join("chorus").exists());
+    let folders = std::iter::once(programs).chain(without_chorus);
+    std::env::join_paths(folders)
+        .unwrap()
+        .into_string()
+        .unwrap()
 }
 
 fn init(options: &str) -> String {
