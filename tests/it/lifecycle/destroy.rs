@@ -7,7 +7,17 @@ use super::{
     database_heals, database_refuses, destroys, folder, folders, is_saved, letter, letters, rows,
     talks,
 };
-use crate::world::run_test;
+use crate::world::{World, run_test};
+
+/// Discord keeps the channel of `#lab`, so that what was shown there can be seen afterwards.
+fn keeps_its_channel(world: &World) {
+    world.discord.order(Fault {
+        method: "DELETE",
+        path: format!("/channels/{}", world.channel("#lab")),
+        times: usize::MAX,
+        effect: Effect::Status(403),
+    });
+}
 
 #[tokio::test]
 async fn a_destroy_that_was_asked_for_alarms_nobody() {
@@ -166,6 +176,7 @@ async fn what_was_written_before_a_destruction_failed_is_answered() {
 async fn a_stop_ends_the_last_summary_and_not_the_destruction() {
     run_test(async |world| {
         talks(world, "#lab", "My colour is blue.").await;
+        keeps_its_channel(world);
         let asked = world.model.requests().len();
         let _summary = world.model.thinks_about_summaries();
         let destroy = world.ann.runs("/agent destroy name:lab", "#general").await;
@@ -196,13 +207,7 @@ async fn a_stop_ends_the_last_summary_and_not_the_destruction() {
 async fn a_question_that_is_open_says_who_destroyed_the_agent() {
     run_test(async |world| {
         world.asks_to_write(&world.bob, "Written.").await;
-        // Discord keeps the channel, so that it can be seen what it was left with.
-        world.discord.order(Fault {
-            method: "DELETE",
-            path: format!("/channels/{}", world.channel("#lab")),
-            times: usize::MAX,
-            effect: Effect::Status(403),
-        });
+        keeps_its_channel(world);
         let answer = destroys(world, "lab", "").await;
         assert!(answer.contains("channel could not be deleted"), "{answer}");
         let seen = world.sees("#lab", "Cancelled").await;
