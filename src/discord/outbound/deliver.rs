@@ -258,15 +258,15 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
             OutFile::Path { name, path } => (name, bytes(tokio::fs::read(path).await)),
         };
         match content {
-            Ok(content) if content.len() <= room => {
-                room -= content.len();
+            Ok(content) if content.size() <= room => {
+                room -= content.size();
                 read.push(File {
                     name: name.clone(),
                     content,
                 });
             }
             Ok(content) => {
-                let size = text::bytes(content.len() as u64);
+                let size = text::bytes(content.size() as u64);
                 lost.push_str(&format!(
                     "⚠️ {} ({size}) is larger than Discord takes (10 MiB).\n",
                     escape::code(name)

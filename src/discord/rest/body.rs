@@ -187,7 +187,7 @@ pub enum FileContent {
 
 impl FileContent {
     /// Its size in bytes.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
             Self::Bytes(bytes) => bytes.len(),
