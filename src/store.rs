@@ -1,7 +1,7 @@
 //! The database with the program's own verbs; SQL stays in this module.
 //!
-//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no call that
-//! writes returns before its transaction is on the disk. Reads use a few connections of their own.
+//! [`Store`] is a handle: clone it freely. All writes go through one thread with group commit (`writer`), and no call that
+//! writes returns before its transaction is on the disk. Reads use a few connections of their own (`readers`).
 //!
 //! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` explains the whole
 //! way):
@@ -36,10 +36,12 @@ mod original;
 mod outbox;
 mod part;
 mod read_only;
+mod readers;
 mod runs;
 mod servers;
 mod sessions;
 mod settings;
+mod statement;
 mod tasks;
 mod thread_words;
 mod turn_rows;
@@ -49,16 +51,16 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
-use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
+use rusqlite::{Connection, Row};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use batch::Batch;
-use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
+use durability::Durability;
+use readers::{Readers, blocking};
+use writer::{Message, Work, Writer};
 
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
@@ -101,9 +103,13 @@ pub struct Store {
 struct Inner {
     path: PathBuf,
     jobs: mpsc::Sender<Message>,
-    readers: SqlitePool,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    readers: Readers,
+    /// Hears of the end of the writer's thread.
+    writer: Mutex<Option<oneshot::Receiver<()>>>,
 }
+
+/// Connections that read. Each has a cache of pages; more would wait for the same disk.
+const READERS: u32 = 3;
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -120,20 +126,36 @@ impl Store {
     ///
     /// A damaged, foreign or newer database is refused and left untouched; so is a SQLite before 3.51.3.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        let opened = open::open(path).await.map_err(|error| error.at(path))?;
-        let (jobs, inbox) = mpsc::channel(writer::INBOX);
+        let path = path.to_owned();
+        blocking(move || Self::open_here(path)).await
+    }
+
+    fn open_here(path: PathBuf) -> Result<Self, StoreError> {
+        let db = open::open(&path).map_err(|error| error.at(&path))?;
         let writer = Writer {
-            path: path.to_owned(),
-            options: opened.options,
-            db: Some(opened.writer),
+            path: path.clone(),
+            db: Some(db),
             level: None,
         };
+        let (jobs, inbox) = mpsc::channel(writer::INBOX);
+        let (ended, end) = oneshot::channel();
+        thread::Builder::new()
+            .name("ledger".to_owned())
+            .spawn(move || {
+                writer.run(inbox);
+                // Nobody waits where the store was not closed.
+                let _ = ended.send(());
+            })
+            .map_err(|error| StoreError::Home {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
         Ok(Self {
             inner: Arc::new(Inner {
-                path: path.to_owned(),
+                readers: Readers::new(path.clone(), READERS),
+                path,
                 jobs,
-                readers: opened.readers,
-                writer: Mutex::new(Some(tokio::spawn(writer.run(inbox)))),
+                writer: Mutex::new(Some(end)),
             }),
         })
     }
@@ -161,8 +183,8 @@ impl Store {
     ///
     /// When `target` exists or cannot be written.
     pub async fn backup(&self, target: &Path) -> Result<(), StoreError> {
-        let mut db = self.reader().await?;
-        open::vacuum_into(&mut db, target).await
+        let target = target.to_owned();
+        self.read(move |db| open::vacuum_into(db, &target)).await
     }
 
     /// Gives back what its connections keep to be quick: pages of the database and prepared statements. A connection that is
@@ -172,50 +194,64 @@ impl Store {
     ///
     /// [`StoreError::Closed`] once it is closed.
     pub async fn release_caches(&self) -> Result<(), StoreError> {
-        let mut readers = Vec::new();
-        while let Some(mut reader) = self.inner.readers.try_acquire() {
-            open::release_caches(&mut reader).await?;
-            // Held until all have been seen: the pool hands out the last one first.
-            readers.push(reader);
-        }
-        drop(readers);
-        self.write(|db| Box::pin(async move { open::release_caches(db).await }))
+        self.inner.readers.release_caches().await?;
+        self.write(open::release_caches).await
+    }
+
+    /// Hands `batch` to the writer; it is stored when this returns. Returns how many rows each statement changed.
+    ///
+    /// Dropping the future does not undo it.
+    async fn run(&self, batch: Batch) -> Result<Vec<usize>, StoreError> {
+        let durability = batch.durability();
+        self.hand_over_work(durability, |db| batch.run(db)).await
+    }
+
+    /// Like [`Self::run`], with what `read` makes of the rows that the statements give. Its error undoes the batch.
+    async fn rows<T: Send + 'static>(
+        &self,
+        batch: Batch,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Vec<T>, StoreError> {
+        let durability = batch.durability();
+        self.hand_over_work(durability, |db| batch.rows(db, read))
             .await
     }
 
-    /// Hands `batch` to the writer; it is stored when this returns.
-    ///
-    /// Dropping the future does not undo it.
-    async fn run(&self, batch: Batch) -> Result<batch::Outcome, StoreError> {
-        self.hand_over_job(|reply| Box::new(Scripted::new(batch, reply)))
-            .await
+    /// Like [`Self::rows`], for a batch that must give one.
+    async fn row<T: Send + 'static>(
+        &self,
+        batch: Batch,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let row = self.rows(batch, read).await?.pop();
+        row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
     }
 
     /// Like [`Self::run`], for work in which a step depends on what an earlier one found.
-    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
-            + Send
-            + 'static,
-    {
-        self.hand_over_job(|reply| Box::new(Stepped::new(work, reply)))
-            .await
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.hand_over_work(Durability::Synced, work).await
     }
 
-    async fn hand_over_job<T>(
+    async fn hand_over_work<T: Send + 'static>(
         &self,
-        job: impl FnOnce(Reply<T>) -> Box<dyn Job>,
+        durability: Durability,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Job(job(reply));
-        let sent = self.inner.jobs.send(message).await;
+        let job = Message::Job(Box::new(Work::new(work, durability, reply)));
+        let sent = self.inner.jobs.send(job).await;
         sent.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// A connection that can only read. It sees everything that was stored before.
-    async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
-        Ok(self.inner.readers.acquire().await?)
+    /// Runs `work` on a connection that can only read. It sees everything that was stored before.
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.inner.readers.read(work).await
     }
 }

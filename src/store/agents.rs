@@ -1,14 +1,15 @@
 //! The index of agents: which ones exist, where, in which state.
 
 use chrono::{DateTime, Utc};
+use rusqlite::Row;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use serde::{Deserialize, Serialize};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{json, parsed, readable, stamp, time, time_option};
+use super::codec::{json, parsed, stamp, text, time, time_option};
 use super::error::StoreError;
+use super::statement::{Statement, sql};
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is authoritative.
@@ -70,30 +71,20 @@ impl Store {
 
     /// All agents ever, including destroyed ones, by name and then age. One whose row cannot be read is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(agents_where("ORDER BY name, created_at"))
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "agents", "id", agent))
+        let query = agents_where("ORDER BY name, created_at");
+        self.read(move |db| query.readable(db, "agents", "id", agent))
+            .await
     }
 
     pub async fn agent(&self, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(agents_where("WHERE id = ?"))
-            .bind(id.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(agent).transpose()
+        let query = agents_where("WHERE id = ?").bind(id.to_string());
+        self.read(move |db| query.first(db, agent)).await
     }
 
     /// The agent called `name`, destroyed ones left out.
     pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(agents_where("WHERE name = ? AND status <> 'destroyed'"))
-            .bind(name)
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(agent).transpose()
+        let query = agents_where("WHERE name = ? AND status <> 'destroyed'").bind(name);
+        self.read(move |db| query.first(db, agent)).await
     }
 }
 
@@ -109,10 +100,10 @@ pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError>
                  status = excluded.status",
         )
         .bind(agent.id.to_string())
-        .bind(agent.name.clone())
+        .bind(&agent.name)
         .bind(agent.guild_id.as_i64())
         .bind(agent.channel_id.map(ChannelId::as_i64))
-        .bind(agent.model.clone())
+        .bind(agent.model.as_deref())
         .bind(permissions_text(&agent.permissions)?)
         .bind(agent.owner_id.map(UserId::as_i64))
         .bind(stamp(agent.created_at))
@@ -122,20 +113,25 @@ pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError>
 }
 
 /// The columns and a condition of ours; both are constants of this file.
-fn agents_where(condition: &'static str) -> sqlx::AssertSqlSafe<String> {
-    sqlx::AssertSqlSafe(format!("{COLUMNS} {condition}"))
+fn agents_where(condition: &'static str) -> Statement {
+    sql(format!("{COLUMNS} {condition}"))
 }
 
 /// What another agent has already, if that is the cause of the error.
-fn taken(error: &sqlx::Error) -> Option<Registered> {
-    let database = error.as_database_error()?;
-    if !database.is_unique_violation() {
+fn taken(error: &rusqlite::Error) -> Option<Registered> {
+    let rusqlite::Error::SqliteFailure(failure, Some(message)) = error else {
         return None;
-    }
-    Some(if database.message().contains("channel_id") {
-        Registered::ChannelTaken
-    } else {
-        Registered::NameTaken
+    };
+    let is_unique_violation = matches!(
+        failure.extended_code,
+        SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY
+    );
+    is_unique_violation.then(|| {
+        if message.contains("channel_id") {
+            Registered::ChannelTaken
+        } else {
+            Registered::NameTaken
+        }
     })
 }
 
@@ -146,32 +142,29 @@ fn permissions_text(profile: &ProfileRef) -> Result<String, StoreError> {
     }
 }
 
-fn agent(row: &SqliteRow) -> Result<AgentRow, StoreError> {
-    let permissions: String = row.try_get("permissions")?;
+fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
+    let permissions = text(row, "permissions")?;
     let permissions = if permissions.starts_with('{') {
         ProfileRef::Custom(
-            serde_json::from_str(&permissions)
+            serde_json::from_str(permissions)
                 .map_err(|error| StoreError::bad_row("agents.permissions", error))?,
         )
     } else {
-        ProfileRef::Named(permissions)
+        ProfileRef::Named(permissions.to_owned())
     };
-    let status: &str = row.try_get("status")?;
     Ok(AgentRow {
         id: parsed(row, "id")?,
-        name: row.try_get("name")?,
-        guild_id: GuildId::from_i64(row.try_get("guild_id")?),
+        name: row.get("name")?,
+        guild_id: GuildId::from_i64(row.get("guild_id")?),
         channel_id: row
-            .try_get::<Option<i64>, _>("channel_id")?
+            .get::<_, Option<i64>>("channel_id")?
             .map(ChannelId::from_i64),
-        model: row.try_get("model")?,
+        model: row.get("model")?,
         permissions,
-        owner_id: row
-            .try_get::<Option<i64>, _>("owner_id")?
-            .map(UserId::from_i64),
+        owner_id: row.get::<_, Option<i64>>("owner_id")?.map(UserId::from_i64),
         created_at: time(row, "created_at")?,
         back_since: time_option(row, "back_since")?,
-        status: match status {
+        status: match text(row, "status")? {
             "created" => AgentStatus::Created,
             "active" => AgentStatus::Active,
             "destroyed" => AgentStatus::Destroyed,

@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::batch::Batch;
 use super::broken::costs;
-use super::codec::{
-    cost, count, counted, dollars, parsed, parsed_option, readable, stamp, time, tokens,
-};
+use super::codec::{cost, count, counted, dollars, parsed, parsed_option, stamp, time, tokens};
 use super::error::StoreError;
+use super::statement::{Statement, sql};
 use crate::domain::{
     AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
 };
@@ -225,33 +223,27 @@ impl Store {
 
     /// The use of models, by day, agent and model; newest day first.
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
-        let mut db = self.reader().await?;
-        let sql = format!(
+        let query = sql(format!(
             "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
                  sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
                  sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}, {OF_CHILDREN}
              FROM attempts {} GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4",
             filter.sql()
-        );
-        let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
-            .fetch_all(&mut *db)
-            .await?;
-        rows.iter().map(usage_line).collect()
+        ));
+        let query = bind_filter(query, filter);
+        self.read(move |db| query.all(db, usage_line)).await
     }
 
     /// What agents and their roles used, the most expensive first.
     pub async fn usage_by_role(&self, filter: UsageFilter) -> Result<Vec<RoleUsage>, StoreError> {
-        let mut db = self.reader().await?;
-        let sql = format!(
+        let query = sql(format!(
             "SELECT agent_id, role, count(*) AS requests, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
              FROM attempts {} GROUP BY 1, 2 ORDER BY known_usd DESC, 1, 2",
             filter.sql()
-        );
-        let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
-            .fetch_all(&mut *db)
-            .await?;
-        rows.iter().map(role_usage).collect()
+        ));
+        let query = bind_filter(query, filter);
+        self.read(move |db| query.all(db, role_usage)).await
     }
 
     /// What was spent on models: budgets are compared with this. If `before` was read with the same filter, only newer rows
@@ -261,29 +253,32 @@ impl Store {
         filter: UsageFilter,
         before: Option<SpentUpTo>,
     ) -> Result<SpentUpTo, StoreError> {
-        let mut db = self.reader().await?;
         let rows = match before {
             None => filter.sql(),
             Some(_) => filter.sql_behind(),
         };
-        let sql = format!(
+        let mut query = sql(format!(
             "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens,
                  (SELECT coalesce(max(id), 0) FROM attempts) AS latest
              FROM attempts {rows}"
-        );
-        let query = sqlx::query(sqlx::AssertSqlSafe(sql));
-        let query = before
-            .into_iter()
-            .fold(query, |query, before| query.bind(before.row));
-        let row = bind_filter(query, filter).fetch_one(&mut *db).await?;
+        ));
+        if let Some(before) = before {
+            query.push(before.row);
+        }
+        let query = bind_filter(query, filter);
         let before = before.unwrap_or_default().sum;
-        Ok(SpentUpTo {
-            sum: Sum {
-                usd: before.usd + row.try_get::<f64, _>("usd")?,
-                tokens: before.tokens + counted(&row, "tokens")?,
-            },
-            row: row.try_get("latest")?,
+        self.read(move |db| {
+            query.one(db, |row| {
+                Ok(SpentUpTo {
+                    sum: Sum {
+                        usd: before.usd + row.get::<_, f64>("usd")?,
+                        tokens: before.tokens + counted(row, "tokens")?,
+                    },
+                    row: row.get("latest")?,
+                })
+            })
         })
+        .await
     }
 
     /// Tokens of the latest answer in a conversation and of its request; `None` where no answer was counted.
@@ -291,8 +286,7 @@ impl Store {
         &self,
         conversation: ConversationId,
     ) -> Result<Option<u64>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
+        let query = sql(
             "SELECT attempts.input + attempts.output + attempts.cache_read + attempts.cache_write AS size
              FROM turns JOIN attempts ON attempts.turn_id = turns.id
              WHERE turns.conversation_id = ? AND attempts.outcome = ? AND attempts.kind = ?
@@ -300,26 +294,21 @@ impl Store {
         )
         .bind(conversation.0)
         .bind(AttemptOutcome::Ok.as_str())
-        .bind(AttemptKind::Model.as_str())
-        .fetch_optional(&mut *db)
-        .await?;
-        row.map(|row| counted(&row, "size")).transpose()
+        .bind(AttemptKind::Model.as_str());
+        self.read(move |db| query.first(db, |row| counted(row, "size")))
+            .await
     }
 
     /// The attempts of one turn in order: its steps with their durations.
     pub async fn attempts(&self, turn: TurnId) -> Result<Vec<AttemptRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT * FROM attempts WHERE turn_id = ? ORDER BY id")
-            .bind(turn.to_string())
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "attempts", "id", attempt))
+        let query =
+            sql("SELECT * FROM attempts WHERE turn_id = ? ORDER BY id").bind(turn.to_string());
+        self.read(move |db| query.readable(db, "attempts", "id", attempt))
+            .await
     }
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>;
-
-fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
+fn bind_filter(mut query: Statement, filter: UsageFilter) -> Statement {
     let UsageFilter {
         since,
         agent,
@@ -327,18 +316,19 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
         turn,
         below,
     } = filter;
-    let query = since
-        .into_iter()
-        .fold(query, |query, since| query.bind(stamp(since)));
-    let query = agent
-        .into_iter()
-        .fold(query, |query, agent| query.bind(agent.to_string()));
-    let query = guild
-        .into_iter()
-        .fold(query, |query, guild| query.bind(guild.as_i64()));
-    turn.into_iter()
-        .chain(below)
-        .fold(query, |query, turn| query.bind(turn.to_string()))
+    if let Some(since) = since {
+        query.push(stamp(since));
+    }
+    if let Some(agent) = agent {
+        query.push(agent.to_string());
+    }
+    if let Some(guild) = guild {
+        query.push(guild.as_i64());
+    }
+    for turn in turn.into_iter().chain(below) {
+        query.push(turn.to_string());
+    }
+    query
 }
 
 pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
@@ -372,54 +362,54 @@ fn bind_attempt<'b>(batch: &'b mut Batch, attempt: &AttemptRow) -> &'b mut Batch
         .bind(attempt.role.as_deref())
 }
 
-fn role_usage(row: &SqliteRow) -> Result<RoleUsage, StoreError> {
+fn role_usage(row: &Row<'_>) -> Result<RoleUsage, StoreError> {
     Ok(RoleUsage {
         agent: parsed(row, "agent_id")?,
-        role: row.try_get("role")?,
+        role: row.get("role")?,
         requests: counted(row, "requests")?,
         usage: tokens(row)?,
-        known_usd: row.try_get("known_usd")?,
+        known_usd: row.get("known_usd")?,
         unpriced: counted(row, "unpriced")?,
     })
 }
 
-fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
+fn usage_line(row: &Row<'_>) -> Result<UsageLine, StoreError> {
     Ok(UsageLine {
-        day: row.try_get("day")?,
+        day: row.get("day")?,
         agent: parsed(row, "agent_id")?,
-        provider: row.try_get("provider")?,
-        model: row.try_get("model")?,
+        provider: row.get("provider")?,
+        model: row.get("model")?,
         requests: counted(row, "requests")?,
         usage: tokens(row)?,
-        known_usd: row.try_get("known_usd")?,
+        known_usd: row.get("known_usd")?,
         unpriced: counted(row, "unpriced")?,
         of_children: ChildrenUse {
             requests: counted(row, "children_requests")?,
-            known_usd: row.try_get("children_usd")?,
+            known_usd: row.get("children_usd")?,
             unpriced: counted(row, "children_unpriced")?,
         },
     })
 }
 
-pub(super) fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
+pub(super) fn attempt(row: &Row<'_>) -> Result<AttemptRow, StoreError> {
     Ok(AttemptRow {
         at: time(row, "at")?,
         guild: row
-            .try_get::<Option<i64>, _>("guild_id")?
+            .get::<_, Option<i64>>("guild_id")?
             .map(GuildId::from_i64),
         agent: parsed(row, "agent_id")?,
         turn: parsed_option(row, "turn_id")?,
         parent: parsed_option(row, "parent_id")?,
         run: parsed_option(row, "run_id")?,
-        role: row.try_get("role")?,
+        role: row.get("role")?,
         kind: parsed(row, "kind")?,
-        provider: row.try_get("provider")?,
-        model: row.try_get("model")?,
+        provider: row.get("provider")?,
+        model: row.get("model")?,
         outcome: parsed(row, "outcome")?,
         usage: tokens(row)?,
         cost: cost(row)?,
         duration: Duration::from_millis(counted(row, "millis")?),
-        request_id: row.try_get("request_id")?,
-        detail: row.try_get("detail")?,
+        request_id: row.get("request_id")?,
+        detail: row.get("detail")?,
     })
 }

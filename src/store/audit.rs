@@ -4,13 +4,13 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{parsed_option, readable, stamp, time, words};
+use super::codec::{self, parsed_option, stamp, text_option, time, words};
 use super::error::StoreError;
+use super::statement::sql;
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 
@@ -151,8 +151,11 @@ impl Store {
     pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
         let mut batch = Batch::default();
         insert_audit(&mut batch, &row);
-        batch.add("SELECT last_insert_rowid() AS id");
-        Ok(self.run(batch).await?.row()?.try_get("id")?)
+        self.write(move |db| {
+            batch.run(db)?;
+            Ok(db.last_insert_rowid())
+        })
+        .await
     }
 
     /// Writes the outcome of a decision that had [`Outcome::Started`].
@@ -181,8 +184,7 @@ impl Store {
         filter: AuditFilter,
         limit: u32,
     ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT *, (SELECT path FROM turns WHERE turns.id = audit_log.turn_id) AS path FROM audit_log
                  WHERE (?1 IS NULL OR guild_id = ?1) AND (?2 IS NULL OR agent_id = ?2)
                  AND id < ?3 ORDER BY id DESC LIMIT ?4",
@@ -190,12 +192,13 @@ impl Store {
         .bind(filter.guild.map(GuildId::as_i64))
         .bind(filter.agent.map(|agent| agent.to_string()))
         .bind(filter.before.unwrap_or(i64::MAX))
-        .bind(limit)
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(readable(&rows, "audit_log", "id", |row| {
-            Ok((row.try_get("id")?, audit_row(row)?))
-        }))
+        .bind(limit);
+        self.read(move |db| {
+            query.readable(db, "audit_log", "id", |row| {
+                Ok((row.get("id")?, audit_row(row)?))
+            })
+        })
+        .await
     }
 }
 
@@ -234,30 +237,26 @@ pub(super) fn close_call(batch: &mut Batch, turn: TurnId, result: &ToolResult) {
         .bind(&result.call_id.0);
 }
 
-fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
+fn audit_row(row: &Row<'_>) -> Result<AuditRow, StoreError> {
     Ok(AuditRow {
         timestamp: time(row, "timestamp")?,
         guild: row
-            .try_get::<Option<i64>, _>("guild_id")?
+            .get::<_, Option<i64>>("guild_id")?
             .map(GuildId::from_i64),
         agent: parsed_option(row, "agent_id")?,
-        agent_name: row.try_get("agent_name")?,
+        agent_name: row.get("agent_name")?,
         turn: parsed_option(row, "turn_id")?,
         run: parsed_option(row, "run_id")?,
-        role: row.try_get("role")?,
-        path: row.try_get("path")?,
-        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
-        action: row.try_get("action_string")?,
-        decision: AuditDecision::read(row.try_get("decision")?),
-        user: row
-            .try_get::<Option<i64>, _>("user_id")?
-            .map(UserId::from_i64),
+        role: row.get("role")?,
+        path: row.get("path")?,
+        call: row.get::<_, Option<String>>("call_id")?.map(CallId),
+        action: row.get("action_string")?,
+        decision: AuditDecision::read(codec::text(row, "decision")?),
+        user: row.get::<_, Option<i64>>("user_id")?.map(UserId::from_i64),
         decided_by: row
-            .try_get::<Option<i64>, _>("decided_by")?
+            .get::<_, Option<i64>>("decided_by")?
             .map(UserId::from_i64),
-        outcome: row
-            .try_get::<Option<&str>, _>("outcome")?
-            .map(Outcome::read),
-        detail: row.try_get("detail")?,
+        outcome: text_option(row, "outcome")?.map(Outcome::read),
+        detail: row.get("detail")?,
     })
 }

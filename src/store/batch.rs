@@ -1,86 +1,50 @@
-//! Statements that go to SQLite together.
+//! Statements that are known before the first of them runs.
 //!
-//! A connection of sqlx is a thread of its own, so a small statement costs little compared with the way to that thread and
-//! back. A batch goes that way once for all of its statements, `BEGIN` and `COMMIT` included
+//! They are made where their values are, and run by the writer's thread, which is gone to once for all of them
 //! (`docs/decisions/0607-statements-go-together.md`).
 
-use futures_util::TryStreamExt as _;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{Arguments as _, AssertSqlSafe, Either, Encode, Executor as _, Type};
+use rusqlite::{Connection, Row, ToSql};
 
 use super::durability::Durability;
 use super::error::StoreError;
+use super::statement::{Statement, sql};
 
-/// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that refuses
-/// its argument ends a batch as well. It returns no row, because each row wakes the task that waits for the batch.
-const ASSERTION: &str = "SELECT 1 WHERE json(iif(changes(), '0', ''))";
-
-/// Statements to run one after another: all of them take effect, or none.
+/// Statements to run one after another within a transaction: all of them take effect, or none.
 #[derive(Default)]
 pub(super) struct Batch {
-    sql: String,
-    arguments: SqliteArguments,
-    fault: Option<StoreError>,
-    parts: Vec<Part>,
+    steps: Vec<Step>,
     durability: Durability,
 }
 
-/// One element of a batch.
-enum Part {
-    Statement,
-    /// The statement before it must have changed a row of this.
-    Assertion(String),
-    /// It belongs to the frame.
-    Frame,
-}
-
-#[derive(Default)]
-pub(super) struct Outcome {
-    /// The rows that its statements gave, in order.
-    pub(super) rows: Vec<SqliteRow>,
-    /// How many rows each statement changed; of use for those that change any.
-    pub(super) changed: Vec<u64>,
-}
-
-impl Outcome {
-    /// The first row, of a batch that must give one.
-    pub(super) fn row(&self) -> Result<&SqliteRow, StoreError> {
-        self.rows
-            .first()
-            .ok_or_else(|| sqlx::Error::RowNotFound.into())
-    }
-}
-
-/// The statements before and after the work of one job, and those that undo it.
-#[derive(Clone, Copy)]
-pub(super) struct Frame {
-    pub(super) begin: &'static str,
-    /// Number of statements in `begin`.
-    pub(super) begins: usize,
-    pub(super) end: &'static str,
-    pub(super) undo: &'static str,
+struct Step {
+    statement: Statement,
+    /// What there must be: the statement must change a row.
+    must_change: Option<String>,
 }
 
 impl Batch {
     /// Adds a statement. Its values follow with [`Self::bind`], each for a plain `?`.
-    pub(super) fn add(&mut self, statement: &'static str) -> &mut Self {
-        self.write(statement);
-        self.parts.push(Part::Statement);
+    pub(super) fn add(&mut self, text: &'static str) -> &mut Self {
+        self.steps.push(Step {
+            statement: sql(text),
+            must_change: None,
+        });
         self
     }
 
     /// The next value of the statement added last.
-    pub(super) fn bind<'v>(&mut self, value: impl Encode<'v, Sqlite> + Type<Sqlite>) -> &mut Self {
-        if let Err(error) = self.arguments.add(value) {
-            self.fault = Some(sqlx::Error::Encode(error).into());
+    pub(super) fn bind(&mut self, value: impl ToSql) -> &mut Self {
+        if let Some(last) = self.steps.last_mut() {
+            last.statement.push(value);
         }
         self
     }
 
     /// Makes the batch fail with [`StoreError::NotFound`] when the statement added last changes nothing.
     pub(super) fn must_change(&mut self, what: impl Into<String>) -> &mut Self {
-        self.write(ASSERTION);
-        self.parts.push(Part::Assertion(what.into()));
+        if let Some(last) = self.steps.last_mut() {
+            last.must_change = Some(what.into());
+        }
         self
     }
 
@@ -94,84 +58,37 @@ impl Batch {
         self.durability
     }
 
-    fn write(&mut self, statement: &str) {
-        self.sql.push_str(statement);
-        self.sql.push(';');
+    /// Runs it within an open transaction. Returns how many rows each statement changed; of use for those that change any.
+    pub(super) fn run(self, db: &Connection) -> Result<Vec<usize>, StoreError> {
+        self.each(db, |_| Ok(()))
     }
 
-    /// Runs it within an open transaction.
-    pub(super) async fn run(self, db: &mut SqliteConnection) -> Result<Outcome, StoreError> {
-        match self.fault {
-            Some(fault) => Err(fault),
-            None => execute(db, self.sql, self.arguments, &self.parts)
-                .await
-                .map_err(|failed| failed.error),
-        }
-    }
-
-    /// Runs it within `frame`. The outer error ends the transaction around it; the inner one is the batch's own, whose
-    /// changes are undone.
-    pub(super) async fn run_framed(
+    /// Runs it within an open transaction. Returns what `read` makes of the rows that its statements give, in order.
+    pub(super) fn rows<T>(
         self,
-        db: &mut SqliteConnection,
-        frame: Frame,
-    ) -> Result<Result<Outcome, StoreError>, StoreError> {
-        if let Some(fault) = self.fault {
-            return Ok(Err(fault));
-        }
-        let sql = format!("{};{}{}", frame.begin, self.sql, frame.end);
-        let mut parts: Vec<Part> = std::iter::repeat_with(|| Part::Frame)
-            .take(frame.begins)
-            .collect();
-        parts.extend(self.parts);
-        parts.push(Part::Frame);
-        match execute(db, sql, self.arguments, &parts).await {
-            Ok(outcome) => Ok(Ok(outcome)),
-            Err(failed) if failed.error.ends_transaction() => Err(failed.error),
-            Err(failed) if matches!(parts.get(failed.at), Some(Part::Frame)) => Err(failed.error),
-            Err(failed) => {
-                sqlx::query(frame.undo).execute(db).await?;
-                Ok(Err(failed.error))
-            }
-        }
+        db: &Connection,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        self.each(db, |row| {
+            found.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(found)
     }
-}
 
-/// Why a batch ended early.
-struct Failed {
-    at: usize,
-    error: StoreError,
-}
-
-async fn execute(
-    db: &mut SqliteConnection,
-    sql: String,
-    arguments: SqliteArguments,
-    parts: &[Part],
-) -> Result<Outcome, Failed> {
-    let mut outcome = Outcome::default();
-    let mut at = 0;
-    let mut results = db.fetch_many(sqlx::query_with(AssertSqlSafe(sql), arguments));
-    loop {
-        match (results.try_next().await, parts.get(at)) {
-            (Ok(None), _) => return Ok(outcome),
-            (Ok(Some(Either::Left(done))), part) => {
-                if let Some(Part::Statement) = part {
-                    outcome.changed.push(done.rows_affected());
-                }
-                at += 1;
+    fn each(
+        self,
+        db: &Connection,
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<Vec<usize>, StoreError> {
+        let run = |step: Step| {
+            let changed = step.statement.each(db, &mut visit)?;
+            match step.must_change {
+                Some(what) if changed == 0 => Err(StoreError::NotFound(what)),
+                _ => Ok(changed),
             }
-            (Ok(Some(Either::Right(row))), Some(Part::Statement)) => outcome.rows.push(row),
-            (Ok(Some(Either::Right(_))), _) => {}
-            (Err(error), part) => {
-                let error = match (StoreError::from(error), part) {
-                    (StoreError::Query(_), Some(Part::Assertion(what))) => {
-                        StoreError::NotFound(what.clone())
-                    }
-                    (error, _) => error,
-                };
-                return Err(Failed { at, error });
-            }
-        }
+        };
+        self.steps.into_iter().map(run).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use crate::domain::{TurnId, UserId};
 
 /// A turn and those that led to it, the first of the chain last.
@@ -23,7 +24,7 @@ impl Store {
         }
         let owners = "SELECT owner_id FROM agents WHERE owner_id IS NOT NULL
              AND id IN (SELECT agent_id FROM chain)";
-        self.ids(&format!("{CHAIN} {owners}"), turn).await
+        self.ids(owners, turn).await
     }
 
     /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest
@@ -35,16 +36,13 @@ impl Store {
              FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)
                  OR inbound.message_id IN (SELECT turns.trigger_id FROM all_of JOIN turns ON turns.id = all_of.id)
              ORDER BY inbound.message_id";
-        self.ids(&format!("{CHAIN} {authors}"), turn).await
+        self.ids(authors, turn).await
     }
 
-    /// The users that a statement of this file gives for a turn, each once.
-    async fn ids(&self, sql: &str, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        let mut db = self.reader().await?;
-        let found: Vec<i64> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned()))
-            .bind(turn.to_string())
-            .fetch_all(&mut *db)
-            .await?;
+    /// The users that `select` finds by the chain of a turn, each once.
+    async fn ids(&self, select: &'static str, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
+        let query = sql(format!("{CHAIN} {select}")).bind(turn.to_string());
+        let found: Vec<i64> = self.read(move |db| query.all(db, scalar)).await?;
         let mut people: Vec<UserId> = Vec::new();
         for user in found.into_iter().map(UserId::from_i64) {
             if !people.contains(&user) {

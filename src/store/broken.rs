@@ -1,12 +1,12 @@
 //! Turns whose task panicked: what they left open, and what they used.
 
+use rusqlite::{Connection, Row};
 use serde_json::{Value, json};
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::Store;
 use super::codec::{cost, counted, now, parsed, tokens};
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use crate::domain::{Cost, TurnId, Usage};
 
 /// The ids of a turn, to be bound, and of the child turns below it.
@@ -97,47 +97,38 @@ impl Store {
     pub async fn close_left_open(&self, turn: TurnId) -> Result<LeftOpen, StoreError> {
         let id = turn.to_string();
         self.write(move |db| {
-            Box::pin(async move {
-                let calls = concat!(
-                    "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
-                         AND turn_id IN ",
-                    below!()
-                );
-                let calls = sqlx::query(calls).bind(now()).bind(&id);
-                calls.execute(&mut *db).await?;
-                let questions = concat!(
-                    "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL AND turn_id IN ",
-                    below!(),
-                    " RETURNING id"
-                );
-                let questions = sqlx::query(questions).bind(now()).bind(&id);
-                let questions = questions.fetch_all(&mut *db).await?;
-                let turns = concat!(
-                    "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?, report = ?, ",
-                    adds_up!(),
-                    " WHERE state = 'running' AND id IN ",
-                    below!(),
-                    " AND id <> ? RETURNING id"
-                );
-                let turns = sqlx::query(turns).bind(now()).bind(report().to_string()).bind(&id);
-                let turns = turns.bind(&id).fetch_all(&mut *db).await?;
-                let own = concat!("SELECT ", took!(), " AND a.turn_id = ?");
-                let own = sqlx::query(own).bind(&id).fetch_one(&mut *db).await?;
-                let (of_below, children, aborted) = of_all_below(db, &id).await?;
-                Ok(LeftOpen {
-                    own: read_took(&own)?,
-                    of_below,
-                    children,
-                    aborted,
-                    below: turns
-                        .iter()
-                        .map(|row| parsed(row, "id"))
-                        .collect::<Result<_, _>>()?,
-                    questions: questions
-                        .iter()
-                        .map(|row| row.try_get("id"))
-                        .collect::<Result<_, _>>()?,
-                })
+            let calls = concat!(
+                "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
+                     AND turn_id IN ",
+                below!()
+            );
+            sql(calls).bind(now()).bind(&id).execute(db)?;
+            let questions = concat!(
+                "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL AND turn_id IN ",
+                below!(),
+                " RETURNING id"
+            );
+            let questions = sql(questions).bind(now()).bind(&id).all(db, scalar)?;
+            let turns = concat!(
+                "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?, report = ?, ",
+                adds_up!(),
+                " WHERE state = 'running' AND id IN ",
+                below!(),
+                " AND id <> ? RETURNING id"
+            );
+            let turns = sql(turns).bind(now()).bind(report().to_string());
+            let turns = turns.bind(&id).bind(&id);
+            let below = turns.all(db, |row| parsed(row, "id"))?;
+            let own = concat!("SELECT ", took!(), " AND a.turn_id = ?");
+            let own = sql(own).bind(&id).one(db, read_took)?;
+            let (of_below, children, aborted) = of_all_below(db, &id)?;
+            Ok(LeftOpen {
+                below,
+                questions,
+                own,
+                of_below,
+                children,
+                aborted,
             })
         })
         .await
@@ -149,34 +140,27 @@ pub(super) fn report() -> Value {
     json!({ "reason": BROKE_OFF })
 }
 
-async fn of_all_below(
-    db: &mut SqliteConnection,
-    turn: &str,
-) -> Result<(Took, usize, usize), StoreError> {
+fn of_all_below(db: &Connection, turn: &str) -> Result<(Took, usize, usize), StoreError> {
     let took = concat!(
         "SELECT ",
         took!(),
         " AND a.turn_id <> ? AND a.turn_id IN ",
         below!()
     );
-    let took = sqlx::query(took).bind(turn).bind(turn);
-    let took = read_took(&took.fetch_one(&mut *db).await?)?;
+    let took = sql(took).bind(turn).bind(turn).one(db, read_took)?;
     let turns = concat!(
         "SELECT count(*) AS children, count(*) FILTER (WHERE exit = 'aborted') AS aborted FROM turns
              WHERE id <> ? AND id IN ",
         below!()
     );
-    let turns = sqlx::query(turns)
-        .bind(turn)
-        .bind(turn)
-        .fetch_one(db)
-        .await?;
-    let number =
-        |name| counted(&turns, name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
-    Ok((took, number("children")?, number("aborted")?))
+    sql(turns).bind(turn).bind(turn).one(db, |row| {
+        let number =
+            |name| counted(row, name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+        Ok((took, number("children")?, number("aborted")?))
+    })
 }
 
-fn read_took(row: &SqliteRow) -> Result<Took, StoreError> {
+fn read_took(row: &Row<'_>) -> Result<Took, StoreError> {
     Ok(Took {
         steps: u32::try_from(counted(row, "steps")?).unwrap_or(u32::MAX),
         usage: tokens(row)?,

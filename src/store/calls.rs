@@ -1,8 +1,7 @@
 //! D4 to D7: a tool call from proposal to result, and the question that may come between.
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::attached::AttachedRows;
@@ -11,6 +10,7 @@ use super::batch::Batch;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
 use super::error::StoreError;
 use super::items::insert_item_of;
+use super::statement::{scalar, sql};
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 
 /// A question about to be asked.
@@ -87,9 +87,7 @@ impl Store {
                 .bind(question.turn.to_string())
                 .must_change(format!("running turn {}", question.turn));
         }
-        let opened = self.run(batch).await?;
-        let ids = opened.rows.iter().map(|row| Ok(row.try_get("id")?));
-        ids.collect()
+        self.rows(batch, scalar).await
     }
 
     /// Stores the id of the message that asks about calls, so that it can be shown as expired after a crash.
@@ -121,42 +119,35 @@ impl Store {
         attached: AttachedRows,
     ) -> Result<Settled, StoreError> {
         self.write(move |db| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
-                     WHERE id = ? AND decision IS NULL",
-                )
-                .bind(decision.as_str())
-                .bind(by.map(UserId::as_i64))
-                .bind(now())
+            let decided = sql(
+                "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
+                 WHERE id = ? AND decision IS NULL",
+            )
+            .bind(decision.as_str())
+            .bind(by.map(UserId::as_i64))
+            .bind(now())
+            .bind(id)
+            .execute(db)?;
+            if decided == 1 {
+                let mut batch = Batch::default();
+                attached.add_to(&mut batch);
+                batch.run(db)?;
+                return Ok(Settled::Now);
+            }
+            let before = sql("SELECT decision FROM approvals WHERE id = ?")
                 .bind(id)
-                .execute(&mut *db)
-                .await?;
-                if done.rows_affected() == 1 {
-                    let mut batch = Batch::default();
-                    attached.add_to(&mut batch);
-                    batch.run(db).await?;
-                    return Ok(Settled::Now);
-                }
-                let row = sqlx::query("SELECT decision FROM approvals WHERE id = ?")
-                    .bind(id)
-                    .fetch_optional(db)
-                    .await?
-                    .ok_or_else(|| StoreError::NotFound(format!("question {id}")))?;
-                Ok(Settled::Before(parsed(&row, "decision")?))
-            })
+                .first(db, |row| parsed(row, "decision"))?;
+            before
+                .map(Settled::Before)
+                .ok_or_else(|| StoreError::NotFound(format!("question {id}")))
         })
         .await
     }
 
     /// One question, open or decided, for a press on an old button.
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")
-            .bind(id)
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(question).transpose()
+        let query = sql("SELECT * FROM approvals WHERE id = ?").bind(id);
+        self.read(move |db| query.first(db, question)).await
     }
 
     /// D6. Marks a call started, before it runs.
@@ -265,23 +256,23 @@ pub(super) fn end_call(
     insert_item_of(batch, turn, &Item::ToolResult(result.clone()))
 }
 
-pub(super) fn question(row: &SqliteRow) -> Result<OpenQuestion, StoreError> {
+pub(super) fn question(row: &Row<'_>) -> Result<OpenQuestion, StoreError> {
     Ok(OpenQuestion {
-        id: row.try_get("id")?,
+        id: row.get("id")?,
         asked: NewQuestion {
             turn: parsed(row, "turn_id")?,
-            call: CallId(row.try_get("call_id")?),
-            channel: ChannelId::from_i64(row.try_get("channel_id")?),
-            action: row.try_get("action")?,
-            binding: row.try_get("binding")?,
+            call: CallId(row.get("call_id")?),
+            channel: ChannelId::from_i64(row.get("channel_id")?),
+            action: row.get("action")?,
+            binding: row.get("binding")?,
             expires_at: time(row, "expires_at")?,
         },
         message: row
-            .try_get::<Option<i64>, _>("message_id")?
+            .get::<_, Option<i64>>("message_id")?
             .map(MessageId::from_i64),
         decision: parsed_option(row, "decision")?,
         decided_by: row
-            .try_get::<Option<i64>, _>("decided_by")?
+            .get::<_, Option<i64>>("decided_by")?
             .map(UserId::from_i64),
     })
 }

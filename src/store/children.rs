@@ -1,18 +1,18 @@
 //! Child turns: begun together with the call that they answer (C1), ended together with its result (C2).
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::calls::{CallEnd, end_call, start_call};
-use super::codec::{now, parsed};
+use super::codec::{now, parsed, text};
 use super::conversations::ConversationRow;
 use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::statement::sql;
 use super::thread_words;
 use super::turn_rows::{TurnRow, turn_row};
 use super::turns::{ChildOf, FinishedTurn, NewTurn, end_turn};
@@ -78,7 +78,7 @@ impl Store {
         start_call(&mut batch, parent, call);
         attached.add_to(&mut batch);
         insert_child(&mut batch, child)?;
-        begun_child(self.run(batch).await?.row()?)
+        self.row(batch, begun_child).await
     }
 
     /// Child turns of `parent` end, their outcomes become an item of it (C2), and others begin (C1). Returns the
@@ -103,12 +103,7 @@ impl Store {
             insert_child(&mut batch, child)?;
         }
         stage.attached.add_to(&mut batch);
-        self.run(batch)
-            .await?
-            .rows
-            .iter()
-            .map(begun_child)
-            .collect()
+        self.rows(batch, begun_child).await
     }
 
     /// C2. Ends a child turn together with the call that it answers: the report, its parent's result and what people are
@@ -141,16 +136,13 @@ impl Store {
         conversation: ConversationId,
         id: &str,
     ) -> Result<Vec<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT t.* FROM conversations c JOIN turns t ON t.conversation_id = c.id
              WHERE c.parent_id = ? AND t.kind = 'sub_agent' AND (t.id = ?2 OR substr(t.id, -8, length(?2)) = ?2) LIMIT 2",
         )
         .bind(conversation.0)
-        .bind(id)
-        .fetch_all(&mut *db)
-        .await?;
-        rows.iter().map(turn_row).collect()
+        .bind(id);
+        self.read(move |db| query.all(db, turn_row)).await
     }
 
     /// Stores the thread in which people see the child turns of a conversation.
@@ -200,13 +192,9 @@ impl Store {
 
     /// The child turns of a run, in the order in which they began.
     pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows =
-            sqlx::query("SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid")
-                .bind(run.to_string())
-                .fetch_all(&mut *db)
-                .await?;
-        rows.iter().map(turn_row).collect()
+        let query = sql("SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid")
+            .bind(run.to_string());
+        self.read(move |db| query.all(db, turn_row)).await
     }
 }
 
@@ -294,25 +282,24 @@ fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, seed: Option<
         .bind(at);
 }
 
-pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError> {
-    Ok(ConversationId(row.try_get("id")?))
+pub(super) fn begun_child(row: &Row<'_>) -> Result<ConversationId, StoreError> {
+    Ok(ConversationId(row.get("id")?))
 }
 
 /// The place of a turn in its run; `None` for the root.
-pub(super) fn child_of(row: &SqliteRow) -> Result<Option<ChildOf>, StoreError> {
-    let kind: &str = row.try_get("kind")?;
-    if kind == "turn" {
+pub(super) fn child_of(row: &Row<'_>) -> Result<Option<ChildOf>, StoreError> {
+    if text(row, "kind")? == "turn" {
         return Ok(None);
     }
-    let text = |name| -> Result<String, StoreError> {
-        Ok(row.try_get::<Option<String>, _>(name)?.unwrap_or_default())
+    let words = |name: &str| -> Result<String, StoreError> {
+        Ok(row.get::<_, Option<String>>(name)?.unwrap_or_default())
     };
     Ok(Some(ChildOf {
         kind: parsed(row, "kind")?,
         run: parsed(row, "run_id")?,
-        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
-        role: text("role")?,
-        role_sha256: text("role_sha256")?,
-        title: text("title")?,
+        call: row.get::<_, Option<String>>("call_id")?.map(CallId),
+        role: words("role")?,
+        role_sha256: words("role_sha256")?,
+        title: words("title")?,
     }))
 }

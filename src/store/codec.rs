@@ -3,10 +3,9 @@
 use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
 use super::error::StoreError;
@@ -26,9 +25,24 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::bad_row("a value to store", error))
 }
 
+/// The text of column `name`.
+pub(super) fn text<'row>(row: &'row Row<'_>, name: &str) -> Result<&'row str, StoreError> {
+    let value = row.get_ref(name)?.as_str();
+    value.map_err(|error| StoreError::bad_row(name, error))
+}
+
+/// The text of column `name`, if it holds one.
+pub(super) fn text_option<'row>(
+    row: &'row Row<'_>,
+    name: &str,
+) -> Result<Option<&'row str>, StoreError> {
+    let value = row.get_ref(name)?.as_str_or_null();
+    value.map_err(|error| StoreError::bad_row(name, error))
+}
+
 /// JSON text of column `name` as a value.
-pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Result<T, StoreError> {
-    let text: &str = row.try_get(name)?;
+pub(super) fn from_json<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
+    let text = text(row, name)?;
     serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, fault(&error)))
 }
 
@@ -44,23 +58,23 @@ fn fault(error: &serde_json::Error) -> String {
 }
 
 /// Column `name` through its `FromStr`.
-pub(super) fn parsed<T>(row: &SqliteRow, name: &str) -> Result<T, StoreError>
+pub(super) fn parsed<T>(row: &Row<'_>, name: &str) -> Result<T, StoreError>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
 {
-    let text: &str = row.try_get(name)?;
+    let text = text(row, name)?;
     text.parse()
         .map_err(|error| StoreError::bad_row(name, error))
 }
 
 /// Column `name` through its `FromStr`, if it holds anything.
-pub(super) fn parsed_option<T>(row: &SqliteRow, name: &str) -> Result<Option<T>, StoreError>
+pub(super) fn parsed_option<T>(row: &Row<'_>, name: &str) -> Result<Option<T>, StoreError>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
 {
-    let text: Option<&str> = row.try_get(name)?;
+    let text = text_option(row, name)?;
     text.map(|text| {
         text.parse()
             .map_err(|error| StoreError::bad_row(name, error))
@@ -69,17 +83,16 @@ where
 }
 
 /// Column `name` as a moment.
-pub(super) fn time(row: &SqliteRow, name: &str) -> Result<DateTime<Utc>, StoreError> {
-    let text: &str = row.try_get(name)?;
-    moment(name, text)
+pub(super) fn time(row: &Row<'_>, name: &str) -> Result<DateTime<Utc>, StoreError> {
+    moment(name, text(row, name)?)
 }
 
 /// Column `name` as a moment, if it holds one.
 pub(super) fn time_option(
-    row: &SqliteRow,
+    row: &Row<'_>,
     name: &str,
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
-    let text: Option<&str> = row.try_get(name)?;
+    let text = text_option(row, name)?;
     text.map(|text| moment(name, text)).transpose()
 }
 
@@ -89,27 +102,11 @@ fn moment(name: &str, text: &str) -> Result<DateTime<Utc>, StoreError> {
         .map_err(|error| StoreError::bad_row(name, error))
 }
 
-/// Reads each row of `table`. One that cannot be read is left out, and the log says which: it must not make the others
-/// unusable. `key` is the column that identifies the row.
-pub(super) fn readable<T>(
-    rows: &[SqliteRow],
-    table: &str,
-    key: &str,
-    read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
-) -> Vec<T> {
-    let read = |row| {
-        read(row)
-            .inspect_err(|error| report_unreadable(row, table, key, error))
-            .ok()
-    };
-    rows.iter().filter_map(read).collect()
-}
-
 /// Logs a row that cannot be read.
-pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: &StoreError) {
+pub(super) fn report_unreadable(row: &Row<'_>, table: &str, key: &str, error: &StoreError) {
     let id = row
-        .try_get::<String, _>(key)
-        .or_else(|_| row.try_get::<i64, _>(key).map(|id| id.to_string()))
+        .get::<_, String>(key)
+        .or_else(|_| row.get::<_, i64>(key).map(|id| id.to_string()))
         .unwrap_or_default();
     error!(
         "in the table {table} the row with {key} {id} does not read back and is left out: {error}"
@@ -130,7 +127,7 @@ pub(super) const fn dollars(cost: Cost) -> Option<f64> {
 }
 
 /// The tokens of a row, in columns that have the same names in all tables.
-pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
+pub(super) fn tokens(row: &Row<'_>) -> Result<Usage, StoreError> {
     Ok(Usage {
         input: counted(row, "input")?,
         output: counted(row, "output")?,
@@ -140,14 +137,14 @@ pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
 }
 
 /// The money of a row.
-pub(super) fn cost(row: &SqliteRow) -> Result<Cost, StoreError> {
-    let dollars: Option<f64> = row.try_get("cost_usd")?;
+pub(super) fn cost(row: &Row<'_>) -> Result<Cost, StoreError> {
+    let dollars: Option<f64> = row.get("cost_usd")?;
     Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
 /// A count of SQLite's; a negative one can only be damage and counts as zero.
-pub(super) fn counted(row: &SqliteRow, name: &str) -> Result<u64, StoreError> {
-    let value: i64 = row.try_get(name)?;
+pub(super) fn counted(row: &Row<'_>, name: &str) -> Result<u64, StoreError> {
+    let value: i64 = row.get(name)?;
     Ok(u64::try_from(value).unwrap_or(0))
 }
 

@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
+use super::codec::{counted, now, parsed, parsed_option, stamp, time, time_option};
 use super::error::StoreError;
 use super::items::replace;
+use super::statement::{scalar, sql};
 use super::turn_rows::OF_MESSAGE;
 use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
@@ -98,7 +98,7 @@ impl Store {
             .bind(&at)
             .bind(&agent);
         batch.add(&OPEN_MAIN).bind(&agent);
-        conversation(self.run(batch.unsynced()).await?.row()?)
+        self.row(batch.unsynced(), conversation).await
     }
 
     /// Opens a branch with these first `items`.
@@ -109,12 +109,10 @@ impl Store {
         items: Vec<Item>,
     ) -> Result<ConversationRow, StoreError> {
         self.write(move |db| {
-            Box::pin(async move {
-                let mut row = open_branch(&mut *db, agent, branch).await?;
-                replace(db, row.id, &items).await?;
-                row.items = items.len() as u64;
-                Ok(row)
-            })
+            let mut row = open_branch(db, agent, branch)?;
+            replace(db, row.id, &items)?;
+            row.items = items.len() as u64;
+            Ok(row)
         })
         .await
     }
@@ -180,12 +178,9 @@ impl Store {
         condition: &str,
         key: String,
     ) -> Result<Vec<ConversationRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(sqlx::AssertSqlSafe(format!("{SELECT} {condition}")))
-            .bind(key)
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "conversations", "id", conversation))
+        let query = sql(format!("{SELECT} {condition}")).bind(key);
+        self.read(move |db| query.readable(db, "conversations", "id", conversation))
+            .await
     }
 
     /// Branches without a running turn that have not reported yet.
@@ -262,18 +257,16 @@ impl Store {
     }
 }
 
-async fn open_branch(
-    db: &mut SqliteConnection,
+fn open_branch(
+    db: &Connection,
     agent: AgentId,
     branch: NewConversation,
 ) -> Result<ConversationRow, StoreError> {
-    let last: i64 =
-        sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?")
-            .bind(agent.to_string())
-            .fetch_one(&mut *db)
-            .await?;
+    let last: i64 = sql("SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?")
+        .bind(agent.to_string())
+        .one(db, scalar)?;
     let opened = now();
-    let row = sqlx::query(
+    sql(
         "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_at, last_active_at)
          VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
     )
@@ -285,9 +278,7 @@ async fn open_branch(
     .bind(branch.reports_to.map(|conversation| conversation.0))
     .bind(&opened)
     .bind(&opened)
-    .fetch_one(db)
-    .await?;
-    conversation(&row)
+    .one(db, conversation)
 }
 
 /// A branch has reported; it does so once.
@@ -306,19 +297,17 @@ pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
         .bind(conversation.0);
 }
 
-pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreError> {
+pub(super) fn conversation(row: &Row<'_>) -> Result<ConversationRow, StoreError> {
     Ok(ConversationRow {
-        id: ConversationId(row.try_get("id")?),
+        id: ConversationId(row.get("id")?),
         agent: parsed(row, "agent_id")?,
-        number: row.try_get("number")?,
+        number: row.get("number")?,
         thread: row
-            .try_get::<Option<i64>, _>("thread_id")?
+            .get::<_, Option<i64>>("thread_id")?
             .map(ChannelId::from_i64),
-        prompt: row.try_get("prompt")?,
-        role: row.try_get("role")?,
-        reports_to: row
-            .try_get::<Option<i64>, _>("parent_id")?
-            .map(ConversationId),
+        prompt: row.get("prompt")?,
+        role: row.get("role")?,
+        reports_to: row.get::<_, Option<i64>>("parent_id")?.map(ConversationId),
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,
@@ -326,12 +315,12 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
         saved_items: counted(row, "saved_items")?,
         saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
-        seed: row.try_get("seed")?,
+        seed: row.get("seed")?,
     })
 }
 
 /// A turn with unreadable times makes its own row unreadable, not its conversation's.
-fn last_active_at(row: &SqliteRow) -> Result<DateTime<Utc>, StoreError> {
+fn last_active_at(row: &Row<'_>) -> Result<DateTime<Utc>, StoreError> {
     let turn = time_option(row, "turn_at").ok().flatten();
     Ok(time(row, "last_active_at")?.max(turn.unwrap_or_default()))
 }

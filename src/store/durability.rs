@@ -11,9 +11,6 @@ pub(super) enum Durability {
     Written,
 }
 
-/// How a transaction begins: the statements, and how many they are.
-pub(super) type Opening = (&'static str, usize);
-
 impl Durability {
     /// What a transaction of several jobs waits for: the maximum of theirs.
     pub(super) fn of_all(jobs: impl IntoIterator<Item = Self>) -> Self {
@@ -24,12 +21,11 @@ impl Durability {
         }
     }
 
-    /// Begins a transaction of this kind on a connection that was last set to `level`; `None` if that is not known.
-    pub(super) fn opening(self, level: Option<Self>) -> Opening {
+    /// SQLite's setting for it.
+    pub(super) const fn synchronous(self) -> &'static str {
         match self {
-            _ if level == Some(self) => ("BEGIN IMMEDIATE", 1),
-            Self::Synced => ("PRAGMA synchronous = FULL;BEGIN IMMEDIATE", 2),
-            Self::Written => ("PRAGMA synchronous = NORMAL;BEGIN IMMEDIATE", 2),
+            Self::Synced => "FULL",
+            Self::Written => "NORMAL",
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sqlx::error::DatabaseError;
+use rusqlite::ErrorCode;
+use rusqlite::types::FromSqlError;
 
 /// Where the database lies within the home, for messages that do not know the home.
 const DATABASE_FILE: &str = "db/chorus.db";
@@ -78,7 +79,7 @@ pub enum StoreError {
     Closed,
     /// SQLite refused for another reason: a mistake of this program.
     #[error("the database refused: {0}")]
-    Query(Arc<sqlx::Error>),
+    Query(Arc<rusqlite::Error>),
 }
 
 /// A word in a column that this program never writes there.
@@ -114,6 +115,14 @@ impl StoreError {
         }
     }
 
+    /// The database is not what was written; [`Self::at`] gives its path.
+    pub(super) fn damaged(reason: impl Into<String>) -> Self {
+        Self::Damaged {
+            path: PathBuf::from(DATABASE_FILE),
+            reason: reason.into(),
+        }
+    }
+
     /// The same error with the database's full path, where it names the file.
     pub(super) fn at(self, database: &Path) -> Self {
         match self {
@@ -134,59 +143,39 @@ impl StoreError {
     }
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error;
         match &error {
-            sqlx::Error::Database(database) => {
-                from_sqlite(database.as_ref()).unwrap_or_else(|| Self::Query(Arc::new(error)))
+            Error::SqliteFailure(code, detail) => {
+                let detail = detail.clone().unwrap_or_else(|| code.to_string());
+                of_code(code.code, detail).unwrap_or_else(|| Self::Query(Arc::new(error)))
             }
-            sqlx::Error::Io(io) => Self::Disk {
-                fault: fault_of(io),
-                detail: io.to_string(),
-            },
-            sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => Self::Closed,
-            sqlx::Error::ColumnDecode { index, source } => {
-                Self::bad_row(&format!("column {index}"), source)
-            }
+            Error::InvalidColumnType(_, name, _) => Self::bad_row(name, &error),
+            Error::FromSqlConversionFailure(at, ..)
+            | Error::IntegralValueOutOfRange(at, _)
+            | Error::Utf8Error(at, _) => Self::bad_row(&format!("column {at}"), &error),
             _ => Self::Query(Arc::new(error)),
         }
     }
 }
 
-/// The fault of the disk that `io` reports.
-fn fault_of(io: &std::io::Error) -> DiskFault {
-    match io.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => DiskFault::Full,
-        std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
-            DiskFault::ReadOnly
-        }
-        _ => DiskFault::Io,
+impl From<FromSqlError> for StoreError {
+    fn from(error: FromSqlError) -> Self {
+        Self::bad_row("a value", error)
     }
 }
 
 /// SQLite's primary result codes that a caller acts on.
-fn from_sqlite(error: &dyn DatabaseError) -> Option<StoreError> {
-    const SQLITE_READONLY: i32 = 8;
-    const SQLITE_IOERR: i32 = 10;
-    const SQLITE_CORRUPT: i32 = 11;
-    const SQLITE_FULL: i32 = 13;
-    const SQLITE_CANTOPEN: i32 = 14;
-    const SQLITE_NOTADB: i32 = 26;
-
-    let extended: i32 = error.code()?.parse().ok()?;
-    let detail = error.message().to_owned();
-    let disk = |fault| StoreError::Disk {
-        fault,
-        detail: detail.clone(),
+fn of_code(code: ErrorCode, detail: String) -> Option<StoreError> {
+    let fault = match code {
+        ErrorCode::DiskFull => DiskFault::Full,
+        ErrorCode::ReadOnly => DiskFault::ReadOnly,
+        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => DiskFault::Io,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+            return Some(StoreError::damaged(detail));
+        }
+        _ => return None,
     };
-    match extended & 0xff {
-        SQLITE_FULL => Some(disk(DiskFault::Full)),
-        SQLITE_READONLY => Some(disk(DiskFault::ReadOnly)),
-        SQLITE_IOERR | SQLITE_CANTOPEN => Some(disk(DiskFault::Io)),
-        SQLITE_CORRUPT | SQLITE_NOTADB => Some(StoreError::Damaged {
-            path: PathBuf::from(DATABASE_FILE),
-            reason: detail,
-        }),
-        _ => None,
-    }
+    Some(StoreError::Disk { fault, detail })
 }

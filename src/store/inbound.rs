@@ -1,13 +1,14 @@
 //! D1: messages from people, each stored once, and how far each channel has been read.
 
-use sqlx::Row as _;
+use rusqlite::Row;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{from_json, json, now, readable, report_unreadable};
+use super::codec::{from_json, json, now, report_unreadable};
 use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::statement::{Statement, scalar, sql};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
 /// The outcome of a message that arrived.
@@ -47,7 +48,7 @@ impl Store {
             .bind(now());
         move_cursor(&mut batch, message.channel_id, message.id);
         let stored = self.run(batch).await?;
-        Ok(match stored.changed.first() {
+        Ok(match stored.first() {
             Some(0) => Accepted::Known,
             _ => Accepted::New,
         })
@@ -77,7 +78,7 @@ impl Store {
             .bind(why)
             .bind(message.as_i64());
         let left = self.run(batch).await?;
-        Ok(match left.changed.first() {
+        Ok(match left.first() {
             Some(0) => Queued::NotWaiting,
             _ => Queued::Changed,
         })
@@ -92,25 +93,16 @@ impl Store {
     ) -> Result<Queued, StoreError> {
         let content = content.to_owned();
         self.write(move |db| {
-            Box::pin(async move {
-                let row =
-                    sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
-                        .bind(message.as_i64())
-                        .fetch_optional(&mut *db)
-                        .await?;
-                let Some(row) = row else {
-                    return Ok(Queued::NotWaiting);
-                };
-                let mut body: Inbound = from_json(&row, "body")?;
-                body.content = content;
-                body.attachments = attachments.unwrap_or(body.attachments);
-                sqlx::query("UPDATE inbound SET body = ? WHERE message_id = ?")
-                    .bind(json(&body)?)
-                    .bind(message.as_i64())
-                    .execute(db)
-                    .await?;
-                Ok(Queued::Changed)
-            })
+            let Some(mut queued) = waiting(message).first(db, body)? else {
+                return Ok(Queued::NotWaiting);
+            };
+            queued.content = content;
+            queued.attachments = attachments.unwrap_or(queued.attachments);
+            sql("UPDATE inbound SET body = ? WHERE message_id = ?")
+                .bind(json(&queued)?)
+                .bind(message.as_i64())
+                .execute(db)?;
+            Ok(Queued::Changed)
         })
         .await
     }
@@ -118,31 +110,17 @@ impl Store {
     /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
     /// cannot be read is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
-            "SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id",
-        )
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(readable(&rows, "inbound", "message_id", |row| {
-            from_json(row, "body")
-        }))
+        let query =
+            sql("SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id");
+        self.read(move |db| query.readable(db, "inbound", "message_id", body))
+            .await
     }
 
     /// Drops waiting messages that cannot be read; their authors are told so in `words`.
     pub async fn drop_unreadable(&self, words: &str) -> Result<(), StoreError> {
-        let mut db = self.reader().await?;
-        let rows =
-            sqlx::query("SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'")
-                .fetch_all(&mut *db)
-                .await?;
-        for row in rows {
-            let Err(error) = from_json::<Inbound>(&row, "body") else {
-                continue;
-            };
-            report_unreadable(&row, "inbound", "message_id", &error);
-            let message = MessageId::from_i64(row.try_get("message_id")?);
-            let channel = ChannelId::from_i64(row.try_get("channel_id")?);
+        let query = sql("SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'");
+        let found = self.read(move |db| query.all(db, unreadable)).await?;
+        for (message, channel) in found.into_iter().flatten() {
             let mut told = NewPart::notice(words);
             told.body.reply_to = Some(message);
             let mut batch = Batch::default();
@@ -158,49 +136,34 @@ impl Store {
 
     /// A message that waits for its turn, as it is after edits; `None` once it was taken, dropped or skipped.
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
-            .bind(message.as_i64())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.map(|row| from_json(&row, "body")).transpose()
+        self.read(move |db| waiting(message).first(db, body)).await
     }
 
     /// A message of a person in the ledger, in any state.
     pub async fn message(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ?")
-            .bind(message.as_i64())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.map(|row| from_json(&row, "body")).transpose()
+        let query = sql("SELECT body FROM inbound WHERE message_id = ?").bind(message.as_i64());
+        self.read(move |db| query.first(db, body)).await
     }
 
     /// The newest message of `channel` that was stored or skipped.
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
-        let mut db = self.reader().await?;
-        let id: Option<i64> =
-            sqlx::query_scalar("SELECT message_id FROM cursors WHERE channel_id = ?")
-                .bind(channel.as_i64())
-                .fetch_optional(&mut *db)
-                .await?;
+        let query =
+            sql("SELECT message_id FROM cursors WHERE channel_id = ?").bind(channel.as_i64());
+        let id: Option<i64> = self.read(move |db| query.first(db, scalar)).await?;
         Ok(id.map(MessageId::from_i64))
     }
 
     /// All cursors, for finding the channels with new messages after the daemon was away.
     pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT channel_id, message_id FROM cursors")
-            .fetch_all(&mut *db)
-            .await?;
-        rows.iter()
-            .map(|row| {
+        self.read(|db| {
+            sql("SELECT channel_id, message_id FROM cursors").all(db, |row| {
                 Ok((
-                    ChannelId::from_i64(row.try_get(0)?),
-                    MessageId::from_i64(row.try_get(1)?),
+                    ChannelId::from_i64(row.get(0)?),
+                    MessageId::from_i64(row.get(1)?),
                 ))
             })
-            .collect()
+        })
+        .await
     }
 
     /// Moves a channel's cursor past messages that are not for an agent, or too old to be answered.
@@ -213,6 +176,28 @@ impl Store {
         move_cursor(&mut batch, channel, message);
         self.run(batch).await.map(drop)
     }
+}
+
+/// The message `id`, if it waits.
+fn waiting(id: MessageId) -> Statement {
+    sql("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'").bind(id.as_i64())
+}
+
+/// The message of a row.
+fn body(row: &Row<'_>) -> Result<Inbound, StoreError> {
+    from_json(row, "body")
+}
+
+/// The message of a row and its channel, if it cannot be read.
+fn unreadable(row: &Row<'_>) -> Result<Option<(MessageId, ChannelId)>, StoreError> {
+    let Err(error) = body(row) else {
+        return Ok(None);
+    };
+    report_unreadable(row, "inbound", "message_id", &error);
+    Ok(Some((
+        MessageId::from_i64(row.get("message_id")?),
+        ChannelId::from_i64(row.get("channel_id")?),
+    )))
 }
 
 /// Cursors only move forward.

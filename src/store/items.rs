@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 
-use futures_util::TryStreamExt as _;
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{count, from_json, json, now, report_unreadable};
+use super::codec::{count, from_json, json, now, report_unreadable, text, text_option};
 use super::conversations::touch;
 use super::error::StoreError;
+use super::statement::{Statement, sql};
 use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
 use crate::text::long;
 
@@ -35,8 +34,8 @@ pub enum SavedAs {
 impl Store {
     /// The items of a conversation in order; results of one answer's calls in the order of the calls.
     pub async fn items(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
-        let mut db = self.reader().await?;
-        read_items(&mut db, conversation).await
+        let query = sql(TOLD).bind(conversation.0);
+        self.read(move |db| items_of(query, db)).await
     }
 
     /// The items of a conversation from before `turn`.
@@ -45,17 +44,14 @@ impl Store {
         conversation: ConversationId,
         turn: TurnId,
     ) -> Result<Vec<Item>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT id, body FROM items WHERE conversation_id = ?1 AND dropped_at IS NULL
                  AND id < coalesce((SELECT min(id) FROM items WHERE conversation_id = ?1 AND turn_id = ?2), 9223372036854775807)
              ORDER BY id",
         )
         .bind(conversation.0)
-        .bind(turn.to_string())
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(items_of(&rows))
+        .bind(turn.to_string());
+        self.read(move |db| items_of(query, db)).await
     }
 
     /// The items of a conversation up to those of `message`, which `turn` took or gave; `None` where it does not hold them
@@ -66,25 +62,30 @@ impl Store {
         turn: TurnId,
         message: MessageId,
     ) -> Result<Option<Vec<Item>>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT id, turn_id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id",
         )
-        .bind(conversation.0)
-        .fetch_all(&mut *db)
-        .await?;
+        .bind(conversation.0);
         let turn = turn.to_string();
-        let is_of_turn = |row: &SqliteRow| {
-            let of: Result<Option<&str>, _> = row.try_get("turn_id");
-            of.is_ok_and(|of| of == Some(turn.as_str()))
-        };
-        let is_message = |row: &SqliteRow| match from_json(row, "body") {
-            Ok(Item::User(user)) => user.message_id == Some(message),
-            Ok(Item::Assistant(_) | Item::ToolResult(_)) | Err(_) => false,
-        };
-        let last = rows.iter().rposition(is_message);
-        let last = last.or_else(|| rows.iter().rposition(is_of_turn));
-        Ok(last.and_then(|last| rows.get(..=last)).map(items_of))
+        self.read(move |db| {
+            let rows = query.all(db, |row| {
+                let of = text_option(row, "turn_id");
+                Ok((item(row), of.is_ok_and(|of| of == Some(turn.as_str()))))
+            })?;
+            let (mut items, of_turn): (Vec<Item>, Vec<bool>) = rows.into_iter().unzip();
+            let is_message = |item: &Item| match item {
+                Item::User(user) => user.message_id == Some(message),
+                Item::Assistant(_) | Item::ToolResult(_) => false,
+            };
+            let last = items.iter().rposition(is_message);
+            let Some(last) = last.or_else(|| of_turn.iter().rposition(|of_turn| *of_turn)) else {
+                return Ok(None);
+            };
+            items.truncate(last + 1);
+            order_results(&mut items);
+            Ok(Some(items))
+        })
+        .await
     }
 
     /// Replaces all items of a conversation (restore, compaction, repair).
@@ -95,25 +96,23 @@ impl Store {
         saved: SavedAs,
     ) -> Result<(), StoreError> {
         self.write(move |db| {
-            Box::pin(async move {
-                replace(db, conversation, &items).await?;
-                let covered = match saved {
-                    SavedAs::This(_) | SavedAs::Others => items.len() as u64,
-                    SavedAs::Nothing => 0,
-                };
-                let session = match saved {
-                    SavedAs::This(session) => Some(session.to_string()),
-                    SavedAs::Others | SavedAs::Nothing => None,
-                };
-                let mut batch = Batch::default();
-                batch
-                    .add("UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?")
-                    .bind(count(covered))
-                    .bind(session)
-                    .bind(conversation.0);
-                touch(&mut batch, conversation);
-                batch.run(db).await.map(drop)
-            })
+            replace(db, conversation, &items)?;
+            let covered = match saved {
+                SavedAs::This(_) | SavedAs::Others => items.len() as u64,
+                SavedAs::Nothing => 0,
+            };
+            let session = match saved {
+                SavedAs::This(session) => Some(session.to_string()),
+                SavedAs::Others | SavedAs::Nothing => None,
+            };
+            let mut batch = Batch::default();
+            batch
+                .add("UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?")
+                .bind(count(covered))
+                .bind(session)
+                .bind(conversation.0);
+            touch(&mut batch, conversation);
+            batch.run(db).map(drop)
         })
         .await
     }
@@ -173,21 +172,20 @@ pub(super) fn insert_item_of(
 
 /// Replaces all items of `conversation` with `items`. Unchanged rows at the beginning are not written again: a repair
 /// changes the end of what may be a long history.
-pub(super) async fn replace(
-    db: &mut SqliteConnection,
+pub(super) fn replace(
+    db: &Connection,
     conversation: ConversationId,
     items: &[Item],
 ) -> Result<(), StoreError> {
-    let kept = unchanged(db, conversation, items).await?;
-    sqlx::query("DELETE FROM items WHERE conversation_id = ? AND id > ? AND dropped_at IS NULL")
+    let kept = unchanged(db, conversation, items)?;
+    sql("DELETE FROM items WHERE conversation_id = ? AND id > ? AND dropped_at IS NULL")
         .bind(conversation.0)
         .bind(kept.last_row)
-        .execute(&mut *db)
-        .await?;
+        .execute(db)?;
     for item in &items[kept.items..] {
         let mut batch = Batch::default();
         insert_item(&mut batch, conversation, item)?;
-        batch.run(db).await?;
+        batch.run(db)?;
     }
     Ok(())
 }
@@ -198,8 +196,8 @@ struct Kept {
     last_row: i64,
 }
 
-async fn unchanged(
-    db: &mut SqliteConnection,
+fn unchanged(
+    db: &Connection,
     conversation: ConversationId,
     items: &[Item],
 ) -> Result<Kept, StoreError> {
@@ -207,40 +205,34 @@ async fn unchanged(
         items: 0,
         last_row: 0,
     };
-    let mut rows = sqlx::query(TOLD).bind(conversation.0).fetch(db);
-    while let Some(row) = rows.try_next().await? {
-        let Some(item) = items.get(kept.items) else {
+    let mut told = db.prepare_cached(TOLD)?;
+    let mut rows = told.query([conversation.0])?;
+    for item in items {
+        let Some(row) = rows.next()? else {
             break;
         };
-        let body: &str = row.try_get("body")?;
-        if json(item)? != body {
+        if json(item)? != text(row, "body")? {
             break;
         }
         kept.items += 1;
-        kept.last_row = row.try_get("id")?;
+        kept.last_row = row.get("id")?;
     }
     Ok(kept)
 }
 
-pub(super) async fn read_items(
-    db: &mut SqliteConnection,
-    conversation: ConversationId,
-) -> Result<Vec<Item>, StoreError> {
-    let rows = sqlx::query(TOLD).bind(conversation.0).fetch_all(db).await?;
-    Ok(items_of(&rows))
+/// The items of the rows that `query` finds.
+fn items_of(query: Statement, db: &Connection) -> Result<Vec<Item>, StoreError> {
+    let mut items = query.all(db, |row| Ok(item(row)))?;
+    order_results(&mut items);
+    Ok(items)
 }
 
-/// The items of these rows. One that cannot be read is replaced with a note, so that the rest is kept.
-fn items_of(rows: &[SqliteRow]) -> Vec<Item> {
-    let read = |row| {
-        from_json(row, "body").unwrap_or_else(|error| {
-            report_unreadable(row, "items", "id", &error);
-            Item::User(UserText::note(UNREADABLE))
-        })
-    };
-    let mut items: Vec<Item> = rows.iter().map(read).collect();
-    order_results(&mut items);
-    items
+/// The item of a row. One that cannot be read is replaced with a note, so that the rest is kept.
+fn item(row: &Row<'_>) -> Item {
+    from_json(row, "body").unwrap_or_else(|error| {
+        report_unreadable(row, "items", "id", &error);
+        Item::User(UserText::note(UNREADABLE))
+    })
 }
 
 /// Results are stored as calls end; a model gets them in the order of the calls.

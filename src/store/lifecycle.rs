@@ -3,18 +3,19 @@
 //! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. A start
 //! after a crash follows the intent: it finishes what it finds, and each step may have been done already.
 
+use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::agents::{self, AgentRow, Registered};
 use super::batch::Batch;
-use super::codec::{from_json, json, now, parsed, readable};
+use super::codec::{from_json, json, now, parsed};
 use super::error::StoreError;
 use super::inbound::move_cursor;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::statement::sql;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
 /// An operation that is under way with an agent.
@@ -131,11 +132,9 @@ impl Store {
 
     /// Everything under way. What cannot be read is left out.
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at")
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "lifecycle", "agent_id", intent))
+        let query = sql("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at");
+        self.read(move |db| query.readable(db, "lifecycle", "agent_id", intent))
+            .await
     }
 
     /// What is under way with one agent.
@@ -144,15 +143,11 @@ impl Store {
         agent: AgentId,
         kind: IntentKind,
     ) -> Result<Option<Intent>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
-            "SELECT agent_id, detail FROM lifecycle WHERE agent_id = ? AND operation = ?",
-        )
-        .bind(agent.to_string())
-        .bind(kind.as_str())
-        .fetch_optional(&mut *db)
-        .await?;
-        let found = row.as_ref().map(intent).transpose()?;
+        let query =
+            sql("SELECT agent_id, detail FROM lifecycle WHERE agent_id = ? AND operation = ?")
+                .bind(agent.to_string())
+                .bind(kind.as_str());
+        let found = self.read(move |db| query.first(db, intent)).await?;
         Ok(found.map(|(_, intent)| intent))
     }
 
@@ -273,6 +268,6 @@ fn strike(batch: &mut Batch, agent: AgentId, kind: IntentKind) {
         .bind(kind.as_str());
 }
 
-fn intent(row: &SqliteRow) -> Result<(AgentId, Intent), StoreError> {
+fn intent(row: &Row<'_>) -> Result<(AgentId, Intent), StoreError> {
     Ok((parsed(row, "agent_id")?, from_json(row, "detail")?))
 }

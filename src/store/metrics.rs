@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::codec::counted;
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use crate::domain::Usage;
 
 /// Upper bounds of the buckets for requests to models and for tool calls, in milliseconds.
@@ -126,6 +126,81 @@ impl Tally {
         }
         turns
     }
+
+    /// Adds what ended since its last update.
+    fn add_ended(&mut self, db: &Connection) -> Result<(), StoreError> {
+        let settled = sql(
+            "SELECT coalesce((SELECT min(rowid) - 1 FROM turns WHERE state = 'running'),
+                 (SELECT max(rowid) FROM turns), 0)",
+        )
+        .one(db, scalar)?;
+        self.add_turns(db, settled)?;
+        self.add_runs(db, settled)?;
+        self.turns_to = settled.max(self.turns_to);
+        self.add_attempts(db)
+    }
+
+    fn add_turns(&mut self, db: &Connection, settled: i64) -> Result<(), StoreError> {
+        let ended = sql(format!(
+            "SELECT exit, is_settled, {} FROM
+                 (SELECT coalesce(exit, 'interrupted') AS exit, rowid <= ?2 AS is_settled,
+                      max(0, round((julianday(ended_at) - julianday(began_at)) * 86400000)) AS millis
+                  FROM turns WHERE rowid > ?1 AND state <> 'running' AND ended_at IS NOT NULL)
+             GROUP BY 1, 2",
+            durations_sql(TURN_BOUNDS)
+        ));
+        let ended = ended.bind(self.turns_to).bind(settled);
+        self.later_turns.clear();
+        let add = |row: &Row<'_>| {
+            let into = if row.get("is_settled")? {
+                &mut self.turns
+            } else {
+                &mut self.later_turns
+            };
+            into.entry(row.get("exit")?)
+                .or_default()
+                .add(&durations(row, TURN_BOUNDS)?);
+            Ok(())
+        };
+        ended.each(db, add).map(drop)
+    }
+
+    fn add_runs(&mut self, db: &Connection, settled: i64) -> Result<(), StoreError> {
+        let ended = sql(run_costs_sql()).bind(self.turns_to).bind(settled);
+        self.later_runs = Costs::default();
+        let add = |row: &Row<'_>| {
+            let into = if row.get("is_settled")? {
+                &mut self.runs
+            } else {
+                &mut self.later_runs
+            };
+            into.add(&costs(row)?);
+            Ok(())
+        };
+        ended.each(db, add).map(drop)
+    }
+
+    fn add_attempts(&mut self, db: &Connection) -> Result<(), StoreError> {
+        let ended = sql(format!(
+            "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
+                 sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
+             FROM attempts WHERE id > ? AND kind <> 'queue' GROUP BY 1, 2, 3",
+            durations_sql(CALL_BOUNDS)
+        ));
+        let ended = ended.bind(self.attempts_to);
+        let add = |row: &Row<'_>| {
+            self.attempts_to = self.attempts_to.max(row.get("last")?);
+            let sums = self.attempts.entry(labels(row)?).or_default();
+            sums.usage.input += counted(row, "input")?;
+            sums.usage.output += counted(row, "output")?;
+            sums.usage.cache_read += counted(row, "cache_read")?;
+            sums.usage.cache_write += counted(row, "cache_write")?;
+            sums.known_usd += row.get::<_, f64>("known_usd")?;
+            sums.durations.add(&durations(row, CALL_BOUNDS)?);
+            Ok(())
+        };
+        ended.each(db, add).map(drop)
+    }
 }
 
 /// What waits or runs now.
@@ -146,110 +221,37 @@ pub struct UnderWay {
 impl Store {
     /// Adds to `tally` what ended since its last update. An update that failed or was interrupted counts nothing twice.
     pub async fn bring_up_to_date(&self, tally: &mut Tally) -> Result<(), StoreError> {
-        let mut db = self.reader().await?;
-        let settled: i64 = sqlx::query_scalar(
-            "SELECT coalesce((SELECT min(rowid) - 1 FROM turns WHERE state = 'running'),
-                 (SELECT max(rowid) FROM turns), 0)",
-        )
-        .fetch_one(&mut *db)
-        .await?;
-        let turns = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "SELECT exit, is_settled, {} FROM
-                 (SELECT coalesce(exit, 'interrupted') AS exit, rowid <= ?2 AS is_settled,
-                      max(0, round((julianday(ended_at) - julianday(began_at)) * 86400000)) AS millis
-                  FROM turns WHERE rowid > ?1 AND state <> 'running' AND ended_at IS NOT NULL)
-             GROUP BY 1, 2",
-            durations_sql(TURN_BOUNDS)
-        )))
-        .bind(tally.turns_to)
-        .bind(settled)
-        .fetch_all(&mut *db)
-        .await?;
-        let runs = sqlx::query(sqlx::AssertSqlSafe(run_costs_sql()))
-            .bind(tally.turns_to)
-            .bind(settled)
-            .fetch_all(&mut *db)
-            .await?;
-        let attempts = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
-                 sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
-             FROM attempts WHERE id > ? AND kind <> 'queue' GROUP BY 1, 2, 3",
-            durations_sql(CALL_BOUNDS)
-        )))
-        .bind(tally.attempts_to)
-        .fetch_all(&mut *db)
-        .await?;
-
         let mut next = tally.clone();
-        next.later_turns.clear();
-        next.later_runs = Costs::default();
-        next.turns_to = settled.max(tally.turns_to);
-        for row in &turns {
-            let into = if row.try_get("is_settled")? {
-                &mut next.turns
-            } else {
-                &mut next.later_turns
-            };
-            into.entry(row.try_get("exit")?)
-                .or_default()
-                .add(&durations(row, TURN_BOUNDS)?);
-        }
-        for row in &runs {
-            let into = if row.try_get("is_settled")? {
-                &mut next.runs
-            } else {
-                &mut next.later_runs
-            };
-            into.add(&costs(row)?);
-        }
-        for row in &attempts {
-            next.attempts_to = next.attempts_to.max(row.try_get("last")?);
-            let sums = next.attempts.entry(labels(row)?).or_default();
-            sums.usage.input += counted(row, "input")?;
-            sums.usage.output += counted(row, "output")?;
-            sums.usage.cache_read += counted(row, "cache_read")?;
-            sums.usage.cache_write += counted(row, "cache_write")?;
-            sums.known_usd += row.try_get::<f64, _>("known_usd")?;
-            sums.durations.add(&durations(row, CALL_BOUNDS)?);
-        }
-        *tally = next;
+        *tally = self
+            .read(move |db| {
+                next.add_ended(db)?;
+                Ok(next)
+            })
+            .await?;
         Ok(())
     }
 
     /// What waits or runs now.
     pub async fn under_way(&self) -> Result<UnderWay, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
+        let query = sql(
             "SELECT (SELECT count(*) FROM turns WHERE state = 'running') AS turns,
                  (SELECT count(*) FROM turns WHERE state = 'running' AND kind <> 'turn') AS children,
                  (SELECT count(*) FROM inbound WHERE state = 'new') AS messages,
                  (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS parts,
                  (SELECT count(*) FROM approvals WHERE decision IS NULL) AS approvals,
                  (SELECT count(*) FROM tasks WHERE status = 'running') AS tasks",
-        )
-        .fetch_one(&mut *db)
-        .await?;
-        Ok(UnderWay {
-            turns: counted(&row, "turns")?,
-            children: counted(&row, "children")?,
-            messages: counted(&row, "messages")?,
-            parts: counted(&row, "parts")?,
-            approvals: counted(&row, "approvals")?,
-            tasks: counted(&row, "tasks")?,
-        })
+        );
+        self.read(move |db| query.one(db, under_way)).await
     }
 
     /// How many questions were decided, by the decision.
     pub async fn decisions(&self) -> Result<BTreeMap<String, u64>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT decision, count(*) AS count FROM approvals WHERE decision IS NOT NULL GROUP BY 1",
-        )
-        .fetch_all(&mut *db)
-        .await?;
-        rows.iter()
-            .map(|row| Ok((row.try_get("decision")?, counted(row, "count")?)))
-            .collect()
+        );
+        let decision = |row: &Row<'_>| Ok((row.get("decision")?, counted(row, "count")?));
+        let found = self.read(move |db| query.all(db, decision)).await?;
+        Ok(found.into_iter().collect())
     }
 }
 
@@ -278,18 +280,18 @@ fn run_costs_sql() -> String {
     )
 }
 
-fn costs(row: &SqliteRow) -> Result<Costs, StoreError> {
+fn costs(row: &Row<'_>) -> Result<Costs, StoreError> {
     let within = COST_BOUNDS
         .iter()
         .map(|bound| counted(row, &format!("within_{bound}")));
     Ok(Costs {
-        sum: row.try_get("usd")?,
+        sum: row.get("usd")?,
         count: counted(row, "count")?,
         within: within.collect::<Result<_, _>>()?,
     })
 }
 
-fn durations(row: &SqliteRow, bounds: &[u64]) -> Result<Durations, StoreError> {
+fn durations(row: &Row<'_>, bounds: &[u64]) -> Result<Durations, StoreError> {
     let within = bounds
         .iter()
         .map(|bound| counted(row, &format!("within_{bound}")));
@@ -300,10 +302,21 @@ fn durations(row: &SqliteRow, bounds: &[u64]) -> Result<Durations, StoreError> {
     })
 }
 
-fn labels(row: &SqliteRow) -> Result<AttemptLabels, StoreError> {
+fn labels(row: &Row<'_>) -> Result<AttemptLabels, StoreError> {
     Ok(AttemptLabels {
-        provider: row.try_get("provider")?,
-        model: row.try_get("model")?,
-        outcome: row.try_get("outcome")?,
+        provider: row.get("provider")?,
+        model: row.get("model")?,
+        outcome: row.get("outcome")?,
+    })
+}
+
+fn under_way(row: &Row<'_>) -> Result<UnderWay, StoreError> {
+    Ok(UnderWay {
+        turns: counted(row, "turns")?,
+        children: counted(row, "children")?,
+        messages: counted(row, "messages")?,
+        parts: counted(row, "parts")?,
+        approvals: counted(row, "approvals")?,
+        tasks: counted(row, "tasks")?,
     })
 }

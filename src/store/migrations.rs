@@ -1,15 +1,27 @@
 //! The schema: its files, which of them a database has, and what its tables must be.
 
 use std::path::Path;
+use std::time::Instant;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Row as _, SqlSafeStr as _};
+use rusqlite::Connection;
+use sha2::{Digest as _, Sha384};
 
+use super::codec::count;
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 
-/// All files of `migrations/`, in order: version, description, text. Listed here rather than found by sqlx's macro, for
-/// which SQLite would be compiled a second time.
+/// Which migrations a database has. Name and columns are those of sqlx, which earlier versions were built with: a home can
+/// go back to one that knows its schema.
+const APPLIED: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
+    version BIGINT PRIMARY KEY,
+    description TEXT NOT NULL,
+    installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    success BOOLEAN NOT NULL,
+    checksum BLOB NOT NULL,
+    execution_time BIGINT NOT NULL
+)";
+
+/// All files of `migrations/`, in order: version, description, text.
 const MIGRATIONS: [(i64, &str, &str); 14] = [
     (
         1,
@@ -67,66 +79,71 @@ const MIGRATIONS: [(i64, &str, &str); 14] = [
     ),
 ];
 
-pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    let steps = MIGRATIONS.map(|(version, description, sql)| {
-        let kind = MigrationType::Simple;
-        Migration::new(version, description.into(), kind, sql.into_sql_str(), false)
-    });
-    let migrator = Migrator::with_migrations(steps.into());
-    // Not `run`: the compiler cannot prove that its future is `Send`.
-    let migrated = migrator.run_direct(None, db, false).await;
-    migrated.map_err(|error| match error {
-        sqlx::migrate::MigrateError::Execute(error) => error.into(),
-        other => StoreError::Query(std::sync::Arc::new(other.into())),
-    })
+/// Applies what `db` lacks, each migration in a transaction of its own.
+pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreError> {
+    db.execute_batch(APPLIED)?;
+    for (version, description, text) in MIGRATIONS {
+        let checksum = Sha384::digest(text).to_vec();
+        match applied(db, version)? {
+            None => apply(db, version, description, text, &checksum)?,
+            Some(known) if known == checksum => {}
+            Some(_) => {
+                return Err(StoreError::damaged(format!(
+                    "its migration {version} is another than this program's"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
-pub(super) async fn schema(
-    db: &mut SqliteConnection,
-) -> Result<Vec<(String, String, String)>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY type, name",
-    )
-    .fetch_all(db)
-    .await?;
-    rows.iter()
-        .map(|row| {
-            Ok((
-                row.try_get("type")?,
-                row.try_get("name")?,
-                row.try_get("sql")?,
-            ))
-        })
-        .collect()
+/// The checksum of a migration that was applied.
+fn applied(db: &Connection, version: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    sql("SELECT checksum FROM _sqlx_migrations WHERE version = ?")
+        .bind(version)
+        .first(db, scalar)
 }
 
-pub(super) async fn expected_schema() -> Result<Vec<(String, String, String)>, StoreError> {
-    let mut model = SqliteConnectOptions::new()
-        .in_memory(true)
-        .disable_statement_logging()
-        .connect()
-        .await?;
-    migrate(&mut model).await?;
-    schema(&mut model).await
+fn apply(
+    db: &mut Connection,
+    version: i64,
+    description: &str,
+    text: &str,
+    checksum: &[u8],
+) -> Result<(), StoreError> {
+    let began = Instant::now();
+    let transaction = db.transaction()?;
+    transaction.execute_batch(text)?;
+    sql("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (?, ?, TRUE, ?, ?)")
+        .bind(version)
+        .bind(description)
+        .bind(checksum)
+        .bind(count(began.elapsed().as_nanos() as u64))
+        .execute(&transaction)?;
+    Ok(transaction.commit()?)
+}
+
+/// Type, name and SQL of everything that the migrations make.
+pub(super) fn schema(db: &Connection) -> Result<Vec<(String, String, String)>, StoreError> {
+    sql("SELECT type, name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name")
+        .all(db, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+pub(super) fn expected_schema() -> Result<Vec<(String, String, String)>, StoreError> {
+    let mut model = Connection::open_in_memory()?;
+    migrate(&mut model)?;
+    schema(&model)
 }
 
 /// The newest migration applied. None applied, or an interrupted one, can only be damage: a database is made whole.
-pub(super) async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
-    let newest: Result<Option<i64>, sqlx::Error> =
-        sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
-            .fetch_one(db)
-            .await;
-    let damaged = |reason: String| StoreError::Damaged {
-        path: path.to_owned(),
-        reason,
-    };
-    match newest {
+pub(super) fn version(db: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let newest = sql("SELECT max(version) FROM _sqlx_migrations WHERE success");
+    let damaged = |reason: String| StoreError::damaged(reason).at(path);
+    match newest.one(db, scalar) {
         Ok(Some(version)) => Ok(version),
         Ok(None) => Err(damaged("it names no schema version".to_owned())),
-        Err(error) => match StoreError::from(error) {
-            StoreError::Query(error) => Err(damaged(error.to_string())),
-            other => Err(other),
-        },
+        Err(StoreError::Query(error)) => Err(damaged(error.to_string())),
+        Err(other) => Err(other),
     }
 }
 

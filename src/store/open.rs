@@ -6,15 +6,12 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
-};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use rusqlite::{Connection, OpenFlags};
 use tracing::{info, warn};
 
 use super::error::StoreError;
 use super::migrations::{expected_schema, migrate, newest, schema, version};
+use super::statement::{scalar, sql};
 
 /// Marks a SQLite file as ours: `Chor` in ASCII.
 const APPLICATION_ID: i64 = 0x4368_6f72;
@@ -22,14 +19,10 @@ const APPLICATION_ID: i64 = 0x4368_6f72;
 /// The first SQLite without the WAL-reset corruption.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
-/// Connections that read. Each is a thread and a page cache; more would wait for the same disk.
-const READERS: u32 = 3;
-
 /// How long a connection waits for another's lock. Only a backup by another program ever holds one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Batches and statements kept prepared per connection: those in constant use. The shape of a batch depends on what is
-/// stored together, and each shape takes memory.
+/// Statements kept prepared per connection: those in constant use.
 const PREPARED: usize = 96;
 
 /// Bytes of a page. A turn changes a little in many places, and each change writes its whole page.
@@ -37,52 +30,70 @@ const PAGE: u32 = 512;
 
 /// Size of the log in pages at which it is written back into the database: a page that changes with each turn is then
 /// written back once for many turns.
-const CHECKPOINT: &str = "32768";
+const CHECKPOINT: i64 = 32_768;
 
-pub(super) struct Opened {
-    pub(super) options: SqliteConnectOptions,
-    pub(super) writer: SqliteConnection,
-    pub(super) readers: SqlitePool,
+/// Bytes that the log keeps on the disk once it was written back.
+const KEPT_LOG: i64 = 64 * 1024 * 1024;
+
+/// What a connection may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Create,
+    Write,
+    Read,
 }
 
-/// Opens `path`, or returns why it must not be opened.
-pub(super) async fn open(path: &Path) -> Result<Opened, StoreError> {
+/// Opens `path` for writing, or returns why it must not be opened.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     match look(path)? {
-        Found::Nothing => create(path).await?,
-        Found::Database { in_order } => inspect(path, in_order).await?,
+        Found::Nothing => create(path)?,
+        Found::Database { in_order } => inspect(path, in_order)?,
     }
-    let options = options(path)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .pragma("wal_autocheckpoint", CHECKPOINT)
-        .pragma("journal_size_limit", "67108864");
-    let mut writer = options.connect().await?;
-    upgrade(&mut writer, path).await?;
+    let mut writer = connect_writer(path)?;
+    upgrade(&mut writer, path)?;
     forget_closed(path);
-    let readers = SqlitePoolOptions::new()
-        .max_connections(READERS)
-        .min_connections(0)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .connect_lazy_with(self::options(path).read_only(true));
-    Ok(Opened {
-        options,
-        writer,
-        readers,
-    })
+    Ok(writer)
 }
 
-pub(super) fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(false)
-        .foreign_keys(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .statement_cache_capacity(PREPARED)
-        .pragma("trusted_schema", "OFF")
-        .pragma("cell_size_check", "ON")
-        .disable_statement_logging()
+/// The connection that writes.
+pub(super) fn connect_writer(path: &Path) -> Result<Connection, StoreError> {
+    let db = connect(path, Access::Write)?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
+    db.pragma_update(None, "journal_size_limit", KEPT_LOG)?;
+    Ok(db)
+}
+
+pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, StoreError> {
+    let flags = match access {
+        Access::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    set_up(Connection::open_with_flags(
+        path,
+        flags | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?)
+}
+
+/// What holds for each connection.
+fn set_up(db: Connection) -> Result<Connection, StoreError> {
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    db.set_prepared_statement_cache_capacity(PREPARED);
+    db.pragma_update(None, "foreign_keys", true)?;
+    db.pragma_update(None, "trusted_schema", false)?;
+    db.pragma_update(None, "cell_size_check", true)?;
+    Ok(db)
+}
+
+/// The address of a database that nobody changes.
+fn at_rest(path: &str) -> String {
+    let escaped = path
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    format!("file:{escaped}?immutable=1")
 }
 
 /// What lies at the path.
@@ -121,7 +132,7 @@ fn look(path: &Path) -> Result<Found, StoreError> {
 
 /// Makes a new database under a temporary name and moves it into place when it is complete, so that a crash leaves either
 /// nothing or a database.
-async fn create(path: &Path) -> Result<(), StoreError> {
+fn create(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
             .recursive(true)
@@ -138,20 +149,13 @@ async fn create(path: &Path) -> Result<(), StoreError> {
             _ => {}
         }
     }
-    let mut db = options(&unfinished)
-        .page_size(PAGE)
-        .create_if_missing(true)
-        .synchronous(SqliteSynchronous::Full)
-        .connect()
-        .await?;
-    assert_version(&mut db).await?;
-    sqlx::query(AssertSqlSafe(format!(
-        "PRAGMA application_id = {APPLICATION_ID}"
-    )))
-    .execute(&mut db)
-    .await?;
-    migrate(&mut db).await?;
-    db.close().await?;
+    let mut db = connect(&unfinished, Access::Create)?;
+    assert_version(&db)?;
+    db.pragma_update(None, "page_size", PAGE)?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    migrate(&mut db)?;
+    db.close().map_err(|(_, error)| error)?;
     fs::rename(&unfinished, path)
         .and_then(|()| sync_folder(path))
         .map_err(|error| unusable(path, &error))?;
@@ -167,49 +171,50 @@ pub(super) enum Depth {
     Whole,
 }
 
-pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
+pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     // Without a log no process uses it, and it can be read without side effects: SQLite would leave an empty log behind.
     let is_at_rest = ["-wal", "-journal"]
         .iter()
         .all(|log| !beside(path, log).exists());
-    let options = options(path).read_only(true).immutable(is_at_rest);
-    Ok(options.connect().await?)
+    match path.to_str() {
+        Some(path) if is_at_rest => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_URI
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            set_up(Connection::open_with_flags(at_rest(path), flags)?)
+        }
+        _ => connect(path, Access::Read),
+    }
 }
 
 /// Checks a database that another process may be using.
-pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
+pub(super) fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
     match look(path)? {
         Found::Nothing => Err(StoreError::NotFound(format!("database {}", path.display()))),
-        Found::Database { .. } => inspect(path, depth == Depth::Shallow)
-            .await
-            .map_err(|error| error.at(path)),
+        Found::Database { .. } => {
+            inspect(path, depth == Depth::Shallow).map_err(|error| error.at(path))
+        }
     }
 }
 
 /// Checks a database without the ability to change it.
-async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
-    let mut db = connect_read_only(path).await?;
-    let verdict = judge(&mut db, path, in_order).await;
-    // A reader has nothing to write back, so an error of closing does not matter.
-    let _ = db.close().await;
-    verdict
+fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
+    judge(&connect_read_only(path)?, path, in_order)
 }
 
-async fn judge(db: &mut SqliteConnection, path: &Path, in_order: bool) -> Result<(), StoreError> {
-    assert_version(db).await?;
+fn judge(db: &Connection, path: &Path, in_order: bool) -> Result<(), StoreError> {
+    assert_version(db)?;
     let foreign = |reason: String| StoreError::Foreign {
         path: path.to_owned(),
         reason,
     };
-    let application: i64 = sqlx::query_scalar("PRAGMA application_id")
-        .fetch_one(&mut *db)
-        .await?;
+    let application: i64 = sql("PRAGMA application_id").one(db, scalar)?;
     if application != APPLICATION_ID {
         return Err(foreign(format!(
             "its application id is {application}, ours is {APPLICATION_ID}"
         )));
     }
-    let found = version(db, path).await?;
+    let found = version(db, path)?;
     let known = newest();
     if found > known {
         return Err(StoreError::Newer {
@@ -225,18 +230,16 @@ async fn judge(db: &mut SqliteConnection, path: &Path, in_order: bool) -> Result
         "checking {} after a stop that was not in order",
         path.display()
     );
-    check(db, path, found).await
+    check(db, path, found)
 }
 
 /// Reads the whole file and compares its tables with what the migrations make.
-async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(), StoreError> {
+fn check(db: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
     let damaged = |reason: String| StoreError::Damaged {
         path: path.to_owned(),
         reason,
     };
-    let findings: Vec<String> = sqlx::query_scalar("PRAGMA quick_check")
-        .fetch_all(&mut *db)
-        .await?;
+    let findings: Vec<String> = sql("PRAGMA quick_check").all(db, scalar)?;
     for finding in findings.into_iter().filter(|finding| finding != "ok") {
         if !is_of_a_value(&finding) {
             return Err(damaged(finding));
@@ -246,7 +249,7 @@ async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(
             path.display()
         );
     }
-    if version == newest() && schema(db).await? != expected_schema().await? {
+    if version == newest() && schema(db)? != expected_schema()? {
         return Err(damaged(format!(
             "its tables are not those of schema version {version}"
         )));
@@ -260,8 +263,8 @@ fn is_of_a_value(finding: &str) -> bool {
 }
 
 /// Upgrades an older database, after making a copy of it.
-async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let found = version(db, path).await?;
+fn upgrade(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let found = version(db, path)?;
     if found == newest() {
         return Ok(());
     }
@@ -269,7 +272,7 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
     if !copy.exists() {
         let unfinished = beside(&copy, ".new");
         let _ = fs::remove_file(&unfinished);
-        vacuum_into(db, &unfinished).await?;
+        vacuum_into(db, &unfinished)?;
         fs::rename(&unfinished, &copy)
             .and_then(|()| sync_folder(&copy))
             .map_err(|error| unusable(&copy, &error))?;
@@ -279,59 +282,47 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
         path.display(),
         copy.display()
     );
-    migrate(db).await?;
-    resize_pages(db, path).await
+    migrate(db)?;
+    resize_pages(db, path)
 }
 
 /// Gives a database with larger pages our page size. It works with any size: a disk without room for the change prevents no
 /// upgrade.
-async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let found: u32 = sqlx::query_scalar("PRAGMA page_size")
-        .fetch_one(&mut *db)
-        .await?;
+fn resize_pages(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found: u32 = sql("PRAGMA page_size").one(db, scalar)?;
     if found == PAGE {
         return Ok(());
     }
     let rewrite = format!("PRAGMA journal_mode = DELETE; PRAGMA page_size = {PAGE}; VACUUM");
-    if let Err(error) = sqlx::query(AssertSqlSafe(rewrite)).execute(&mut *db).await {
+    if let Err(error) = db.execute_batch(&rewrite) {
         warn!(
             "failed to give {} pages of {PAGE} bytes, it goes on with pages of {found}: {error}",
             path.display()
         );
     }
-    sqlx::query("PRAGMA journal_mode = WAL").execute(db).await?;
-    Ok(())
+    Ok(db.pragma_update(None, "journal_mode", "WAL")?)
 }
 
 /// Copies a database, in the state of one moment, into a new file.
-pub(super) async fn vacuum_into(
-    db: &mut SqliteConnection,
-    target: &Path,
-) -> Result<(), StoreError> {
+pub(super) fn vacuum_into(db: &Connection, target: &Path) -> Result<(), StoreError> {
     let name = target.to_str().ok_or_else(|| StoreError::Home {
         path: target.to_owned(),
         reason: "the path is not UTF-8".to_owned(),
     })?;
-    sqlx::query("VACUUM INTO ?").bind(name).execute(db).await?;
+    db.execute("VACUUM INTO ?", [name])?;
     fs::File::open(target)
         .and_then(|file| file.sync_all())
         .map_err(|error| unusable(target, &error))
 }
 
 /// Frees a connection's pages and prepared statements.
-pub(super) async fn release_caches(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    db.clear_cached_statements().await?;
-    sqlx::query("PRAGMA shrink_memory")
-        .persistent(false)
-        .execute(db)
-        .await?;
-    Ok(())
+pub(super) fn release_caches(db: &Connection) -> Result<(), StoreError> {
+    db.flush_prepared_statement_cache();
+    Ok(db.execute_batch("PRAGMA shrink_memory")?)
 }
 
-async fn assert_version(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    let found: String = sqlx::query_scalar("SELECT sqlite_version()")
-        .fetch_one(db)
-        .await?;
+fn assert_version(db: &Connection) -> Result<(), StoreError> {
+    let found: String = sql("SELECT sqlite_version()").one(db, scalar)?;
     let parts: Vec<u32> = found
         .split('.')
         .map_while(|part| part.parse().ok())

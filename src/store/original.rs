@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
 use super::error::StoreError;
+use super::readers::blocking;
+use super::statement::{scalar, sql};
 
 /// What Chorus imports from the original's database. Everything else stays in the copy of the file.
 #[derive(Debug, Default)]
@@ -85,30 +86,22 @@ impl Original {
     ///
     /// When it is not a database of the original, or cannot be read.
     pub async fn read(path: &Path) -> Result<Self, StoreError> {
-        let mut db = SqliteConnectOptions::new()
-            .filename(path)
-            .read_only(true)
-            .disable_statement_logging()
-            .connect()
-            .await?;
-        let original = Self::read_from(&mut db, path).await;
-        // A reader has nothing to write back.
-        let _ = db.close().await;
-        original
+        let path = path.to_owned();
+        blocking(move || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            Self::read_from(&Connection::open_with_flags(&path, flags)?, &path)
+        })
+        .await
     }
 
-    async fn read_from(db: &mut SqliteConnection, path: &Path) -> Result<Self, StoreError> {
-        let tables: i64 = sqlx::query_scalar(
+    fn read_from(db: &Connection, path: &Path) -> Result<Self, StoreError> {
+        let tables: i64 = sql(
             "SELECT count(*) FROM sqlite_schema WHERE name IN ('agents', 'sessions', 'messages', 'audit_log')
                  AND type = 'table'",
         )
-        .fetch_one(&mut *db)
-        .await?;
-        let ours: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'",
-        )
-        .fetch_one(&mut *db)
-        .await?;
+        .one(db, scalar)?;
+        let ours: i64 = sql("SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'")
+            .one(db, scalar)?;
         if tables != 4 || ours != 0 {
             return Err(StoreError::Foreign {
                 path: path.to_owned(),
@@ -116,72 +109,63 @@ impl Original {
             });
         }
         Ok(Self {
-            agents: all(db, "SELECT * FROM agents ORDER BY name", agent).await?,
-            sessions: all(db, "SELECT * FROM sessions ORDER BY saved_at, id", session).await?,
-            messages: all(db, "SELECT * FROM messages ORDER BY timestamp, id", message).await?,
-            audit: all(db, "SELECT * FROM audit_log ORDER BY id", audit).await?,
+            agents: sql("SELECT * FROM agents ORDER BY name").all(db, agent)?,
+            sessions: sql("SELECT * FROM sessions ORDER BY saved_at, id").all(db, session)?,
+            messages: sql("SELECT * FROM messages ORDER BY timestamp, id").all(db, message)?,
+            audit: sql("SELECT * FROM audit_log ORDER BY id").all(db, audit)?,
         })
     }
 }
 
-async fn all<T>(
-    db: &mut SqliteConnection,
-    sql: &'static str,
-    read: fn(&SqliteRow) -> Result<T, sqlx::Error>,
-) -> Result<Vec<T>, StoreError> {
-    let rows = sqlx::query(sql).fetch_all(db).await?;
-    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
-}
-
-fn agent(row: &SqliteRow) -> Result<OriginalAgent, sqlx::Error> {
+fn agent(row: &Row<'_>) -> Result<OriginalAgent, StoreError> {
     Ok(OriginalAgent {
-        name: row.try_get("name")?,
-        channel_id: row.try_get("channel_id")?,
-        guild_id: row.try_get("guild_id")?,
-        model: row.try_get("model")?,
-        permissions: row.try_get("permissions")?,
-        created_at: row.try_get("created_at")?,
-        status: row.try_get("status")?,
+        name: row.get("name")?,
+        channel_id: row.get("channel_id")?,
+        guild_id: row.get("guild_id")?,
+        model: row.get("model")?,
+        permissions: row.get("permissions")?,
+        created_at: row.get("created_at")?,
+        status: row.get("status")?,
     })
 }
 
-fn session(row: &SqliteRow) -> Result<OriginalSession, sqlx::Error> {
+fn session(row: &Row<'_>) -> Result<OriginalSession, StoreError> {
     Ok(OriginalSession {
-        id: row.try_get("id")?,
-        agent_name: row.try_get("agent_name")?,
+        id: row.get("id")?,
+        agent_name: row.get("agent_name")?,
         description: row
-            .try_get::<Option<_>, _>("description")?
+            .get::<_, Option<String>>("description")?
             .unwrap_or_default(),
         // A column that a later version of the original added.
         summary: row
-            .try_get::<Option<_>, _>("summary")
+            .get::<_, Option<String>>("summary")
             .ok()
             .flatten()
             .unwrap_or_default(),
-        saved_at: row.try_get("saved_at")?,
-        file_path: row.try_get("file_path")?,
+        saved_at: row.get("saved_at")?,
+        file_path: row.get("file_path")?,
     })
 }
 
-fn message(row: &SqliteRow) -> Result<OriginalMessage, sqlx::Error> {
-    let calls: Option<String> = row.try_get("tool_calls")?;
+fn message(row: &Row<'_>) -> Result<OriginalMessage, StoreError> {
+    let calls: Option<String> = row.get("tool_calls")?;
     Ok(OriginalMessage {
-        agent_name: row.try_get("agent_name")?,
-        role: row.try_get("role")?,
-        content: row.try_get::<Option<_>, _>("content")?.unwrap_or_default(),
+        agent_name: row.get("agent_name")?,
+        role: row.get("role")?,
+        content: row.get::<_, Option<String>>("content")?.unwrap_or_default(),
         tool_calls: calls.and_then(|text| serde_json::from_str(&text).ok()),
-        tool_call_id: row.try_get("tool_call_id")?,
-        timestamp: row.try_get("timestamp")?,
+        tool_call_id: row.get("tool_call_id")?,
+        timestamp: row.get("timestamp")?,
     })
 }
 
-fn audit(row: &SqliteRow) -> Result<OriginalAudit, sqlx::Error> {
+fn audit(row: &Row<'_>) -> Result<OriginalAudit, StoreError> {
     Ok(OriginalAudit {
-        agent_name: row.try_get("agent_name")?,
-        timestamp: row.try_get("timestamp")?,
-        action: row.try_get("action_string")?,
-        decision: row.try_get("decision")?,
-        user_id: row.try_get("user_id")?,
-        detail: row.try_get("detail")?,
+        agent_name: row.get("agent_name")?,
+        timestamp: row.get("timestamp")?,
+        action: row.get("action_string")?,
+        decision: row.get("decision")?,
+        user_id: row.get("user_id")?,
+        detail: row.get("detail")?,
     })
 }

@@ -6,8 +6,6 @@
 //!                              └──────mark_unknown─▶ unknown  (it may be there; said, never sent twice)
 //! ```
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::Store;
@@ -16,6 +14,7 @@ use super::codec::{json, now, report_unreadable};
 use super::error::StoreError;
 use super::part::{NewPart, Part, PartState, part_row};
 use super::settings::put_meta;
+use super::statement::{scalar, sql};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Discord's limit on a nonce, in characters.
@@ -88,53 +87,52 @@ impl Store {
     ) -> Result<Part, StoreError> {
         let mut batch = Batch::default();
         queue(&mut batch, channel, turn, part, None)?;
-        part_row(self.run(batch).await?.row()?)
+        self.row(batch, part_row).await
     }
 
     /// The parts that wait in a channel, in order, including one that is being sent; at most 32 at a time. One that cannot
     /// be read cannot be sent: it is marked as failed here, so that those after it can be.
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             // With a bound limit SQLite would compile the statement again each time.
             "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT 32",
-        )
-        .bind(channel.as_i64())
-        .fetch_all(&mut *db)
-        .await?;
-        let mut parts = Vec::with_capacity(rows.len());
-        for row in &rows {
-            match part_row(row) {
-                Ok(part) => parts.push(part),
-                Err(error) => {
-                    report_unreadable(row, "outbox", "id", &error);
-                    self.mark_failed(row.try_get("id")?, UNREADABLE).await?;
-                }
-            }
+        );
+        let query = query.bind(channel.as_i64());
+        let (parts, unreadable) = self
+            .read(move |db| {
+                let (mut parts, mut unreadable) = (Vec::new(), Vec::new());
+                query.each(db, |row| {
+                    match part_row(row) {
+                        Ok(part) => parts.push(part),
+                        Err(error) => {
+                            report_unreadable(row, "outbox", "id", &error);
+                            unreadable.push(row.get("id")?);
+                        }
+                    }
+                    Ok(())
+                })?;
+                Ok((parts, unreadable))
+            })
+            .await?;
+        for part in unreadable {
+            self.mark_failed(part, UNREADABLE).await?;
         }
         Ok(parts)
     }
 
     /// Whether a part replaces, or replaced, this message.
     pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
-        let mut db = self.reader().await?;
-        let found: Option<i64> =
-            sqlx::query_scalar("SELECT id FROM outbox WHERE edits = ? LIMIT 1")
-                .bind(message.as_i64())
-                .fetch_optional(&mut *db)
-                .await?;
+        let query = sql("SELECT id FROM outbox WHERE edits = ? LIMIT 1").bind(message.as_i64());
+        let found = self.read(move |db| query.first(db, scalar::<i64>)).await?;
         Ok(found.is_some())
     }
 
     /// The channels that have something waiting.
     pub async fn waiting_channels(&self) -> Result<Vec<ChannelId>, StoreError> {
-        let mut db = self.reader().await?;
-        let ids: Vec<i64> = sqlx::query_scalar(
-            "SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')",
-        )
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(ids.into_iter().map(ChannelId::from_i64).collect())
+        let query =
+            sql("SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')");
+        self.read(move |db| query.all(db, |row| scalar(row).map(ChannelId::from_i64)))
+            .await
     }
 
     /// D9, before the POST. The time of the first try is stored. Returns the part as it is now.
@@ -144,12 +142,13 @@ impl Store {
     /// [`StoreError::NotFound`] when the part is done: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
         match self.sending(part).await? {
-            Some(row) => part_row(&row),
+            Some(part) => part,
             None => Err(StoreError::NotFound(format!("unsent part {part}"))),
         }
     }
 
-    async fn sending(&self, part: i64) -> Result<Option<SqliteRow>, StoreError> {
+    /// Marks a part as `sending`, even if its row cannot be read; `None` when the part is done.
+    async fn sending(&self, part: i64) -> Result<Option<Result<Part, StoreError>>, StoreError> {
         let mut batch = Batch::default();
         batch
             .add(
@@ -158,7 +157,7 @@ impl Store {
             )
             .bind(now())
             .bind(part);
-        Ok(self.run(batch).await?.rows.pop())
+        Ok(self.rows(batch, |row| Ok(part_row(row))).await?.pop())
     }
 
     /// Stores that a part replaces the message `shown`, before it does.
@@ -194,13 +193,12 @@ impl Store {
                  WHERE s.id = ? AND w.state IN ('pending', 'sending')",
             )
             .bind(part);
-        let sent = self.run(batch.unsynced()).await?;
-        let next: Option<i64> = sent.row()?.try_get("next")?;
-        let row = match next {
+        let next: Option<i64> = self.row(batch.unsynced(), scalar).await?;
+        let next = match next {
             Some(next) => self.sending(next).await?,
             None => None,
         };
-        Ok(match row.as_ref().map(part_row) {
+        Ok(match next {
             None => NextPart::Nothing,
             Some(Ok(next)) => NextPart::Next(Box::new(next)),
             // The end of the part before it must not be undone.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sqlx::Connection as _;
-use sqlx::sqlite::SqlitePoolOptions;
 use tokio::sync::mpsc;
 
 use super::error::StoreError;
-use super::open;
+use super::open::{self, Depth};
+use super::readers::{Readers, blocking};
+use super::statement::{scalar, sql};
 use super::{Inner, Store};
 use crate::text;
 
@@ -21,18 +21,20 @@ impl Store {
     ///
     /// A damaged, foreign or newer database is refused.
     pub async fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        open::judge_read_only(path, open::Depth::Shallow).await?;
-        let (jobs, _) = mpsc::channel(1);
-        Ok(Self {
-            inner: Arc::new(Inner {
-                path: path.to_owned(),
-                jobs,
-                readers: SqlitePoolOptions::new()
-                    .max_connections(1)
-                    .connect_lazy_with(open::options(path).read_only(true)),
-                writer: Mutex::new(None),
-            }),
+        let path = path.to_owned();
+        blocking(move || {
+            open::judge_read_only(&path, Depth::Shallow)?;
+            let (jobs, _) = mpsc::channel(1);
+            Ok(Self {
+                inner: Arc::new(Inner {
+                    readers: Readers::new(path.clone(), 1),
+                    path,
+                    jobs,
+                    writer: Mutex::new(None),
+                }),
+            })
         })
+        .await
     }
 
     /// Reads the whole database and returns the result in one line.
@@ -41,23 +43,21 @@ impl Store {
     ///
     /// What is wrong with it.
     pub async fn examine(path: &Path) -> Result<String, StoreError> {
-        open::judge_read_only(path, open::Depth::Whole).await?;
-        let mut db = open::connect_read_only(path).await?;
-        let version: String = sqlx::query_scalar("SELECT sqlite_version()")
-            .fetch_one(&mut db)
-            .await?;
-        let agents: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM agents WHERE status <> 'destroyed'")
-                .fetch_one(&mut db)
-                .await?;
-        let sessions: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions")
-            .fetch_one(&mut db)
-            .await?;
-        db.close().await?;
-        Ok(format!(
-            "whole; {}, {} (SQLite {version})",
-            text::count(agents.max(0) as usize, "agent", "agents"),
-            text::count(sessions.max(0) as usize, "session", "sessions")
-        ))
+        let path = path.to_owned();
+        blocking(move || examine(&path)).await
     }
+}
+
+fn examine(path: &Path) -> Result<String, StoreError> {
+    open::judge_read_only(path, Depth::Whole)?;
+    let db = open::connect_read_only(path)?;
+    let version: String = sql("SELECT sqlite_version()").one(&db, scalar)?;
+    let agents: i64 =
+        sql("SELECT count(*) FROM agents WHERE status <> 'destroyed'").one(&db, scalar)?;
+    let sessions: i64 = sql("SELECT count(*) FROM sessions").one(&db, scalar)?;
+    Ok(format!(
+        "whole; {}, {} (SQLite {version})",
+        text::count(agents.max(0) as usize, "agent", "agents"),
+        text::count(sessions.max(0) as usize, "session", "sessions")
+    ))
 }

@@ -8,13 +8,13 @@ mod list;
 mod rows;
 mod tree;
 
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{Connection as _, Row as _};
+use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::attempts::attempt;
-use super::codec::parsed;
+use super::codec::{parsed, text};
 use super::error::StoreError;
+use super::statement::sql;
 use crate::domain::{CausedRun, TurnId};
 
 pub use exit::{EndFacts, ExitCode, Lacking, exit_code};
@@ -57,71 +57,66 @@ impl Store {
         run: TurnId,
         previews: Previews,
     ) -> Result<Option<RunRows>, StoreError> {
-        let mut db = self.reader().await?;
-        let mut db = db.begin().await?;
-        let id = run.to_string();
-        let mut rows = RunRows::new(run);
-        let turns = fetch(&mut db, &turns_sql(), &id).await?;
-        if turns.is_empty() {
-            return Ok(None);
-        }
-        rows.turns = rows.read(&turns, "turns", MOST_ROWS, rows::turn);
-        let attempts = of_turns("SELECT * FROM attempts", "ORDER BY id");
-        let attempts = fetch(&mut db, &attempts, &id).await?;
-        rows.attempts = rows.read(&attempts, "attempts", MOST_ROWS, attempt);
-        let calls = of_turns(
-            "SELECT * FROM calls",
-            "ORDER BY turn_id, started_at, position",
-        );
-        let calls = fetch(&mut db, &calls, &id).await?;
-        rows.calls = rows.read(&calls, "calls", MOST_ROWS, rows::call);
-        let questions = of_turns("SELECT * FROM approvals", "ORDER BY id");
-        let questions = fetch(&mut db, &questions, &id).await?;
-        rows.questions = rows.read(&questions, "approvals", MOST_ROWS, rows::question);
-        let asked = fetch(&mut db, ASKED, &id).await?;
-        rows.asked = rows.read(&asked, "inbound", MOST_ROWS, rows::asked).pop();
-        let caused = fetch(&mut db, &caused_sql(), &id).await?;
-        rows.caused = rows.read(&caused, "turns", MOST_ROWS, caused_run);
-        let causing = fetch(&mut db, CAUSED_BY, &id).await?;
-        rows.caused_by = rows
-            .read(&causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))
-            .pop();
-        if let Previews::Bytes(most) = previews {
-            rows.previews = most;
-            let items = fetch(&mut db, &said_sql(rows::read_for(most)), &id).await?;
-            rows.said = rows.read(&items, "items", MOST_SAID, rows::said);
-        }
-        Ok(Some(rows))
+        self.read(move |db| {
+            let moment = db.unchecked_transaction()?;
+            run_rows(&moment, run, previews)
+        })
+        .await
     }
-}
 
-impl Store {
     /// Whether people get the words of a run's turns.
     pub async fn words_of_run(&self, run: TurnId) -> Result<Words, StoreError> {
-        let mut db = self.reader().await?;
-        let found =
-            sqlx::query("SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?")
-                .bind(run.to_string())
-                .fetch_optional(&mut *db)
-                .await?;
-        let Some(row) = found else {
-            return Ok(Words::Said);
-        };
-        Ok(match (row.try_get("hides_words")?, row.try_get("runs")?) {
-            (true, _) => Words::Pass,
-            (false, true) => Words::OnTheirWay,
-            (false, false) => Words::Said,
-        })
+        let query = sql("SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?")
+            .bind(run.to_string());
+        let found = self.read(move |db| query.first(db, words)).await?;
+        Ok(found.unwrap_or(Words::Said))
     }
 }
 
-async fn fetch(
-    db: &mut SqliteConnection,
-    sql: &str,
-    run: &str,
-) -> Result<Vec<SqliteRow>, StoreError> {
-    let query = sqlx::query(sqlx::AssertSqlSafe(sql.to_owned()));
-    Ok(query.bind(run.to_owned()).fetch_all(db).await?)
+fn run_rows(
+    db: &Connection,
+    run: TurnId,
+    previews: Previews,
+) -> Result<Option<RunRows>, StoreError> {
+    let mut rows = RunRows::new(run);
+    let of_run = |text: String| sql(text).bind(run.to_string());
+    let of_turns = |select, order| of_run(of_turns(select, order));
+    rows.turns = rows.read(db, of_run(turns_sql()), "turns", MOST_ROWS, rows::turn)?;
+    if rows.turns.is_empty() && rows.gaps.is_empty() {
+        return Ok(None);
+    }
+    let attempts = of_turns("SELECT * FROM attempts", "ORDER BY id");
+    rows.attempts = rows.read(db, attempts, "attempts", MOST_ROWS, attempt)?;
+    let calls = of_turns(
+        "SELECT * FROM calls",
+        "ORDER BY turn_id, started_at, position",
+    );
+    rows.calls = rows.read(db, calls, "calls", MOST_ROWS, rows::call)?;
+    let questions = of_turns("SELECT * FROM approvals", "ORDER BY id");
+    rows.questions = rows.read(db, questions, "approvals", MOST_ROWS, rows::question)?;
+    let asked = of_run(ASKED.to_owned());
+    rows.asked = rows
+        .read(db, asked, "inbound", MOST_ROWS, rows::asked)?
+        .pop();
+    let caused = of_run(caused_sql());
+    rows.caused = rows.read(db, caused, "turns", MOST_ROWS, caused_run)?;
+    let causing = of_run(CAUSED_BY.to_owned());
+    let causing = rows.read(db, causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))?;
+    rows.caused_by = causing.into_iter().last();
+    if let Previews::Bytes(most) = previews {
+        rows.previews = most;
+        let said = of_run(said_sql(rows::read_for(most)));
+        rows.said = rows.read(db, said, "items", MOST_SAID, rows::said)?;
+    }
+    Ok(Some(rows))
+}
+
+fn words(row: &Row<'_>) -> Result<Words, StoreError> {
+    Ok(match (row.get("hides_words")?, row.get("runs")?) {
+        (true, _) => Words::Pass,
+        (false, true) => Words::OnTheirWay,
+        (false, false) => Words::Said,
+    })
 }
 
 fn turns_sql() -> String {
@@ -154,8 +149,8 @@ fn caused_sql() -> String {
     )
 }
 
-fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
-    let kind: &str = row.try_get("conversation_kind")?;
+fn caused_run(row: &Row<'_>) -> Result<CausedRun, StoreError> {
+    let kind = text(row, "conversation_kind")?;
     Ok(CausedRun {
         run: parsed(row, "id")?,
         by: if kind == "branch" { "branch" } else { "note" },

@@ -1,13 +1,13 @@
 //! Servers in which the bot was seen, and the operator's decision about each.
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{count, parsed, readable, stamp, time_option, words};
+use super::codec::{count, parsed, stamp, time_option, words};
 use super::error::StoreError;
+use super::statement::sql;
 use crate::domain::{GuildId, UserId};
 
 words! {
@@ -67,11 +67,9 @@ impl ServerRow {
 impl Store {
     /// All servers that are known.
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT * FROM servers ORDER BY guild_id")
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "servers", "guild_id", read))
+        let query = sql("SELECT * FROM servers ORDER BY guild_id");
+        self.read(move |db| query.readable(db, "servers", "guild_id", read))
+            .await
     }
 
     /// Keeps a server as it is now.
@@ -96,15 +94,15 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<ServerRow, StoreError> {
+fn read(row: &Row<'_>) -> Result<ServerRow, StoreError> {
     let user = |name| -> Result<Option<UserId>, StoreError> {
-        let id: Option<i64> = row.try_get(name)?;
+        let id: Option<i64> = row.get(name)?;
         Ok(id.map(UserId::from_i64))
     };
-    let members: Option<i64> = row.try_get("members")?;
+    let members: Option<i64> = row.get("members")?;
     Ok(ServerRow {
-        guild: GuildId::from_i64(row.try_get("guild_id")?),
-        name: row.try_get("name")?,
+        guild: GuildId::from_i64(row.get("guild_id")?),
+        name: row.get("name")?,
         owner: user("owner_id")?,
         members: members.and_then(|members| u64::try_from(members).ok()),
         state: parsed(row, "state")?,

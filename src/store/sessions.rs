@@ -1,12 +1,12 @@
 //! The index of saved sessions; the sessions themselves are files.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{cost, count, counted, parsed, readable, stamp, time};
+use super::codec::{cost, count, counted, parsed, stamp, text, time};
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta, SessionUsage};
 
 /// A page of sessions, newest first.
@@ -50,17 +50,14 @@ impl Store {
         &self,
         agent: AgentId,
     ) -> Result<Option<SessionMeta>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
+        let query = sql(
             "SELECT * FROM (SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC LIMIT ?)
              WHERE trigger = ? ORDER BY saved_at DESC LIMIT 1",
         )
         .bind(agent.to_string())
         .bind(RECENT)
-        .bind(SaveTrigger::BranchClosed.as_str())
-        .fetch_optional(&mut *db)
-        .await?;
-        row.as_ref().map(session).transpose()
+        .bind(SaveTrigger::BranchClosed.as_str());
+        self.read(move |db| query.first(db, session)).await
     }
 
     /// Indexes a session whose file is on disk, and notes which part of which conversation it covers. Indexing the same
@@ -78,7 +75,7 @@ impl Store {
                      message_count, token_estimate, file_path, file_sha256)
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             )
-            .bind(session.id.to_string())
+            .bind(&id)
             .bind(session.session_id)
             .bind(session.agent_id.to_string())
             .bind(session.agent_name)
@@ -91,10 +88,7 @@ impl Store {
             .bind(session.file_path)
             .bind(session.file_sha256);
         if let Some(covered) = covered {
-            batch
-                .add(SPENT)
-                .bind(covered.conversation.0)
-                .bind(id.clone());
+            batch.add(SPENT).bind(covered.conversation.0).bind(&id);
             batch
                 .add(
                     "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
@@ -103,9 +97,9 @@ impl Store {
                      WHERE id = ?",
                 )
                 .bind(count(covered.items))
-                .bind(id.clone())
+                .bind(&id)
                 .bind(count(covered.items))
-                .bind(id)
+                .bind(&id)
                 .bind(covered.conversation.0);
         }
         self.run(batch).await.map(drop)
@@ -119,35 +113,25 @@ impl Store {
         offset: u32,
         limit: u32,
     ) -> Result<SessionPage, StoreError> {
-        let mut db = self.reader().await?;
-        let total: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
-            "SELECT count(*) FROM sessions {OF_AGENT}"
-        )))
-        .bind(agent.to_string())
-        .fetch_one(&mut *db)
-        .await?;
-        let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
+        let agent = agent.to_string();
+        let total = sql(format!("SELECT count(*) FROM sessions {OF_AGENT}")).bind(&agent);
+        let page = sql(format!(
             "SELECT * FROM sessions {OF_AGENT} ORDER BY saved_at DESC, rowid DESC LIMIT ?2 OFFSET ?3"
-        )))
-        .bind(agent.to_string())
-        .bind(limit)
-        .bind(offset)
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(SessionPage {
-            total: u64::try_from(total).unwrap_or(0),
-            sessions: readable(&rows, "sessions", "id", session),
+        ));
+        let page = page.bind(&agent).bind(limit).bind(offset);
+        self.read(move |db| {
+            Ok(SessionPage {
+                total: u64::try_from(total.one(db, scalar::<i64>)?).unwrap_or(0),
+                sessions: page.readable(db, "sessions", "id", session)?,
+            })
         })
+        .await
     }
 
     /// The session of this id, of any agent.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT * FROM sessions WHERE id = ?")
-            .bind(id.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(session).transpose()
+        let query = sql("SELECT * FROM sessions WHERE id = ?").bind(id.to_string());
+        self.read(move |db| query.first(db, session)).await
     }
 
     /// An agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches, only that
@@ -158,65 +142,57 @@ impl Store {
         word: &str,
         limit: u32,
     ) -> Result<Vec<SessionMeta>, StoreError> {
-        let mut db = self.reader().await?;
-        let stem = sqlx::query("SELECT * FROM sessions WHERE agent_id = ? AND session_id = ?")
+        let by_stem = sql("SELECT * FROM sessions WHERE agent_id = ? AND session_id = ?")
             .bind(agent.to_string())
-            .bind(word)
-            .fetch_optional(&mut *db)
-            .await?;
-        if let Some(row) = stem {
-            return Ok(vec![session(&row)?]);
-        }
-        let rows = sqlx::query(
+            .bind(word);
+        let by_id = sql(
             "SELECT * FROM sessions WHERE agent_id = ? AND substr(id, 1, ?) = ?
              ORDER BY saved_at DESC, rowid DESC LIMIT ?",
         )
         .bind(agent.to_string())
         .bind(i64::try_from(word.chars().count()).unwrap_or(i64::MAX))
         .bind(word.to_lowercase())
-        .bind(limit)
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(readable(&rows, "sessions", "id", session))
+        .bind(limit);
+        self.read(move |db| match by_stem.first(db, session)? {
+            Some(named) => Ok(vec![named]),
+            None => by_id.readable(db, "sessions", "id", session),
+        })
+        .await
     }
 
     /// The files of an agent's sessions that the index knows, relative to the agent's directory.
     pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
-        let mut db = self.reader().await?;
-        Ok(
-            sqlx::query_scalar("SELECT file_path FROM sessions WHERE agent_id = ?")
-                .bind(agent.to_string())
-                .fetch_all(&mut *db)
-                .await?,
-        )
+        let query =
+            sql("SELECT file_path FROM sessions WHERE agent_id = ?").bind(agent.to_string());
+        self.read(move |db| query.all(db, scalar)).await
     }
 }
 
-fn session(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
-    let word: &str = row.try_get("trigger")?;
+fn session(row: &Row<'_>) -> Result<SessionMeta, StoreError> {
+    let word = text(row, "trigger")?;
     let trigger = SaveTrigger::ALL
         .into_iter()
         .find(|trigger| trigger.as_str() == word)
         .ok_or_else(|| StoreError::bad_row("sessions.trigger", format!("unknown word `{word}`")))?;
     Ok(SessionMeta {
         id: parsed(row, "id")?,
-        session_id: row.try_get("session_id")?,
+        session_id: row.get("session_id")?,
         agent_id: parsed(row, "agent_id")?,
-        agent_name: row.try_get("agent_name")?,
-        description: row.try_get("description")?,
-        summary: row.try_get("summary")?,
+        agent_name: row.get("agent_name")?,
+        description: row.get("description")?,
+        summary: row.get("summary")?,
         saved_at: time(row, "saved_at")?,
         trigger,
         message_count: counted(row, "message_count")?,
         token_estimate: counted(row, "token_estimate")?,
-        file_path: row.try_get("file_path")?,
-        file_sha256: row.try_get("file_sha256")?,
+        file_path: row.get("file_path")?,
+        file_sha256: row.get("file_sha256")?,
         spent: spent(row)?,
     })
 }
 
-fn spent(row: &SqliteRow) -> Result<Option<SessionUsage>, StoreError> {
-    if row.try_get::<Option<i64>, _>("tokens_in")?.is_none() {
+fn spent(row: &Row<'_>) -> Result<Option<SessionUsage>, StoreError> {
+    if row.get::<_, Option<i64>>("tokens_in")?.is_none() {
         return Ok(None);
     }
     Ok(Some(SessionUsage {

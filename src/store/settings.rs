@@ -2,32 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Row;
 use serde_json::Value;
-use sqlx::Row as _;
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{from_json, report_unreadable};
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use crate::domain::GuildId;
 
 impl Store {
     /// What a server's administrators have set, by key; null where that cannot be read.
     pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT key, value FROM settings WHERE guild_id = ?")
-            .bind(guild.as_i64())
-            .fetch_all(&mut *db)
-            .await?;
-        let value = |row| {
-            from_json(row, "value").unwrap_or_else(|error| {
-                report_unreadable(row, "settings", "key", &error);
-                Value::Null
-            })
-        };
-        rows.iter()
-            .map(|row| Ok((row.try_get("key")?, value(row))))
-            .collect()
+        let query = sql("SELECT key, value FROM settings WHERE guild_id = ?").bind(guild.as_i64());
+        let found = self.read(move |db| query.all(db, setting)).await?;
+        Ok(found.into_iter().collect())
     }
 
     /// Sets `key` for a server; `None` unsets it.
@@ -57,11 +47,8 @@ impl Store {
 
     /// A fact of the daemon (for example the hash of its registered commands).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
-        let mut db = self.reader().await?;
-        Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
-            .bind(key)
-            .fetch_optional(&mut *db)
-            .await?)
+        let query = sql("SELECT value FROM meta WHERE key = ?").bind(key);
+        self.read(move |db| query.first(db, scalar)).await
     }
 
     /// Keeps a fact of the daemon.
@@ -70,6 +57,15 @@ impl Store {
         put_meta(&mut batch, (key, value));
         self.run(batch).await.map(drop)
     }
+}
+
+/// A setting, by its key.
+fn setting(row: &Row<'_>) -> Result<(String, Value), StoreError> {
+    let value = from_json(row, "value").unwrap_or_else(|error| {
+        report_unreadable(row, "settings", "key", &error);
+        Value::Null
+    });
+    Ok((row.get("key")?, value))
 }
 
 /// Stores a fact of the daemon together with other rows.

@@ -1,16 +1,14 @@
 //! Long-running commands and the hooks on them, as the daemon's truth about both.
 
 use chrono::{DateTime, Utc};
+use rusqlite::Row;
 use serde_json::Value;
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{
-    from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
-};
+use super::codec::{from_json, now, parsed, parsed_option, stamp, time, time_option, words};
 use super::error::StoreError;
+use super::statement::sql;
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {
@@ -118,7 +116,7 @@ impl Store {
             .bind(task.channel.as_i64())
             .bind(task.depth)
             .bind(now());
-        task_row(self.run(batch).await?.row()?)
+        self.row(batch, task_row).await
     }
 
     /// Keeps a task's process, once there is one.
@@ -167,26 +165,24 @@ impl Store {
             .add("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
             .bind(agent.to_string())
             .bind(number);
-        let ended = self.run(batch).await?;
-        match ended.rows.first() {
-            Some(row) => task_row(row),
+        // It has ended even if its row cannot be read.
+        match self.rows(batch, |row| Ok(task_row(row))).await?.pop() {
+            Some(task) => task,
             None => Err(StoreError::NotFound(format!("task {task}"))),
         }
     }
 
     /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
     pub async fn tasks(&self, agent: AgentId, ended: u32) -> Result<Vec<TaskRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT * FROM tasks WHERE agent_id = ?1 AND (status = 'running' OR number IN
                  (SELECT number FROM tasks WHERE agent_id = ?1 AND status <> 'running'
                   ORDER BY ended_at DESC, number DESC LIMIT ?2)) ORDER BY number DESC",
         )
         .bind(agent.to_string())
-        .bind(ended)
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(readable(&rows, "tasks", "number", task_row))
+        .bind(ended);
+        self.read(move |db| query.readable(db, "tasks", "number", task_row))
+            .await
     }
 
     /// One task.
@@ -195,23 +191,17 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn task(&self, agent: AgentId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
+        let query = sql("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
             .bind(agent.to_string())
-            .bind(number(id)?)
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(task_row).transpose()
+            .bind(number(id)?);
+        self.read(move |db| query.first(db, task_row)).await
     }
 
     /// All agents' tasks that run, as far as is known.
     pub async fn running_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows =
-            sqlx::query("SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number")
-                .fetch_all(&mut *db)
-                .await?;
-        Ok(readable(&rows, "tasks", "number", task_row))
+        let query = sql("SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number");
+        self.read(move |db| query.readable(db, "tasks", "number", task_row))
+            .await
     }
 
     /// Adds a hook to a task.
@@ -228,7 +218,7 @@ impl Store {
             .bind(number)
             .bind(hook.spec.to_string())
             .bind(hook.max_fires);
-        hook_row(self.run(batch).await?.row()?)
+        self.row(batch, hook_row).await
     }
 
     /// The hooks of a task, oldest first.
@@ -237,13 +227,11 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn hooks(&self, agent: AgentId, task: &TaskId) -> Result<Vec<Hook>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id")
+        let query = sql("SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id")
             .bind(agent.to_string())
-            .bind(number(task)?)
-            .fetch_all(&mut *db)
-            .await?;
-        Ok(readable(&rows, "hooks", "id", hook_row))
+            .bind(number(task)?);
+        self.read(move |db| query.readable(db, "hooks", "id", hook_row))
+            .await
     }
 
     /// Counts one firing before it happens; `None` when the hook has fired as often as it may, or is gone.
@@ -256,8 +244,7 @@ impl Store {
             )
             .bind(stamp(at))
             .bind(id);
-        let fired = self.run(batch).await?;
-        fired.rows.first().map(hook_row).transpose()
+        Ok(self.rows(batch, hook_row).await?.pop())
     }
 }
 
@@ -270,42 +257,42 @@ fn number(task: &TaskId) -> Result<i64, StoreError> {
         .ok_or_else(|| StoreError::NotFound(format!("task `{task}`")))
 }
 
-fn task_row(row: &SqliteRow) -> Result<TaskRow, StoreError> {
+fn task_row(row: &Row<'_>) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
-        id: TaskId::nth(row.try_get("number")?),
+        id: TaskId::nth(row.get("number")?),
         task: NewTask {
             agent: parsed(row, "agent_id")?,
             kind: parsed(row, "kind")?,
-            command: row.try_get("command")?,
-            directory: row.try_get("directory")?,
+            command: row.get("command")?,
+            directory: row.get("directory")?,
             turn: parsed_option(row, "turn_id")?,
             conversation: row
-                .try_get::<Option<i64>, _>("conversation_id")?
+                .get::<_, Option<i64>>("conversation_id")?
                 .map(ConversationId),
-            channel: ChannelId::from_i64(row.try_get("channel_id")?),
-            depth: row.try_get("depth")?,
+            channel: ChannelId::from_i64(row.get("channel_id")?),
+            depth: row.get("depth")?,
         },
-        pid: row.try_get("pid")?,
+        pid: row.get("pid")?,
         pid_started: row
-            .try_get::<Option<i64>, _>("pid_started")?
+            .get::<_, Option<i64>>("pid_started")?
             .and_then(|ticks| u64::try_from(ticks).ok()),
         status: parsed(row, "status")?,
-        exit_code: row.try_get("exit_code")?,
+        exit_code: row.get("exit_code")?,
         started_at: time(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
     })
 }
 
-fn hook_row(row: &SqliteRow) -> Result<Hook, StoreError> {
+fn hook_row(row: &Row<'_>) -> Result<Hook, StoreError> {
     Ok(Hook {
-        id: row.try_get("id")?,
+        id: row.get("id")?,
         hook: NewHook {
             agent: parsed(row, "agent_id")?,
-            task: TaskId::nth(row.try_get("task")?),
+            task: TaskId::nth(row.get("task")?),
             spec: from_json(row, "spec")?,
-            max_fires: row.try_get("max_fires")?,
+            max_fires: row.get("max_fires")?,
         },
-        fires: row.try_get("fires")?,
+        fires: row.get("fires")?,
         last_fired: time_option(row, "last_fired")?,
     })
 }

@@ -7,6 +7,7 @@ use super::codec::{json, now};
 use super::error::StoreError;
 use super::outbox::nonce;
 use super::part::NewPart;
+use super::statement::{scalar, sql};
 use crate::domain::{ConversationId, TurnId};
 
 impl Store {
@@ -26,17 +27,13 @@ impl Store {
             .add("DELETE FROM thread_words WHERE conversation_id = ?")
             .bind(conversation.0);
         let said = self.run(batch).await?;
-        Ok(said.changed.first().is_some_and(|count| *count > 0))
+        Ok(said.first().is_some_and(|count| *count > 0))
     }
 
     /// The same for all that a crash left behind.
     pub async fn say_in_threads(&self) -> Result<(), StoreError> {
-        let mut db = self.reader().await?;
-        let left: Vec<i64> =
-            sqlx::query_scalar("SELECT DISTINCT conversation_id FROM thread_words")
-                .fetch_all(&mut *db)
-                .await?;
-        drop(db);
+        let query = sql("SELECT DISTINCT conversation_id FROM thread_words");
+        let left = self.read(move |db| query.all(db, scalar)).await?;
         for conversation in left {
             self.say_in_thread(ConversationId(conversation)).await?;
         }

@@ -1,15 +1,15 @@
 //! Turns as the ledger holds them, and the queries that find one.
 
 use chrono::{DateTime, Utc};
+use rusqlite::Row;
 use serde_json::Value;
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::broken::BROKE_OFF;
 use super::children::child_of;
-use super::codec::{cost, parsed, parsed_option, time, time_option, tokens, words};
+use super::codec::{cost, parsed, parsed_option, text_option, time, time_option, tokens, words};
 use super::error::StoreError;
+use super::statement::{scalar, sql};
 use super::turns::{EndReason, NewTurn};
 use crate::domain::{ChannelId, ConversationId, Cost, MessageId, TurnId, Usage};
 
@@ -62,52 +62,38 @@ pub(super) const OF_MESSAGE: &str = "coalesce(
 
 impl Store {
     pub async fn turn(&self, id: TurnId) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT * FROM turns WHERE id = ?")
-            .bind(id.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(turn_row).transpose()
+        let query = sql("SELECT * FROM turns WHERE id = ?").bind(id.to_string());
+        self.read(move |db| query.first(db, turn_row)).await
     }
 
     /// Whether a turn runs in a conversation.
     pub async fn has_running_turn(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        let mut db = self.reader().await?;
-        let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1",
-        )
-        .bind(conversation.0)
-        .fetch_optional(&mut *db)
-        .await?;
+        let query =
+            sql("SELECT 1 FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1")
+                .bind(conversation.0);
+        let found = self.read(move |db| query.first(db, scalar::<i64>)).await?;
         Ok(found.is_some())
     }
 
     /// The turn that a message belongs to, a person's message or one of ours.
     pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "SELECT * FROM turns WHERE id = {OF_MESSAGE}"
-        )))
-        .bind(message.as_i64())
-        .fetch_optional(&mut *db)
-        .await?;
-        row.as_ref().map(turn_row).transpose()
+        let query = sql(format!("SELECT * FROM turns WHERE id = {OF_MESSAGE}"));
+        let query = query.bind(message.as_i64());
+        self.read(move |db| query.first(db, turn_row)).await
     }
 
     /// The messages that were answered by the answer which `message` is, or is a part of; empty for any other message. A
     /// refusal does not count, because no conversation keeps it.
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
-        let mut db = self.reader().await?;
-        let ids: Vec<i64> = sqlx::query_scalar(
+        let query = sql(
             "WITH answering AS (SELECT t.id, t.trigger_id FROM outbox o JOIN turns t ON t.id = o.turn_id
                  WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused')
              SELECT trigger_id FROM answering WHERE trigger_id IS NOT NULL
              UNION SELECT n.message_id FROM answering JOIN inbound n ON n.turn_id = answering.id",
         )
-        .bind(message.as_i64())
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(ids.into_iter().map(MessageId::from_i64).collect())
+        .bind(message.as_i64());
+        self.read(move |db| query.all(db, |row| scalar(row).map(MessageId::from_i64)))
+            .await
     }
 
     /// The turn whose preview the message `shown` is: by its id, else by the message it refers to. Where it refers to none,
@@ -118,17 +104,14 @@ impl Store {
         channel: ChannelId,
         reply_to: Option<MessageId>,
     ) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
+        let query = sql(
             "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3 AND kind = 'turn')
              ORDER BY preview_id IS ?1 DESC, rowid DESC LIMIT 1",
         )
         .bind(shown.as_i64())
         .bind(channel.as_i64())
-        .bind(reply_to.map(MessageId::as_i64))
-        .fetch_optional(&mut *db)
-        .await?;
-        row.as_ref().map(turn_row).transpose()
+        .bind(reply_to.map(MessageId::as_i64));
+        self.read(move |db| query.first(db, turn_row)).await
     }
 
     /// The latest turns of a conversation, newest first.
@@ -137,51 +120,41 @@ impl Store {
         conversation: ConversationId,
         limit: u32,
     ) -> Result<Vec<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
-            "SELECT * FROM turns WHERE conversation_id = ? ORDER BY rowid DESC LIMIT ?",
-        )
-        .bind(conversation.0)
-        .bind(limit)
-        .fetch_all(&mut *db)
-        .await?;
-        rows.iter().map(turn_row).collect()
+        let query =
+            sql("SELECT * FROM turns WHERE conversation_id = ? ORDER BY rowid DESC LIMIT ?")
+                .bind(conversation.0)
+                .bind(limit);
+        self.read(move |db| query.all(db, turn_row)).await
     }
 }
 
-pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
+pub(super) fn turn_row(row: &Row<'_>) -> Result<TurnRow, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        Ok(row
-            .try_get::<Option<i64>, _>(name)?
-            .map(MessageId::from_i64))
+        Ok(row.get::<_, Option<i64>>(name)?.map(MessageId::from_i64))
     };
     Ok(TurnRow {
         begun: NewTurn {
             id: parsed(row, "id")?,
             agent: parsed(row, "agent_id")?,
-            conversation: ConversationId(row.try_get("conversation_id")?),
+            conversation: ConversationId(row.get("conversation_id")?),
             trigger: message("trigger_id")?,
             parent: parsed_option(row, "parent_id")?,
-            depth: row.try_get("depth")?,
-            channel: ChannelId::from_i64(row.try_get("channel_id")?),
+            depth: row.get("depth")?,
+            channel: ChannelId::from_i64(row.get("channel_id")?),
             reply_to: message("reply_to")?,
-            path: row
-                .try_get::<Option<String>, _>("path")?
-                .unwrap_or_default(),
+            path: row.get::<_, Option<String>>("path")?.unwrap_or_default(),
             child: child_of(row)?,
         },
         origin: parsed(row, "origin_id")?,
         state: parsed(row, "state")?,
         exit: parsed_option(row, "exit")?,
-        steps: row.try_get("steps")?,
+        steps: row.get("steps")?,
         usage: tokens(row)?,
         cost: cost(row)?,
         preview: message("preview_id")?,
         status_post: message("status_id")?,
         began_at: time(row, "began_at")?,
         ended_at: time_option(row, "ended_at")?,
-        report: row
-            .try_get::<Option<&str>, _>("report")?
-            .and_then(|report| serde_json::from_str(report).ok()),
+        report: text_option(row, "report")?.and_then(|report| serde_json::from_str(report).ok()),
     })
 }

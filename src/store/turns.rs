@@ -338,13 +338,14 @@ impl Store {
         for child in &starting.children {
             insert_child(&mut batch, child)?;
         }
-        queue_of_turn(&mut batch, turn, words, FirstPart::Sends)?;
-        let rows = self.run(batch).await?.rows;
-        let (begun, parts) = rows.split_at(starting.children.len().min(rows.len()));
-        Ok(Recorded {
-            parts: parts.iter().map(part_row).collect::<Result<_, _>>()?,
-            children: begun.iter().map(begun_child).collect::<Result<_, _>>()?,
+        let mut said = Batch::default();
+        queue_of_turn(&mut said, turn, words, FirstPart::Sends)?;
+        self.write(move |db| {
+            let children = batch.rows(db, begun_child)?;
+            let parts = said.rows(db, part_row)?;
+            Ok(Recorded { parts, children })
         })
+        .await
     }
 
     /// D8. Gives a turn its outcome: final answer, exit reason and the parts for people, together. Returns the parts as
@@ -365,7 +366,7 @@ impl Store {
             queue_of_turn(&mut batch, turn, end.parts, end.first)?;
             Ok::<_, StoreError>(batch)
         })?;
-        self.run(batch).await?.rows.iter().map(part_row).collect()
+        self.rows(batch, part_row).await
     }
 
     /// D8 of a turn that a child turn answered in its place: both end in one transaction.
@@ -383,7 +384,7 @@ impl Store {
         end_below(&mut batch, turn, child)?;
         end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
-        self.run(batch).await?.rows.iter().map(part_row).collect()
+        self.rows(batch, part_row).await
     }
 
     /// Stores the id of the preview, so that it is cleaned up after a crash.

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _};
+use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::batch::Batch;
 use super::broken::adds_up;
 use super::calls::{OpenQuestion, question};
-use super::codec::{count, now, readable, report_unreadable, stamp};
+use super::codec::{count, now, report_unreadable, stamp, text};
 use super::conversations::{ConversationRow, SELECT, conversation};
 use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
+use super::statement::{scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use crate::domain::{
     AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Item, MessageId, SessionId,
@@ -100,62 +100,26 @@ impl Store {
         &self,
         since: DateTime<Utc>,
     ) -> Result<Vec<ChannelId>, StoreError> {
-        let mut db = self.reader().await?;
-        let ids: Vec<i64> = sqlx::query_scalar(
+        let query = sql(
             "WITH cut AS (SELECT id, channel_id FROM turns WHERE state = 'interrupted' AND ended_at > ?
                  UNION SELECT id, channel_id FROM (SELECT id, channel_id FROM turns ORDER BY rowid DESC LIMIT 16))
              SELECT channel_id FROM cut
              UNION SELECT approvals.channel_id FROM approvals JOIN cut ON cut.id = approvals.turn_id",
         )
-        .bind(stamp(since))
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(ids.into_iter().map(ChannelId::from_i64).collect())
+        .bind(stamp(since));
+        self.read(move |db| query.all(db, |row| scalar(row).map(ChannelId::from_i64)))
+            .await
     }
 
     /// What the last stop left behind; nothing after an orderly one.
     pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id")
-            .fetch_all(&mut *db)
-            .await?;
-        let mut turns = Vec::with_capacity(rows.len());
-        let mut unreadable = Vec::new();
-        for row in &rows {
-            match turn_row(row) {
-                Ok(turn) => turns.push(unfinished_turn(&mut db, turn).await?),
-                Err(error) => {
-                    report_unreadable(row, "turns", "id", &error);
-                    unreadable.push(unreadable_turn(row)?);
-                }
-            }
-        }
-        let rows = sqlx::query(AssertSqlSafe(format!(
-            "SELECT * FROM ({SELECT} WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
-        )))
-        .fetch_all(&mut *db)
-        .await?;
-        let conversations = readable(&rows, "conversations", "id", conversation);
-        // In the words of its index, which SQLite does not infer from the second condition.
-        let rows = sqlx::query(
-            "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id",
-        )
-        .fetch_all(&mut *db)
-        .await?;
-        let doubts = readable(&rows, "outbox", "id", part_row);
-        Ok(Unfinished {
-            turns,
-            unreadable,
-            conversations,
-            doubts,
-        })
+        self.read(left_behind).await
     }
 
     /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
     /// turn that is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
-        self.write(move |db| Box::pin(async move { close(db, closing).await }))
-            .await
+        self.write(move |db| close(db, closing)).await
     }
 
     /// Notes that the session of an interrupted conversation is saved, with its first `items` items.
@@ -176,71 +140,78 @@ impl Store {
     }
 }
 
-async fn unfinished_turn(
-    db: &mut SqliteConnection,
-    turn: TurnRow,
-) -> Result<UnfinishedTurn, StoreError> {
+fn left_behind(db: &Connection) -> Result<Unfinished, StoreError> {
+    let mut found = Unfinished::default();
+    let running = sql("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id");
+    running.each(db, |row| {
+        match turn_row(row) {
+            Ok(turn) => found.turns.push(unfinished_turn(db, turn)?),
+            Err(error) => {
+                report_unreadable(row, "turns", "id", &error);
+                found.unreadable.push(unreadable_turn(row)?);
+            }
+        }
+        Ok(())
+    })?;
+    let open = sql(format!(
+        "SELECT * FROM ({SELECT} WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
+    ));
+    found.conversations = open.readable(db, "conversations", "id", conversation)?;
+    // In the words of its index, which SQLite does not infer from the second condition.
+    let doubts = sql(
+        "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id",
+    );
+    found.doubts = doubts.readable(db, "outbox", "id", part_row)?;
+    Ok(found)
+}
+
+fn unfinished_turn(db: &Connection, turn: TurnRow) -> Result<UnfinishedTurn, StoreError> {
     let id = turn.begun.id.to_string();
-    let rows = sqlx::query(
-        "SELECT call_id, name, state FROM calls
-         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY position",
-    )
-    .bind(&id)
-    .fetch_all(&mut *db)
-    .await?;
-    let calls = rows
-        .iter()
-        .map(|row| {
-            let state: &str = row.try_get("state")?;
-            Ok(OpenCall {
-                id: CallId(row.try_get("call_id")?),
-                name: row.try_get("name")?,
-                reach: if state == "started" {
-                    CallReach::Started
-                } else {
-                    CallReach::Proposed
-                },
-            })
-        })
-        .collect::<Result<_, StoreError>>()?;
-    let rows =
-        sqlx::query("SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id")
+    let calls = "SELECT call_id, name, state FROM calls
+         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY position";
+    let calls = sql(calls).bind(&id);
+    let questions =
+        sql("SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id").bind(&id);
+    let answers =
+        sql("SELECT count(*) FROM attempts WHERE turn_id = ? AND kind = ? AND outcome = ?")
             .bind(&id)
-            .fetch_all(&mut *db)
-            .await?;
-    let questions = readable(&rows, "approvals", "id", question);
-    let answers: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM attempts WHERE turn_id = ? AND kind = ? AND outcome = ?",
-    )
-    .bind(&id)
-    .bind(AttemptKind::Model.as_str())
-    .bind(AttemptOutcome::Ok.as_str())
-    .fetch_one(&mut *db)
-    .await?;
+            .bind(AttemptKind::Model.as_str())
+            .bind(AttemptOutcome::Ok.as_str());
     Ok(UnfinishedTurn {
         turn,
-        calls,
-        questions,
-        answers: usize::try_from(answers).unwrap_or_default(),
+        calls: calls.all(db, open_call)?,
+        questions: questions.readable(db, "approvals", "id", question)?,
+        answers: usize::try_from(answers.one(db, scalar::<i64>)?).unwrap_or_default(),
     })
 }
 
-fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
+fn open_call(row: &Row<'_>) -> Result<OpenCall, StoreError> {
+    Ok(OpenCall {
+        id: CallId(row.get("call_id")?),
+        name: row.get("name")?,
+        reach: if text(row, "state")? == "started" {
+            CallReach::Started
+        } else {
+            CallReach::Proposed
+        },
+    })
+}
+
+fn unreadable_turn(row: &Row<'_>) -> Result<UnreadableTurn, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        let id: Option<i64> = row.try_get(name)?;
+        let id: Option<i64> = row.get(name)?;
         Ok(id.map(MessageId::from_i64))
     };
     let shown = [message("preview_id")?, message("status_id")?];
     Ok(UnreadableTurn {
-        channel: ChannelId::from_i64(row.try_get("channel_id")?),
+        channel: ChannelId::from_i64(row.get("channel_id")?),
         reply_to: message("reply_to")?,
         shown: shown.into_iter().flatten().collect(),
     })
 }
 
-async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
+fn close(db: &Connection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
-    let mut batch = Batch::default();
     for ending in [
         "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
@@ -252,24 +223,20 @@ async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreE
             " WHERE state = 'running'"
         ),
     ] {
-        batch.add(ending).bind(&at);
+        sql(ending).bind(&at).execute(db)?;
     }
-    batch.run(db).await?;
     for (conversation, items) in &closing.histories {
-        replace(db, *conversation, items).await?;
+        replace(db, *conversation, items)?;
     }
+    let mut batch = Batch::default();
     for (conversation, session) in &closing.sessions {
-        let mut batch = Batch::default();
         batch
             .add("UPDATE conversations SET crash_session = ? WHERE id = ?")
             .bind(session.to_string())
             .bind(conversation.0);
-        batch.run(db).await?;
     }
     for told in closing.told {
-        let mut batch = Batch::default();
         queue(&mut batch, told.channel, None, told.part, told.edits)?;
-        batch.run(db).await?;
     }
-    Ok(())
+    batch.run(db).map(drop)
 }

@@ -1,27 +1,22 @@
-//! The one connection that writes, and its group commit.
+//! The one connection that writes, on a thread of its own, and its group commit.
 //!
 //! ```text
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
-//! A job is a [`Batch`], or a closure where what is written next depends on what was found. A job that waits alone has a
-//! transaction of its own: a batch is then a single trip to SQLite's thread and back.
-//!
 //! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a failing disk undoes
-//! them all. Success is reported only after the commit. The task ends when it is told to stop or when no
+//! them all. Success is reported only after the commit. The thread ends when it is told to stop or when no
 //! [`Store`](super::Store) is left, after finishing what waits.
 
 use std::path::PathBuf;
 
-use futures_util::future::BoxFuture;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
-use super::batch::{Batch, Frame, Outcome};
-use super::durability::{Durability, Opening};
+use super::durability::Durability;
 use super::error::{DiskFault, StoreError};
+use super::open;
 
 /// Most jobs that share one transaction: bounds how long the first waits for the last.
 const MAX_BATCH: usize = 256;
@@ -41,146 +36,87 @@ pub(super) trait Job: Send {
     /// What its caller waits for.
     fn durability(&self) -> Durability;
 
-    /// Does the work within `frame`. An error ends the transaction around it; an error of the work itself is for its
-    /// caller, and the work has been undone.
-    fn run<'c>(
-        &'c mut self,
-        db: &'c mut SqliteConnection,
-        frame: Frame,
-    ) -> BoxFuture<'c, Result<(), StoreError>>;
+    /// Does the work within a transaction. An error ends the transaction; an error of the work itself is for its caller.
+    fn run(&mut self, db: &Connection) -> Result<Done, StoreError>;
 
     /// Answers the waiting caller, after the transaction has ended.
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
+/// What becomes of the changes of a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    Keep,
+    Undo,
+}
+
 /// Sends the result to a job's caller.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-fn answer<T>(
-    reply: Reply<T>,
-    own: Option<Result<T, StoreError>>,
-    transaction: Result<(), StoreError>,
-) {
-    let result = match (own, transaction) {
-        (Some(Err(own)), _) => Err(own),
-        (_, Err(shared)) => Err(shared),
-        (Some(Ok(value)), Ok(())) => Ok(value),
-        (None, Ok(())) => Err(StoreError::Closed),
-    };
-    // A caller that is gone does not need the answer; what it asked for is stored nevertheless.
-    let _ = reply.send(result);
-}
-
-/// A job whose statements are known beforehand.
-pub(super) struct Scripted {
-    batch: Option<Batch>,
-    result: Option<Result<Outcome, StoreError>>,
-    reply: Reply<Outcome>,
-}
-
-impl Scripted {
-    pub(super) const fn new(batch: Batch, reply: Reply<Outcome>) -> Self {
-        Self {
-            batch: Some(batch),
-            result: None,
-            reply,
-        }
-    }
-}
-
-impl Job for Scripted {
-    fn durability(&self) -> Durability {
-        self.batch
-            .as_ref()
-            .map(Batch::durability)
-            .unwrap_or_default()
-    }
-
-    fn run<'c>(
-        &'c mut self,
-        db: &'c mut SqliteConnection,
-        frame: Frame,
-    ) -> BoxFuture<'c, Result<(), StoreError>> {
-        Box::pin(async move {
-            if let Some(batch) = self.batch.take() {
-                self.result = Some(batch.run_framed(db, frame).await?);
-            }
-            Ok(())
-        })
-    }
-
-    fn settle(self: Box<Self>, transaction: Result<(), StoreError>) {
-        answer(self.reply, self.result, transaction);
-    }
-}
-
-/// A job of steps, each of which may depend on what the one before it found.
-pub(super) struct Stepped<T, F> {
+/// A job that runs the function `F`.
+pub(super) struct Work<T, F> {
     work: Option<F>,
+    durability: Durability,
     result: Option<Result<T, StoreError>>,
     reply: Reply<T>,
 }
 
-impl<T, F> Stepped<T, F> {
-    pub(super) const fn new(work: F, reply: Reply<T>) -> Self {
+impl<T, F> Work<T, F> {
+    pub(super) const fn new(work: F, durability: Durability, reply: Reply<T>) -> Self {
         Self {
             work: Some(work),
+            durability,
             result: None,
             reply,
         }
     }
 }
 
-impl<T, F> Job for Stepped<T, F>
+impl<T, F> Job for Work<T, F>
 where
-    T: Send + 'static,
-    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
 {
     fn durability(&self) -> Durability {
-        Durability::Synced
+        self.durability
     }
 
-    fn run<'c>(
-        &'c mut self,
-        db: &'c mut SqliteConnection,
-        frame: Frame,
-    ) -> BoxFuture<'c, Result<(), StoreError>> {
-        Box::pin(async move {
-            let Some(work) = self.work.take() else {
-                return Ok(());
-            };
-            sqlx::query(frame.begin).execute(&mut *db).await?;
-            let result = work(db).await;
-            let last = match &result {
-                Ok(_) => frame.end,
-                Err(error) if error.ends_transaction() => return Err(error.clone()),
-                Err(_) => frame.undo,
-            };
-            self.result = Some(result);
-            sqlx::query(last).execute(db).await?;
-            Ok(())
-        })
+    fn run(&mut self, db: &Connection) -> Result<Done, StoreError> {
+        let result = self.work.take().map(|work| work(db));
+        let done = match &result {
+            Some(Err(error)) if error.ends_transaction() => return Err(error.clone()),
+            Some(Err(_)) => Done::Undo,
+            Some(Ok(_)) | None => Done::Keep,
+        };
+        self.result = result;
+        Ok(done)
     }
 
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>) {
-        answer(self.reply, self.result, transaction);
+        let result = match (self.result, transaction) {
+            (Some(Err(own)), _) => Err(own),
+            (_, Err(shared)) => Err(shared),
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (None, Ok(())) => Err(StoreError::Closed),
+        };
+        // A caller that is gone does not need the answer; what it asked for is stored nevertheless.
+        let _ = self.reply.send(result);
     }
 }
 
 /// The writing side: a connection that is opened again after the disk has failed.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
-    pub(super) options: SqliteConnectOptions,
-    pub(super) db: Option<SqliteConnection>,
-    /// What commits of `db` wait for with its present setting; `None` after a failure.
+    pub(super) db: Option<Connection>,
+    /// What commits of `db` wait for with its present setting; `None` where that is not known.
     pub(super) level: Option<Durability>,
 }
 
 impl Writer {
     /// Works until told to stop, then closes the connection, which writes the log back into the database.
-    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
+    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(MAX_BATCH);
-        while inbox.recv_many(&mut messages, MAX_BATCH).await > 0 {
+        while inbox.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
             let mut jobs = Vec::with_capacity(messages.len());
             for message in messages.drain(..) {
                 match message {
@@ -188,48 +124,52 @@ impl Writer {
                     Message::Stop => inbox.close(),
                 }
             }
-            self.commit(jobs).await;
+            self.commit(jobs);
         }
         if let Some(db) = self.db.take()
-            && let Err(error) = db.close().await
+            && let Err((_, error)) = db.close()
         {
             warn!("failed to close the database: {error}");
         }
     }
 
-    async fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if jobs.is_empty() {
             return;
         }
-        let durability = Durability::of_all(jobs.iter().map(|job| job.durability()));
-        let opening = durability.opening(self.level.take());
-        let end = match self.connection().await {
-            Ok(db) => transact(db, opening, &mut jobs).await,
-            Err(error) => Err(error),
-        };
-        if end.is_ok() {
-            self.level = Some(durability);
-        }
+        let end = self.transact(&mut jobs);
         let end = end.map_err(|error| error.at(&self.path));
         if let Err(error) = &end {
             error!("failed to commit {} writes: {error}", jobs.len());
-            self.after_failure(error).await;
+            self.after_failure(error);
         }
         for job in jobs {
             job.settle(end.clone());
         }
     }
 
-    async fn connection(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let durability = Durability::of_all(jobs.iter().map(|job| job.durability()));
+        let level = self.level.take();
+        let db = self.connection()?;
+        if level != Some(durability) {
+            db.pragma_update(None, "synchronous", durability.synchronous())?;
+        }
+        transact(db, jobs)?;
+        self.level = Some(durability);
+        Ok(())
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, StoreError> {
         let db = match self.db.take() {
             Some(db) => db,
-            None => self.options.connect().await?,
+            None => open::connect_writer(&self.path)?,
         };
         Ok(self.db.insert(db))
     }
 
     /// After a failed fsync the system's cache may differ from the disk: read everything again.
-    async fn after_failure(&mut self, error: &StoreError) {
+    fn after_failure(&mut self, error: &StoreError) {
         let distrust = matches!(
             error,
             StoreError::Disk {
@@ -237,60 +177,31 @@ impl Writer {
                 ..
             } | StoreError::Closed
         );
-        if distrust && let Some(db) = self.db.take() {
+        if distrust {
             // It has failed already; a further error of closing does not help.
-            let _ = db.close().await;
+            self.db = None;
         }
     }
 }
 
-/// A job among others.
-const AMONG: Frame = Frame {
-    begin: "SAVEPOINT job",
-    begins: 1,
-    end: "RELEASE job",
-    undo: "ROLLBACK TO job; RELEASE job",
-};
-
-const COMMIT: &str = "COMMIT";
-const ROLLBACK: &str = "ROLLBACK";
-
 /// Runs `jobs` in one transaction. An error means that none of them is stored.
-async fn transact(
-    db: &mut SqliteConnection,
-    opening: Opening,
-    jobs: &mut [Box<dyn Job>],
-) -> Result<(), StoreError> {
-    let end = match jobs {
-        [job] => job.run(db, alone(opening)).await,
-        jobs => together(db, opening, jobs).await,
-    };
-    if end.is_err() {
-        // SQLite may have rolled back already after an error; then this is refused, which is fine.
-        let _ = sqlx::query(ROLLBACK).execute(db).await;
+fn transact(db: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    let mut transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match jobs {
+        [job] => {
+            if job.run(&transaction)? == Done::Undo {
+                return Ok(transaction.rollback()?);
+            }
+        }
+        jobs => {
+            for job in jobs {
+                let savepoint = transaction.savepoint()?;
+                match job.run(&savepoint)? {
+                    Done::Keep => savepoint.commit()?,
+                    Done::Undo => savepoint.finish()?,
+                }
+            }
+        }
     }
-    end
-}
-
-/// The frame of a job that has a transaction of its own.
-const fn alone((begin, begins): Opening) -> Frame {
-    Frame {
-        begin,
-        begins,
-        end: COMMIT,
-        undo: ROLLBACK,
-    }
-}
-
-async fn together(
-    db: &mut SqliteConnection,
-    (begin, _): Opening,
-    jobs: &mut [Box<dyn Job>],
-) -> Result<(), StoreError> {
-    sqlx::query(begin).execute(&mut *db).await?;
-    for job in jobs {
-        job.run(db, AMONG).await?;
-    }
-    sqlx::query(COMMIT).execute(db).await?;
-    Ok(())
+    Ok(transaction.commit()?)
 }

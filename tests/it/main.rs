@@ -9,6 +9,7 @@ mod cli;
 mod clock;
 mod config;
 mod crash;
+mod database;
 mod dice;
 mod discord;
 mod exec;

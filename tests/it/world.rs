@@ -26,11 +26,12 @@ use std::time::Duration;
 use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
 use chorus_playground::{Discord, Message};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::poll;
 use crate::published::broken_for_discord;
+use crate::{database, poll};
 
 pub(crate) use actor::Actor;
 use broken::BreaksAt;
@@ -331,26 +332,28 @@ impl World {
         waited.unwrap_or_else(|_| panic!("waited in vain for {what}\n{}", self.report()));
     }
 
+    /// The file that is the ledger.
+    fn ledger_file(&self) -> PathBuf {
+        self.home().join("db/chorus.db")
+    }
+
+    /// The ledger, opened beside the daemon.
+    pub(crate) fn opens_ledger(&self) -> Connection {
+        database::open(&self.ledger_file())
+    }
+
     /// The first column of what the ledger answers, each row as text.
-    pub(crate) async fn ledger(&self, sql: &'static str) -> Vec<String> {
-        use sqlx::ConnectOptions as _;
-        let options = sqlx::sqlite::SqliteConnectOptions::new()
-            .filename(self.home().join("db/chorus.db"))
-            .read_only(true);
-        let mut db = options.connect().await.unwrap();
-        sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
+    pub(crate) async fn ledger(&self, sql: &str) -> Vec<String> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(self.ledger_file(), flags).unwrap();
+        database::rows(&db, sql, |row| row.get(0))
     }
 
     /// Changes the ledger from outside, by a script.
-    pub(crate) async fn changes_ledger(&self, script: impl Into<String>) {
-        use sqlx::{ConnectOptions as _, Connection as _};
-        let options = sqlx::sqlite::SqliteConnectOptions::new()
-            .filename(self.home().join("db/chorus.db"))
-            .busy_timeout(PATIENCE);
-        let mut db = options.connect().await.unwrap();
-        let script = sqlx::raw_sql(sqlx::AssertSqlSafe(script.into()));
-        script.execute(&mut db).await.unwrap();
-        db.close().await.unwrap();
+    pub(crate) async fn changes_ledger(&self, script: impl AsRef<str>) {
+        let db = self.opens_ledger();
+        db.busy_timeout(PATIENCE).unwrap();
+        db.execute_batch(script.as_ref()).unwrap();
     }
 
     /// The channel with this name.

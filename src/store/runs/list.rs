@@ -1,14 +1,14 @@
 //! Runs in a list, and runs by the beginning of their ids.
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::{Connection, Row};
 
 use super::TURNS;
 use crate::domain::{AgentId, ChannelId, Cost, GuildId, TurnId};
 use crate::store::Store;
-use crate::store::codec::{parsed, parsed_option, readable, stamp, time, time_option};
+use crate::store::codec::{parsed, parsed_option, stamp, time, time_option};
 use crate::store::error::StoreError;
+use crate::store::statement::sql;
 use crate::store::turns::EndReason;
 
 /// A run in a list.
@@ -80,9 +80,8 @@ impl Store {
             offset,
             limit,
         } = filter;
-        let mut db = self.reader().await?;
         let narrowed = "(?2 IS NULL OR t.channel_id = ?2) AND (?3 IS NULL OR t.began_at >= ?3)";
-        let sql = match agent {
+        let text = match agent {
             // The newest of each of its conversations, by an index; there are few conversations.
             Some(_) => format!(
                 "{LISTED} FROM conversations c JOIN turns t ON t.rowid IN (SELECT t.rowid FROM turns t
@@ -93,26 +92,20 @@ impl Store {
                 "{LISTED} FROM turns t WHERE ?1 IS NULL AND t.kind = 'turn' AND {narrowed} ORDER BY t.rowid DESC LIMIT ?4 OFFSET ?5"
             ),
         };
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+        let query = sql(text)
             .bind(agent.map(|agent| agent.to_string()))
             .bind(channel.map(ChannelId::as_i64))
             .bind(since.map(stamp))
             .bind(limit)
-            .bind(offset)
-            .fetch_all(&mut *db)
-            .await?;
-        let mut lines = readable(&rows, "turns", "id", line);
-        for line in &mut lines {
-            let sql = format!("{COST} WHERE turn_id IN ({TURNS})");
-            let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-                .bind(line.run.to_string())
-                .fetch_one(&mut *db)
-                .await?;
-            if row.try_get::<i64, _>("unpriced")? == 0 {
-                line.cost = Cost::Usd(row.try_get("usd")?);
+            .bind(offset);
+        self.read(move |db| {
+            let mut lines = query.readable(db, "turns", "id", line)?;
+            for line in &mut lines {
+                line.cost = cost_of(db, line.run)?;
             }
-        }
-        Ok(lines)
+            Ok(lines)
+        })
+        .await
     }
 
     /// The runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more characters)
@@ -126,44 +119,51 @@ impl Store {
         if !is_id {
             return Ok(Vec::new());
         }
-        let mut db = self.reader().await?;
         // For this, only the ids are read, from the index of the table.
-        let rows = sqlx::query(
+        let query = sql(
             "SELECT DISTINCT r.id, r.agent_id, a.guild_id FROM turns t JOIN turns r ON r.id = coalesce(t.run_id, t.id)
                  JOIN agents a ON a.id = r.agent_id
              WHERE t.id IN (SELECT id FROM turns WHERE id = ?1 OR substr(id, -8, length(?1)) = ?1)
              ORDER BY r.id DESC LIMIT ?2",
         )
         .bind(word)
-        .bind(MOST)
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(readable(&rows, "turns", "id", found))
+        .bind(MOST);
+        self.read(move |db| query.readable(db, "turns", "id", found))
+            .await
     }
 }
 
-fn line(row: &SqliteRow) -> Result<RunLine, StoreError> {
+/// What a run cost with all of its child turns.
+fn cost_of(db: &Connection, run: TurnId) -> Result<Cost, StoreError> {
+    let (unpriced, usd): (i64, f64) = sql(format!("{COST} WHERE turn_id IN ({TURNS})"))
+        .bind(run.to_string())
+        .one(db, |row| Ok((row.get("unpriced")?, row.get("usd")?)))?;
+    Ok(match unpriced {
+        0 => Cost::Usd(usd),
+        _ => Cost::Unknown,
+    })
+}
+
+fn line(row: &Row<'_>) -> Result<RunLine, StoreError> {
     Ok(RunLine {
         run: parsed(row, "id")?,
         agent: parsed(row, "agent_id")?,
-        path: row
-            .try_get::<Option<String>, _>("path")?
-            .unwrap_or_default(),
-        asked_by: row.try_get("name")?,
-        words: row.try_get("words")?,
+        path: row.get::<_, Option<String>>("path")?.unwrap_or_default(),
+        asked_by: row.get("name")?,
+        words: row.get("words")?,
         began_at: time(row, "began_at")?,
         ended_at: time_option(row, "ended_at")?,
         exit: parsed_option(row, "exit")?,
-        steps: row.try_get("steps")?,
-        children: row.try_get("children")?,
+        steps: row.get("steps")?,
+        children: row.get("children")?,
         cost: Cost::Unknown,
     })
 }
 
-fn found(row: &SqliteRow) -> Result<FoundRun, StoreError> {
+fn found(row: &Row<'_>) -> Result<FoundRun, StoreError> {
     Ok(FoundRun {
         run: parsed(row, "id")?,
         agent: parsed(row, "agent_id")?,
-        guild: GuildId::from_i64(row.try_get("guild_id")?),
+        guild: GuildId::from_i64(row.get("guild_id")?),
     })
 }

@@ -1,14 +1,16 @@
 //! The rows of a run as they are read, before they become a tree.
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::{Connection, Row};
 
 use crate::domain::{CallId, CausedRun, TurnId};
 use crate::store::attempts::AttemptRow;
 use crate::store::calls::Decision;
-use crate::store::codec::{counted, parsed, parsed_option, report_unreadable, time, time_option};
+use crate::store::codec::{
+    self, counted, parsed, parsed_option, report_unreadable, text_option, time, time_option,
+};
 use crate::store::error::StoreError;
+use crate::store::statement::Statement;
 use crate::store::turn_rows::{TurnRow, turn_row};
 use crate::text;
 
@@ -107,22 +109,26 @@ impl RunRows {
         }
     }
 
-    /// Those of `rows` that can be read; the others are counted as a gap.
+    /// The rows of `query` that can be read; the others are counted as a gap.
     pub(super) fn read<T>(
         &mut self,
-        rows: &[SqliteRow],
+        db: &Connection,
+        query: Statement,
         table: &str,
         most: i64,
-        read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
-    ) -> Vec<T> {
-        let mut good = Vec::with_capacity(rows.len());
-        for row in rows {
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut good = Vec::new();
+        let mut found = 0;
+        query.each(db, |row| {
+            found += 1;
             match read(row) {
                 Ok(value) => good.push(value),
                 Err(error) => report_unreadable(row, table, "id", &error),
             }
-        }
-        match rows.len() - good.len() {
+            Ok(())
+        })?;
+        match found - good.len() {
             0 => {}
             1 => self.gaps.push(format!(
                 "1 row of the table {table} cannot be read and is left out."
@@ -131,13 +137,13 @@ impl RunRows {
                 "{lost} rows of the table {table} cannot be read and are left out."
             )),
         }
-        if i64::try_from(rows.len()) == Ok(most) {
-            let shown = text::thousands(rows.len() as u64);
+        if i64::try_from(found) == Ok(most) {
+            let shown = text::thousands(found as u64);
             self.gaps.push(format!(
                 "Only the first {shown} rows of the table {table} are shown."
             ));
         }
-        good
+        Ok(good)
     }
 }
 
@@ -146,41 +152,41 @@ pub(super) const fn read_for(most: usize) -> usize {
     most.saturating_add(BEYOND)
 }
 
-pub(super) fn turn(row: &SqliteRow) -> Result<RunTurn, StoreError> {
+pub(super) fn turn(row: &Row<'_>) -> Result<RunTurn, StoreError> {
     Ok(RunTurn {
         row: turn_row(row)?,
-        begun_with: row.try_get("begun_with")?,
-        has_answer: row.try_get("has_answer")?,
-        report: row.try_get("report")?,
+        begun_with: row.get("begun_with")?,
+        has_answer: row.get("has_answer")?,
+        report: row.get("report")?,
     })
 }
 
-pub(super) fn call(row: &SqliteRow) -> Result<RunCall, StoreError> {
+pub(super) fn call(row: &Row<'_>) -> Result<RunCall, StoreError> {
     Ok(RunCall {
         turn: parsed(row, "turn_id")?,
-        id: CallId(row.try_get("call_id")?),
-        name: row.try_get("name")?,
-        state: row.try_get("state")?,
+        id: CallId(row.get("call_id")?),
+        name: row.get("name")?,
+        state: row.get("state")?,
         started_at: time_option(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
     })
 }
 
-pub(super) fn question(row: &SqliteRow) -> Result<RunQuestion, StoreError> {
+pub(super) fn question(row: &Row<'_>) -> Result<RunQuestion, StoreError> {
     Ok(RunQuestion {
         turn: parsed(row, "turn_id")?,
-        call: CallId(row.try_get("call_id")?),
-        action: row.try_get("action")?,
+        call: CallId(row.get("call_id")?),
+        action: row.get("action")?,
         asked_at: time(row, "asked_at")?,
         decision: parsed_option(row, "decision")?,
         decided_at: time_option(row, "decided_at")?,
     })
 }
 
-pub(super) fn asked(row: &SqliteRow) -> Result<Asked, StoreError> {
+pub(super) fn asked(row: &Row<'_>) -> Result<Asked, StoreError> {
     is_sound(row)?;
     let text = |name| -> Result<String, StoreError> {
-        Ok(row.try_get::<Option<String>, _>(name)?.unwrap_or_default())
+        Ok(row.get::<_, Option<String>>(name)?.unwrap_or_default())
     };
     Ok(Asked {
         name: text("name")?,
@@ -188,37 +194,31 @@ pub(super) fn asked(row: &SqliteRow) -> Result<Asked, StoreError> {
     })
 }
 
-pub(super) fn said(row: &SqliteRow) -> Result<Said, StoreError> {
+pub(super) fn said(row: &Row<'_>) -> Result<Said, StoreError> {
     is_sound(row)?;
-    let role: &str = row.try_get("role")?;
-    let what = match role {
+    let what = match codec::text(row, "role")? {
         "assistant" => SaidWhat::Answer {
             calls: calls(row)?,
-            tokens: match row.try_get::<Option<i64>, _>("output")? {
+            tokens: match row.get::<_, Option<i64>>("output")? {
                 Some(_) => Some((counted(row, "input")?, counted(row, "output")?)),
                 None => None,
             },
         },
         "tool_result" => SaidWhat::Result {
-            call: CallId(
-                row.try_get::<Option<String>, _>("call_id")?
-                    .unwrap_or_default(),
-            ),
-            is_error: row.try_get::<Option<bool>, _>("is_error")?.unwrap_or(false),
+            call: CallId(row.get::<_, Option<String>>("call_id")?.unwrap_or_default()),
+            is_error: row.get::<_, Option<bool>>("is_error")?.unwrap_or(false),
         },
         _ => SaidWhat::Input,
     };
     Ok(Said {
         turn: parsed(row, "turn_id")?,
-        words: row
-            .try_get::<Option<String>, _>("words")?
-            .unwrap_or_default(),
+        words: row.get::<_, Option<String>>("words")?.unwrap_or_default(),
         what,
     })
 }
 
-fn calls(row: &SqliteRow) -> Result<Vec<(CallId, String)>, StoreError> {
-    let Some(text) = row.try_get::<Option<&str>, _>("calls")? else {
+fn calls(row: &Row<'_>) -> Result<Vec<(CallId, String)>, StoreError> {
+    let Some(text) = text_option(row, "calls")? else {
         return Ok(Vec::new());
     };
     let calls: Vec<(Option<String>, Option<String>)> =
@@ -233,8 +233,8 @@ fn calls(row: &SqliteRow) -> Result<Vec<(CallId, String)>, StoreError> {
 }
 
 /// Whether its JSON could be read.
-fn is_sound(row: &SqliteRow) -> Result<(), StoreError> {
-    if row.try_get("is_sound")? {
+fn is_sound(row: &Row<'_>) -> Result<(), StoreError> {
+    if row.get("is_sound")? {
         Ok(())
     } else {
         Err(StoreError::bad_row("body", "it is not JSON"))

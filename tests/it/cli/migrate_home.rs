@@ -5,15 +5,34 @@ use std::path::{Path, PathBuf};
 
 use chorus::store::{AuditFilter, Store};
 use serde_json::{Value, json};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
 
 use super::program::{Seen, chorus, seen};
+use crate::database;
 
 const SESSION: &str = "0b3a52d4-2c1f-4a51-9a55-9a2f6c1f8d10";
 
+/// The database of the original, with something in each table.
+const ORIGINAL: &str = "
+    CREATE TABLE agents (name TEXT PRIMARY KEY, channel_id INTEGER UNIQUE NOT NULL, guild_id INTEGER NOT NULL, model TEXT,
+        permissions TEXT NOT NULL DEFAULT 'standard', created_at TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'active');
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, agent_name TEXT NOT NULL, description TEXT, saved_at TEXT NOT NULL,
+        message_count INTEGER, file_path TEXT NOT NULL);
+    CREATE TABLE audit_log (id INTEGER PRIMARY KEY AUTOINCREMENT, agent_name TEXT NOT NULL, timestamp TEXT NOT NULL,
+        action_string TEXT NOT NULL, decision TEXT NOT NULL, user_id INTEGER, detail TEXT);
+    CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, agent_name TEXT NOT NULL, thread_id INTEGER, role TEXT NOT NULL,
+        content TEXT, tool_calls TEXT, tool_call_id TEXT, timestamp TEXT NOT NULL, discord_message_id INTEGER);
+    INSERT INTO agents VALUES ('lab', 11, 7, 'claude-x', 'standard', '2026-01-01T00:00:00+00:00', 'active');
+    INSERT INTO agents VALUES ('not ours', 12, 7, NULL, 'standard', '2026-01-01T00:00:00+00:00', 'active');
+    INSERT INTO sessions VALUES ('0b3a52d4-2c1f-4a51-9a55-9a2f6c1f8d10', 'lab', 'Fix the build',
+        '2026-02-01T10:00:00+00:00', 3, '/gone/sessions/x.json');
+    INSERT INTO audit_log (agent_name, timestamp, action_string, decision) VALUES
+        ('lab', '2026-02-01T10:00:00+00:00', 'tool:self_edit:docs:a', 'allow');
+    INSERT INTO messages (agent_name, role, content, timestamp) VALUES
+        ('lab', 'user', 'hello', '2026-02-02T10:00:00+00:00'), ('lab', 'assistant', 'hi', '2026-02-02T10:00:05+00:00');
+";
+
 /// A home as the original leaves it: two agents (one with a name we do not take), a session, messages, audit rows.
-async fn original(folder: &Path) -> PathBuf {
+fn original(folder: &Path) -> PathBuf {
     let home = folder.join("original");
     let lab = home.join("agents/lab");
     fs::create_dir_all(home.join("db")).unwrap();
@@ -37,33 +56,8 @@ async fn original(folder: &Path) -> PathBuf {
     });
     fs::write(&file, session.to_string()).unwrap();
 
-    let mut db = SqliteConnectOptions::new()
-        .filename(home.join("db/chorus.db"))
-        .create_if_missing(true)
-        .connect()
-        .await
-        .unwrap();
-    for sql in [
-        "CREATE TABLE agents (name TEXT PRIMARY KEY, channel_id INTEGER UNIQUE NOT NULL, guild_id INTEGER NOT NULL, model TEXT,
-             permissions TEXT NOT NULL DEFAULT 'standard', created_at TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'active')",
-        "CREATE TABLE sessions (id TEXT PRIMARY KEY, agent_name TEXT NOT NULL, description TEXT, saved_at TEXT NOT NULL,
-             message_count INTEGER, file_path TEXT NOT NULL)",
-        "CREATE TABLE audit_log (id INTEGER PRIMARY KEY AUTOINCREMENT, agent_name TEXT NOT NULL, timestamp TEXT NOT NULL,
-             action_string TEXT NOT NULL, decision TEXT NOT NULL, user_id INTEGER, detail TEXT)",
-        "CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, agent_name TEXT NOT NULL, thread_id INTEGER, role TEXT NOT NULL,
-             content TEXT, tool_calls TEXT, tool_call_id TEXT, timestamp TEXT NOT NULL, discord_message_id INTEGER)",
-        "INSERT INTO agents VALUES ('lab', 11, 7, 'claude-x', 'standard', '2026-01-01T00:00:00+00:00', 'active')",
-        "INSERT INTO agents VALUES ('not ours', 12, 7, NULL, 'standard', '2026-01-01T00:00:00+00:00', 'active')",
-        "INSERT INTO sessions VALUES ('0b3a52d4-2c1f-4a51-9a55-9a2f6c1f8d10', 'lab', 'Fix the build',
-             '2026-02-01T10:00:00+00:00', 3, '/gone/sessions/x.json')",
-        "INSERT INTO audit_log (agent_name, timestamp, action_string, decision) VALUES
-             ('lab', '2026-02-01T10:00:00+00:00', 'tool:self_edit:docs:a', 'allow')",
-        "INSERT INTO messages (agent_name, role, content, timestamp) VALUES
-             ('lab', 'user', 'hello', '2026-02-02T10:00:00+00:00'), ('lab', 'assistant', 'hi', '2026-02-02T10:00:05+00:00')",
-    ] {
-        sqlx::query(sql).execute(&mut db).await.unwrap();
-    }
-    db.close().await.unwrap();
+    let db = database::open(&home.join("db/chorus.db"));
+    db.execute_batch(ORIGINAL).unwrap();
     home
 }
 
@@ -74,7 +68,7 @@ fn migrate(home: &Path, from: &Path) -> Seen {
 #[tokio::test]
 async fn agents_sessions_and_audit_come_along_and_the_old_home_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let from = original(folder.path()).await;
+    let from = original(folder.path());
     let before = fs::read(from.join("db/chorus.db")).unwrap();
     let home = folder.path().join("home");
     fs::create_dir(&home).unwrap();
@@ -139,7 +133,7 @@ async fn agents_sessions_and_audit_come_along_and_the_old_home_stays_as_it_was()
 #[tokio::test]
 async fn a_session_taken_over_reads_like_one_of_ours() {
     let folder = tempfile::tempdir().unwrap();
-    let from = original(folder.path()).await;
+    let from = original(folder.path());
     let home = folder.path().join("home");
     fs::create_dir(&home).unwrap();
     migrate(&home, &from);
@@ -182,24 +176,16 @@ fn session_files(home: &Path) -> Vec<String> {
 #[tokio::test]
 async fn a_run_that_was_broken_off_between_file_and_row_doubles_no_session() {
     let folder = tempfile::tempdir().unwrap();
-    let from = original(folder.path()).await;
+    let from = original(folder.path());
     let home = folder.path().join("home");
     fs::create_dir(&home).unwrap();
     migrate(&home, &from);
     let files = session_files(&home);
     assert_eq!(files.len(), 2);
-    let mut db = SqliteConnectOptions::new()
-        .filename(home.join("db/chorus.db"))
-        .connect()
-        .await
-        .unwrap();
-    for sql in [
-        "DELETE FROM sessions",
-        "DELETE FROM meta WHERE key LIKE 'migrated:%'",
-    ] {
-        sqlx::query(sql).execute(&mut db).await.unwrap();
-    }
-    db.close().await.unwrap();
+    let broken_off = "DELETE FROM sessions; DELETE FROM meta WHERE key LIKE 'migrated:%'";
+    let db = database::open(&home.join("db/chorus.db"));
+    db.execute_batch(broken_off).unwrap();
+    drop(db);
     let again = migrate(&home, &from);
     assert!(again.out.contains("agent lab: 2 sessions"), "{}", again.out);
     assert_eq!(session_files(&home), files);
@@ -212,7 +198,7 @@ async fn a_run_that_was_broken_off_between_file_and_row_doubles_no_session() {
 #[tokio::test]
 async fn a_session_file_that_cannot_be_read_stays_behind_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let from = original(folder.path()).await;
+    let from = original(folder.path());
     let file = from.join(format!("agents/lab/sessions/{SESSION}.json"));
     let cut = fs::read_to_string(&file).unwrap();
     fs::write(&file, &cut[..cut.len() / 2]).unwrap();
@@ -251,7 +237,7 @@ async fn what_is_no_home_of_the_original_is_refused() {
         said.err
     );
 
-    let from = original(folder.path()).await;
+    let from = original(folder.path());
     let said = migrate(&from, &from);
     assert!(said.err.contains("rename it first"), "{}", said.err);
 }

@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use chorus::domain::MessageId;
 use serde_json::json;
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use super::answer_questions;
 use super::jobs::{self, Kind};
 use super::random::all_answered;
 use super::steps::{Edge, End, Life, Side};
 use super::verdict::{Job, Kills, Verdict};
+use crate::database;
 use crate::world::{Setup, World, run_test_with, strace};
 
 const AGENT: &str = "lab";
@@ -206,7 +205,7 @@ impl Run {
     /// Lives of the daemon that each end before or after the next durable step, until there is nothing left to recover.
     async fn recovers_step_by_step(&mut self, world: &mut World) {
         for life in 0..LIVES {
-            if is_recovered(world).await {
+            if is_recovered(world) {
                 return;
             }
             let side = [Side::Before, Side::After][life % 2];
@@ -237,7 +236,7 @@ impl Run {
 }
 
 /// Whether the daemon, which does not run, left nothing behind that a start must put right.
-async fn is_recovered(world: &World) -> bool {
+fn is_recovered(world: &World) -> bool {
     // A copy: to open the database would be a recovery too.
     let copy = tempfile::tempdir().unwrap();
     for name in ["chorus.db", "chorus.db-wal"] {
@@ -246,7 +245,7 @@ async fn is_recovered(world: &World) -> bool {
             std::fs::copy(from, copy.path().join(name)).unwrap();
         }
     }
-    let known = stored_messages(&copy.path().join("chorus.db")).await;
+    let known = stored_messages(&copy.path().join("chorus.db"));
     let Some(known) = known else { return false };
     let ann = world.ann.id();
     let said = world.messages("#lab");
@@ -255,22 +254,14 @@ async fn is_recovered(world: &World) -> bool {
 }
 
 /// The messages that a database at rest knows of; none while something in it is unfinished.
-async fn stored_messages(database: &Path) -> Option<BTreeSet<MessageId>> {
-    let options = SqliteConnectOptions::new().filename(database);
-    let mut db = options.connect().await.unwrap();
-    let unfinished: i64 = sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
+fn stored_messages(database: &Path) -> Option<BTreeSet<MessageId>> {
+    let db = database::open(database);
+    let unfinished = "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
               + (SELECT count(*) FROM inbound WHERE state = 'new')
               + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))
-              + (SELECT count(*) FROM conversations WHERE closed_at IS NULL AND crash_session IS NOT NULL)",
-    )
-    .fetch_one(&mut db)
-    .await
-    .unwrap();
-    let ids: Vec<i64> = sqlx::query_scalar("SELECT message_id FROM inbound")
-        .fetch_all(&mut db)
-        .await
-        .unwrap();
+              + (SELECT count(*) FROM conversations WHERE closed_at IS NULL AND crash_session IS NOT NULL)";
+    let unfinished: i64 = db.query_row(unfinished, [], |row| row.get(0)).unwrap();
+    let ids = database::rows(&db, "SELECT message_id FROM inbound", |row| row.get(0));
     let ids = ids.into_iter().map(MessageId::from_i64).collect();
     (unfinished == 0).then_some(ids)
 }

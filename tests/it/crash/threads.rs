@@ -4,10 +4,9 @@ use std::path::Path;
 
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use super::steps::{End, Life, Side};
+use crate::database;
 use crate::world::{Setup, Way, run_test_with, strace};
 
 const THREAD: &str = "explore · about a TODO";
@@ -65,11 +64,8 @@ fn last_words_wait(home: &Path) -> bool {
     for name in ["chorus.db", "chorus.db-wal"] {
         let _ = std::fs::copy(home.join("db").join(name), copy.path().join(name));
     }
-    let options = SqliteConnectOptions::new().filename(copy.path().join("chorus.db"));
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(async {
-        let mut db = options.connect().await.unwrap();
-        let waiting = sqlx::query_scalar("SELECT count(*) FROM thread_words");
-        waiting.fetch_one(&mut db).await.unwrap_or(0) > 0
-    })
+    let db = database::open(&copy.path().join("chorus.db"));
+    let waiting = "SELECT count(*) FROM thread_words";
+    let waiting = db.query_row(waiting, [], |row| row.get::<_, i64>(0));
+    waiting.unwrap_or(0) > 0
 }

@@ -5,11 +5,10 @@ use std::fmt;
 
 use chorus::agent::session_file;
 use chorus::domain::ChannelId;
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
 use super::jobs::{self, EFFECTS, Kind};
 use super::steps::Side;
+use crate::database;
 use crate::runs::WRONG_SUMS;
 use crate::world::World;
 
@@ -137,9 +136,9 @@ impl Verdict {
                 verdict.done_twice.push(job.number);
             }
         }
-        verdict.ended_wrong = ended_wrong(world).await;
+        verdict.ended_wrong = ended_wrong(world);
         verdict.sums_wrong = world.ledger(WRONG_SUMS).await;
-        verdict.corrupt = corrupt(world).await;
+        verdict.corrupt = corrupt(world);
         verdict
     }
 
@@ -201,15 +200,12 @@ fn succeeded(world: &World) -> BTreeSet<usize> {
 }
 
 /// The sub-agents that have a thread in which their end is not said just once.
-async fn ended_wrong(world: &World) -> Vec<String> {
-    let mut db = open(world).await;
-    let ended: Vec<(i64, String, String)> = sqlx::query_as(
-        "SELECT c.thread_id, substr(t.id, -8), t.state FROM turns t JOIN conversations c ON c.id = t.conversation_id
-         WHERE t.kind = 'sub_agent' AND c.thread_id IS NOT NULL",
-    )
-    .fetch_all(&mut db)
-    .await
-    .unwrap();
+fn ended_wrong(world: &World) -> Vec<String> {
+    let ended = "SELECT c.thread_id, substr(t.id, -8), t.state FROM turns t JOIN conversations c ON c.id = t.conversation_id
+         WHERE t.kind = 'sub_agent' AND c.thread_id IS NOT NULL";
+    let ended = database::rows(&world.opens_ledger(), ended, |row| {
+        <(i64, String, String)>::try_from(row)
+    });
     let mut wrong = Vec::new();
     for (thread, turn, state) in ended {
         let messages = world.discord.messages(ChannelId::from_i64(thread));
@@ -227,13 +223,7 @@ async fn ended_wrong(world: &World) -> Vec<String> {
     wrong
 }
 
-/// The database, which nobody else has open.
-async fn open(world: &World) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    options.connect().await.unwrap()
-}
-
-async fn corrupt(world: &World) -> Vec<String> {
+fn corrupt(world: &World) -> Vec<String> {
     let mut corrupt = Vec::new();
     let agents = std::fs::read_dir(world.home().join("agents")).unwrap();
     for agent in agents.map(|entry| entry.unwrap().path()) {
@@ -246,21 +236,15 @@ async fn corrupt(world: &World) -> Vec<String> {
             }
         }
     }
-    let mut db = open(world).await;
-    let verdict: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
-        .fetch_one(&mut db)
-        .await
-        .unwrap();
+    let db = world.opens_ledger();
+    let verdict = "PRAGMA integrity_check(1)";
+    let verdict: String = db.query_row(verdict, [], |row| row.get(0)).unwrap();
     if verdict != "ok" {
         corrupt.push(verdict);
     }
-    let left: i64 = sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
-             + (SELECT count(*) FROM calls WHERE state IN ('proposed', 'started'))",
-    )
-    .fetch_one(&mut db)
-    .await
-    .unwrap();
+    let left = "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
+             + (SELECT count(*) FROM calls WHERE state IN ('proposed', 'started'))";
+    let left: i64 = db.query_row(left, [], |row| row.get(0)).unwrap();
     if left > 0 {
         corrupt.push(format!("{left} turns or calls are left open"));
     }

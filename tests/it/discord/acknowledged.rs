@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 use chorus::domain::{ChannelId, MessageId, RoleId};
 use chorus_playground::{Answer, Effect, Fault, OptionValue};
 use serde_json::{Value, json};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::world::{World, run_test, shown};
 
@@ -329,16 +327,8 @@ async fn everything_is_acknowledged_within_a_second_whatever_is_slow() {
         let acts = acts(world).await;
         let thoughts: Vec<_> = (0..200).map(|_| world.model.is_thinking()).collect();
         slow_routes(world);
-        let ledger = world.home().join("db/chorus.db");
-        let mut held = SqliteConnectOptions::new()
-            .filename(ledger)
-            .connect()
-            .await
-            .unwrap();
-        sqlx::query("BEGIN IMMEDIATE")
-            .execute(&mut held)
-            .await
-            .unwrap();
+        let held = world.opens_ledger();
+        held.execute_batch("BEGIN IMMEDIATE").unwrap();
 
         let mut all = Vec::new();
         let mut again: Option<Vec<String>> = None;
@@ -361,7 +351,7 @@ async fn everything_is_acknowledged_within_a_second_whatever_is_slow() {
             again = Some(late);
         }
 
-        sqlx::query("ROLLBACK").execute(&mut held).await.unwrap();
+        held.execute_batch("ROLLBACK").unwrap();
         world.discord.heals();
         drop(thoughts);
         world

@@ -3,22 +3,9 @@
 use std::time::Duration;
 
 use chorus_playground::{Effect, Fault, Message};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::poll;
 use crate::world::{Setup, Way, World, run_test_with};
-
-/// As if the daemon had died between posting the preview and keeping its id.
-async fn forgets_the_preview(world: &World) {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
-    sqlx::query("UPDATE turns SET preview_id = NULL")
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
-}
 
 #[tokio::test]
 async fn a_preview_says_how_it_ended_before_anything_is_posted_beside_it() {
@@ -37,7 +24,9 @@ async fn a_preview_says_how_it_ended_before_anything_is_posted_beside_it() {
             })
             .await;
         world.kills().await;
-        forgets_the_preview(world).await;
+        // As if the daemon had died between posting the preview and keeping its id.
+        let forgotten = "UPDATE turns SET preview_id = NULL";
+        world.changes_ledger(forgotten).await;
         let asked = world.discord.requests().len();
         // Discord is slow to say what is in the channel.
         world.discord.order(Fault {

@@ -4,27 +4,15 @@ use std::time::Duration;
 
 use chrono::Utc;
 use serde_json::{Value, json};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::world::{Setup, World, run_test, run_test_with};
 
 /// Waits until the ledger's row of a message satisfies `is`.
 pub(super) async fn ledger_has(world: &World, message: chorus::domain::MessageId, is: &str) {
-    let file = world.home().join("db/chorus.db");
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
-    let mut db = options.connect().await.unwrap();
+    let id = message.0;
+    let row = format!("SELECT state || ' ' || body FROM inbound WHERE message_id = {id}");
     let seen = async {
-        loop {
-            let row: Option<String> =
-                sqlx::query_scalar("SELECT state || ' ' || body FROM inbound WHERE message_id = ?")
-                    .bind(i64::try_from(message.0).unwrap())
-                    .fetch_optional(&mut db)
-                    .await
-                    .unwrap();
-            if row.is_some_and(|row| row.contains(is)) {
-                return;
-            }
+        while !world.ledger(&row).await.iter().any(|row| row.contains(is)) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -8,9 +8,8 @@ use chorus::domain::{ChannelId, GuildId, MessageId};
 use chorus_playground::{Effect, Fault, Message, Rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
+use crate::database;
 use crate::world::{Actor, Lab, Setup, Way, World, run_test, run_test_with};
 
 const PRIVATE: &str = "This bot is private. Its operator has to accept this server first.";
@@ -57,71 +56,28 @@ fn presses(world: &World, who: &Actor, letter: MessageId, label: &str) {
     pressed.unwrap_or_else(|refusal| panic!("{label}: {refusal}\n{}", world.report()));
 }
 
-/// Changes the database of a daemon that does not run.
-async fn changes_database(world: &World, sql: &'static str) {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut db).await.unwrap();
-}
-
 /// Puts the database in the form of the first release, with what it holds.
-async fn puts_first_releases_database(world: &World) {
+fn puts_first_releases_database(world: &World) {
     let folder = world.home().join("db");
     let (new, old) = (folder.join("chorus.db"), folder.join("first.db"));
-    let options = SqliteConnectOptions::new()
-        .filename(&old)
-        .create_if_missing(true);
-    let mut db = options.connect().await.unwrap();
-    let run = async |db: &mut sqlx::SqliteConnection, sql: String| {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
-            .execute(db)
-            .await
-            .unwrap();
-    };
-    run(&mut db, format!("ATTACH '{}' AS now", new.display())).await;
-    run(
-        &mut db,
-        include_str!("../../../migrations/0001_ledger.sql").to_owned(),
-    )
-    .await;
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-    )
-    .fetch_all(&mut db)
-    .await
-    .unwrap();
+    let db = database::earlier(&old, 1);
+    let run = |sql: String| db.execute_batch(&sql).unwrap();
+    let names = |sql: &str| database::rows(&db, sql, |row| row.get::<_, String>(0));
+    run(format!("ATTACH '{}' AS now", new.display()));
+    let tables = names(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%'",
+    );
     for table in tables {
-        let columns: Vec<String> = sqlx::query_scalar(
-            "SELECT name FROM pragma_table_info(?1, 'main') INTERSECT SELECT name FROM pragma_table_info(?1, 'now')",
-        )
-        .bind(&table)
-        .fetch_all(&mut db)
-        .await
-        .unwrap();
+        let columns = names(&format!(
+            "SELECT name FROM pragma_table_info('{table}', 'main') INTERSECT SELECT name FROM pragma_table_info('{table}', 'now')"
+        ));
         let columns = columns.join(", ");
-        run(
-            &mut db,
-            format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"),
-        )
-        .await;
+        run(format!(
+            "INSERT INTO main.{table} ({columns}) SELECT {columns} FROM now.{table}"
+        ));
     }
-    let made: String =
-        sqlx::query_scalar("SELECT sql FROM now.sqlite_schema WHERE name = '_sqlx_migrations'")
-            .fetch_one(&mut db)
-            .await
-            .unwrap();
-    run(&mut db, made).await;
-    run(&mut db, "INSERT INTO main._sqlx_migrations SELECT * FROM now._sqlx_migrations WHERE version = 1; DELETE FROM main.meta WHERE key = 'operators'".to_owned()).await;
-    let application: i64 = sqlx::query_scalar("PRAGMA now.application_id")
-        .fetch_one(&mut db)
-        .await
-        .unwrap();
-    run(
-        &mut db,
-        format!("PRAGMA main.application_id = {application}"),
-    )
-    .await;
-    sqlx::Connection::close(db).await.unwrap();
+    run("DELETE FROM main.meta WHERE key = 'operators'".to_owned());
+    drop(db);
     std::fs::rename(old, new).unwrap();
 }
 
@@ -289,22 +245,16 @@ async fn a_server_that_nobody_accepts_is_left_after_seven_days() {
         let Strange { guild, .. } = strange_server(world);
         request(world, &world.ann).await;
         world.stops().await;
-        changes_database(
-            world,
-            "UPDATE servers SET asked_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-6 days', '-23 hours') WHERE state = 'waiting'",
-        )
-        .await;
+        let young = "UPDATE servers SET asked_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-6 days', '-23 hours') WHERE state = 'waiting'";
+        world.changes_ledger(young).await;
         world.starts().await;
         world.exchange("hello", "Hello.").await;
         assert!(world.discord.holds_bot(guild), "it left too early");
         world.stops().await;
-        changes_database(
-            world,
-            "UPDATE servers SET asked_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-7 days', '-1 hours'),
-                                told_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-7 days', '-1 hours')
-             WHERE state = 'waiting'",
-        )
-        .await;
+        let old = "UPDATE servers SET asked_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-7 days', '-1 hours'),
+                told_at = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-7 days', '-1 hours')
+            WHERE state = 'waiting'";
+        world.changes_ledger(old).await;
         world.starts().await;
         let is_out = |world: &World| (!world.discord.holds_bot(guild)).then_some(());
         world.waits("the bot to leave", is_out).await;
@@ -492,7 +442,8 @@ async fn while_discord_does_not_say_who_the_operator_is_the_last_answer_holds() 
 
         // Without an answer ever, nothing is served, and nobody is asked.
         world.stops().await;
-        changes_database(world, "DELETE FROM meta WHERE key = 'operators'").await;
+        let forgotten = "DELETE FROM meta WHERE key = 'operators'";
+        world.changes_ledger(forgotten).await;
         world.launches(&[]);
         world
             .waits("the connection", |world| {
@@ -520,7 +471,7 @@ async fn servers_that_hold_agents_at_the_upgrade_are_accepted() {
     run_test(async |world| {
         world.exchange("hello", "Hello.").await;
         world.stops().await;
-        puts_first_releases_database(world).await;
+        puts_first_releases_database(world);
         let mallory = Actor::new(&world.discord, "mallory");
         world
             .discord
@@ -576,11 +527,8 @@ async fn commands_that_an_older_version_registered_everywhere_are_taken_out() {
             panic!("no list of commands");
         };
         world.discord.shows_commands_everywhere(commands);
-        changes_database(
-            world,
-            "UPDATE meta SET value = 'an-old-hash' WHERE key LIKE 'commands:%:global'",
-        )
-        .await;
+        let earlier = "UPDATE meta SET value = 'an-old-hash' WHERE key LIKE 'commands:%:global'";
+        world.changes_ledger(earlier).await;
         world.starts().await;
         world
             .waits("the commands everywhere to go", |world| {

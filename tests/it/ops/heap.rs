@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use chorus::daemon::crowd_is_over;
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 use tokio::sync::watch;
 
 use crate::poll;
@@ -82,12 +80,8 @@ async fn after_a_crowd_a_conversation_is_read_where_it_is_kept_and_goes_on() {
         let after = world.ann.asks("/status", "#lab").await;
         assert_eq!(tokens(&before), tokens(&after), "{after}");
         // Nothing of it is in memory any more.
-        let path = world.home().join("db/chorus.db");
-        let mut db = SqliteConnectOptions::new().filename(path).connect().await;
-        sqlx::query("UPDATE items SET body = replace(body, 'plum', 'pear')")
-            .execute(db.as_mut().unwrap())
-            .await
-            .unwrap();
+        let change = "UPDATE items SET body = replace(body, 'plum', 'pear')";
+        world.changes_ledger(change).await;
         world.exchange("which word?", "Pear.").await;
         let told = world.model.last_request()["messages"].to_string();
         assert!(

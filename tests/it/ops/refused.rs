@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::{command, program, seen};
 use crate::dice::Dice;
 use crate::not_run::{Missing, not_run};
-use crate::store::damaged::{FROM_THE_FUTURE, changes};
+use crate::store::damaged::FROM_THE_FUTURE;
 use crate::world::{Setup, run_test, run_test_with};
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_database_of_a_newer_version() {
     run_test_with(program(Vec::new()), async |world| {
         world.stops().await;
         let path = world.home().join("db/chorus.db");
-        changes(&path, FROM_THE_FUTURE).await;
+        world.changes_ledger(FROM_THE_FUTURE).await;
         let before = fs::read(&path).unwrap();
         let refused = seen(&mut command(world, &["run"])).await;
         assert_eq!(refused.code, 78, "{}", refused.err);

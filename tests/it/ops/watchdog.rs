@@ -2,8 +2,6 @@
 
 use chorus_playground::Break;
 use rustix::process::Signal;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
 
 use super::metrics::{free_address, get};
 use super::systemd::Systemd;
@@ -81,15 +79,8 @@ async fn a_ledger_that_does_not_write_starves_it_and_is_seen() {
         let (status, _) = get(&address, "/healthz").await;
         assert_eq!(status, 200);
 
-        let mut other = SqliteConnectOptions::new()
-            .filename(world.home().join("db/chorus.db"))
-            .connect()
-            .await
-            .unwrap();
-        sqlx::query("BEGIN IMMEDIATE")
-            .execute(&mut other)
-            .await
-            .unwrap();
+        let other = world.opens_ledger();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
         systemd.unread();
         let (status, words) = get(&address, "/healthz").await;
         assert_eq!(status, 503);
@@ -99,8 +90,8 @@ async fn a_ledger_that_does_not_write_starves_it_and_is_seen() {
         // One was perhaps under way.
         assert!(fed.count() <= 1, "fed while the ledger did not write");
 
-        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
-        other.close().await.unwrap();
+        other.execute_batch("ROLLBACK").unwrap();
+        drop(other);
         systemd.hears("WATCHDOG=1").await;
         let (status, _) = get(&address, "/healthz").await;
         assert_eq!(status, 200);

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::assignment;
 use super::looked_at::file;
 use crate::cli::program::{chorus, seen};
-use crate::store::damaged::changes;
 // Rows are written here that no turn would have: their sums are wrong.
 use crate::world::{World, run_test};
 
@@ -94,7 +93,7 @@ async fn an_id_that_two_runs_share_in_short_is_asked_for_whole() {
         world.stops().await;
         let shared =
             "UPDATE turns SET id = substr(id, 1, 28) || 'deadbeef'; UPDATE turns SET run_id = id;";
-        changes(&world.home().join("db/chorus.db"), shared).await;
+        world.changes_ledger(shared).await;
         world.starts().await;
         let ids = world
             .ledger("SELECT id FROM turns ORDER BY rowid DESC")
@@ -131,7 +130,7 @@ async fn values_that_nobody_can_add_up_are_shown_all_the_same() {
         let damage = "UPDATE attempts SET millis = 9223372036854775807, input = 9223372036854775807;
             UPDATE turns SET began_at = '9999-12-31T23:59:59Z', ended_at = '0001-01-01T00:00:00Z' WHERE kind = 'turn';
             UPDATE turns SET parent_id = id WHERE kind <> 'turn';";
-        changes(&world.home().join("db/chorus.db"), damage).await;
+        world.changes_ledger(damage).await;
         world.starts().await;
         for form in ["html", "json", "jsonl", "picture"] {
             let shown = file(world, &format!("/run show format:{form}")).await;
@@ -151,7 +150,7 @@ async fn a_run_in_which_nothing_was_done_is_shown() {
         world.exchange("hello", "Hello.").await;
         world.stops().await;
         let emptied = "DELETE FROM attempts; DELETE FROM items; DELETE FROM calls; UPDATE turns SET ended_at = began_at;";
-        changes(&world.home().join("db/chorus.db"), emptied).await;
+        world.changes_ledger(emptied).await;
         world.starts().await;
         let run: Value =
             serde_json::from_slice(&file(world, "/run show format:json").await).unwrap();

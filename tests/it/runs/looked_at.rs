@@ -6,7 +6,6 @@ use chorus_playground::{Message, Rights};
 use serde_json::{Value, json};
 
 use super::{assignment, charter, run_test_with};
-use crate::store::damaged::changes;
 use crate::world::model::MODEL;
 use crate::world::{Actor, Setup, World};
 
@@ -347,7 +346,7 @@ async fn a_run_that_is_missing_or_hidden_from_the_asker_is_reported_as_missing()
         // An id of another server.
         world.stops().await;
         let elsewhere = "UPDATE agents SET guild_id = guild_id + 1 WHERE name = 'lab'";
-        changes(&world.home().join("db/chorus.db"), elsewhere).await;
+        world.changes_ledger(elsewhere).await;
         world.starts().await;
         let told = world.ann.asks(&named, "#general").await;
         assert!(told.contains(&none(&id)), "{told}");
@@ -404,7 +403,7 @@ async fn what_does_not_read_back_is_named_and_the_rest_is_shown() {
             UPDATE calls SET started_at = 'long ago';
             UPDATE attempts SET outcome = 'plum' WHERE id = (SELECT max(id) FROM attempts WHERE turn_id IS NOT NULL);
             UPDATE inbound SET body = '{' WHERE state = 'claimed';";
-        changes(&world.home().join("db/chorus.db"), damage).await;
+        world.changes_ledger(damage).await;
         world.starts().await;
         let run = latest(world).await;
         assert_eq!(nodes(&run["node"]).len(), 2, "{run}");
@@ -424,7 +423,7 @@ async fn what_does_not_read_back_is_named_and_the_rest_is_shown() {
         // The turn of the child, too: what is below the root is found all the same.
         world.stops().await;
         let damage = "UPDATE turns SET began_at = 'long ago' WHERE kind = 'turn'";
-        changes(&world.home().join("db/chorus.db"), damage).await;
+        world.changes_ledger(damage).await;
         world.starts().await;
         let id = world.ledger("SELECT run_id FROM turns").await.remove(0);
         let text = world.ann.asks(&format!("/run show id:{id}"), "#lab").await;
@@ -446,7 +445,7 @@ async fn a_run_of_ten_thousand_rows_is_shown_in_every_form() {
         let many = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
             INSERT INTO attempts (at, guild_id, agent_id, turn_id, kind, provider, model, outcome, input, output, cache_read, cache_write, cost_usd, millis, run_id)
             SELECT at, guild_id, agent_id, turn_id, kind, provider, model, outcome, 1, 1, 0, 0, 0.0001, 1, run_id FROM attempts, n WHERE run_id IS NOT NULL;";
-        changes(&world.home().join("db/chorus.db"), many).await;
+        world.changes_ledger(many).await;
         world.starts().await;
         let run = latest(world).await;
         let cost = run["node"]["cost_usd"].as_f64().unwrap();

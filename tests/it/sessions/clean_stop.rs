@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::seen::{asks, exchange, files};
 use crate::world::{Setup, Way, World, run_test, run_test_with};
@@ -191,12 +189,9 @@ async fn killed_between_a_file_and_its_row_it_knows_the_file_for_what_it_is() {
     run_test(async |world| {
         exchange(world, "my colour is blue", "Noted, blue.").await;
         world.stops().await;
-        for change in [
-            "UPDATE conversations SET saved_items = 0, saved_as = NULL, crash_session = (SELECT id FROM sessions)",
-            "DELETE FROM sessions",
-        ] {
-            changes_the_ledger(world, change).await;
-        }
+        let changes = "UPDATE conversations SET saved_items = 0, saved_as = NULL, crash_session = (SELECT id FROM sessions);
+            DELETE FROM sessions";
+        world.changes_ledger(changes).await;
         world.starts().await;
         assert!(knows(world, "my colour is blue").await);
         world.waits_for_reply("/context history", "shutdown").await;
@@ -207,14 +202,6 @@ async fn killed_between_a_file_and_its_row_it_knows_the_file_for_what_it_is() {
     .await;
 }
 
-/// Changes the ledger of a daemon that does not run.
-async fn changes_the_ledger(world: &World, sql: &'static str) {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
-    sqlx::query(sql).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
-}
-
 /// As the program before this one left it: the context saved, its conversation closed.
 #[tokio::test]
 async fn a_home_that_was_stopped_by_an_older_program_begins_afresh() {
@@ -222,7 +209,7 @@ async fn a_home_that_was_stopped_by_an_older_program_begins_afresh() {
         exchange(world, "my colour is blue", "Noted, blue.").await;
         world.stops().await;
         let closed = "UPDATE conversations SET closed_at = last_active_at, saved_as = NULL";
-        changes_the_ledger(world, closed).await;
+        world.changes_ledger(closed).await;
         world.starts().await;
         let history = asks(world, "/context history").await;
         assert!(history.contains("(2 messages, shutdown)"), "{history}");

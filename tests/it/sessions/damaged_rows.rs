@@ -1,7 +1,6 @@
 //! Rows of the database that do not read back, seen from the channel: what they held is missed, everything else goes on.
 
 use super::seen::exchange;
-use crate::store::damaged::changes;
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// Damage of all kinds to what `#lab` is remembered by, and to the whole of the agent `mill`.
@@ -18,7 +17,7 @@ const DAMAGE: &str = "
 ";
 
 async fn damages(world: &World, how: &'static str) {
-    changes(&world.home().join("db/chorus.db"), how).await;
+    world.changes_ledger(how).await;
 }
 
 /// A turn that nobody can read back is ended all the same, once, and whoever waits for it is told.

@@ -4,7 +4,7 @@ use chorus::domain::{ChannelId, MessageId, TurnId, UserId};
 use chorus::store::{Previews, Store};
 use chorus::text::redact::Redactor;
 
-use super::audit_upgrade::before;
+use crate::database;
 
 const FIRST: &str = "0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f";
 const SECOND: &str = "1b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f";
@@ -31,7 +31,7 @@ const ROWS: &str = r#"
 async fn turns_keep_their_messages_and_what_they_began_with() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    before("fewer_bytes", &path, ROWS).await;
+    database::earlier(&path, 13).execute_batch(ROWS).unwrap();
     let store = Store::open(&path).await.unwrap();
     let [first, second] = [FIRST, SECOND].map(|id| id.parse::<TurnId>().unwrap());
     for (message, turn) in [(9, first), (10, second), (11, second), (12, second)] {

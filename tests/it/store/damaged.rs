@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use chorus::domain::MessageId;
 use chorus::store::{HomeLock, Store, StoreError};
-use sqlx::ConnectOptions as _;
-use sqlx::Connection as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
 use super::{Home, message};
+use crate::database::{self, APPLIED, migrations};
 
 /// A sound database with something in it, closed in order.
 async fn sound() -> (Home, PathBuf) {
@@ -31,17 +29,8 @@ pub(crate) const FROM_THE_FUTURE: &str =
      VALUES (9999, 'from the future', 1, x'00', 0)";
 
 /// Changes the database `path`, which nobody has open.
-pub(crate) async fn changes(path: &Path, how: &'static str) {
-    let mut db = by_hand(path).await;
-    sqlx::raw_sql(how).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
-}
-
-async fn by_hand(path: &Path) -> SqliteConnection {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true);
-    options.connect().await.unwrap()
+fn changes(path: &Path, how: &str) {
+    database::open(path).execute_batch(how).unwrap();
 }
 
 /// Opens `path`, which must be refused and stay as it is; gives the refusal.
@@ -60,20 +49,16 @@ async fn refused(path: &Path, what: &str) -> StoreError {
 #[tokio::test]
 async fn a_new_database_is_made_of_every_file_of_migrations() {
     let (_home, path) = sound().await;
-    let mut db = by_hand(&path).await;
-    let applied: Vec<(i64, String)> =
-        sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
-            .fetch_all(&mut db)
-            .await
-            .unwrap();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    let mut files: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    files.sort();
-    let named = |(version, description)| format!("{version:04}_{description}.sql");
-    assert_eq!(applied.into_iter().map(named).collect::<Vec<_>>(), files);
+    let db = database::open(&path);
+    let applied = "SELECT version, description FROM _sqlx_migrations ORDER BY version";
+    let applied = database::rows(&db, applied, |row| <(i64, String)>::try_from(row));
+    let files = migrations().into_iter();
+    let files: Vec<_> = files.map(|one| (one.version, one.description)).collect();
+    assert_eq!(applied, files);
+    // An earlier program takes no other words for this table.
+    let table = "SELECT sql FROM sqlite_schema WHERE name = '_sqlx_migrations'";
+    let table: String = db.query_row(table, [], |row| row.get(0)).unwrap();
+    assert_eq!(table, APPLIED);
 }
 
 #[tokio::test]
@@ -152,7 +137,7 @@ async fn a_database_whose_tables_are_not_ours_is_refused() {
         ("no table of versions", "DROP TABLE _sqlx_migrations"),
     ] {
         let (_home, path) = sound().await;
-        changes(&path, sql).await;
+        changes(&path, sql);
         let error = refused(&path, what).await;
         assert!(
             matches!(error, StoreError::Damaged { .. }),
@@ -164,7 +149,7 @@ async fn a_database_whose_tables_are_not_ours_is_refused() {
 #[tokio::test]
 async fn a_newer_schema_is_refused_by_number() {
     let (_home, path) = sound().await;
-    changes(&path, FROM_THE_FUTURE).await;
+    changes(&path, FROM_THE_FUTURE);
     let error = refused(&path, "newer").await;
     assert!(
         matches!(error, StoreError::Newer { found: 9999, .. }),
@@ -176,12 +161,8 @@ async fn a_newer_schema_is_refused_by_number() {
 async fn a_database_of_another_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chorus.db");
-    let mut db = by_hand(&path).await;
-    sqlx::query("CREATE TABLE agents (name TEXT PRIMARY KEY, channel_id INTEGER NOT NULL)")
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
+    let table = "CREATE TABLE agents (name TEXT PRIMARY KEY, channel_id INTEGER NOT NULL)";
+    changes(&path, table);
     let error = refused(&path, "the original's").await;
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
     assert!(error.to_string().contains("migrate-home"));
@@ -190,12 +171,7 @@ async fn a_database_of_another_program_is_refused() {
 #[tokio::test]
 async fn a_database_marked_as_another_programs_is_refused() {
     let (_home, path) = sound().await;
-    let mut db = by_hand(&path).await;
-    sqlx::query("PRAGMA application_id = 252006674")
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
+    changes(&path, "PRAGMA application_id = 252006674");
     let error = refused(&path, "marked").await;
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
@@ -221,14 +197,9 @@ async fn the_log_of_another_database_is_not_taken_in_silently() {
     let (_home, path) = sound().await;
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.db");
-    let mut db = by_hand(&other).await;
-    for sql in [
-        "PRAGMA journal_mode = WAL",
-        "CREATE TABLE secrets (name TEXT)",
-        "INSERT INTO secrets VALUES ('x')",
-    ] {
-        sqlx::query(sql).execute(&mut db).await.unwrap();
-    }
+    let db = database::open(&other);
+    let secrets = "PRAGMA journal_mode = WAL; CREATE TABLE secrets (name TEXT); INSERT INTO secrets VALUES ('x')";
+    db.execute_batch(secrets).unwrap();
     fs::copy(
         folder.path().join("other.db-wal"),
         path.with_file_name("chorus.db-wal"),
@@ -328,12 +299,8 @@ async fn a_first_start_that_was_killed_half_way_starts_afresh() {
 #[tokio::test]
 async fn one_unreadable_row_spoils_one_answer_only() {
     let (home, path) = sound().await;
-    let mut db = by_hand(&path).await;
-    sqlx::query("UPDATE inbound SET body = '\"secret words\"' WHERE message_id = 7")
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
+    let damage = "UPDATE inbound SET body = '\"secret words\"' WHERE message_id = 7";
+    changes(&path, damage);
     let store = Store::open(&path).await.unwrap();
     assert_eq!(store.unclaimed().await.unwrap().len(), 199);
     let error = store.waiting(MessageId(7)).await.unwrap_err().to_string();

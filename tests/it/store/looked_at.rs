@@ -4,7 +4,7 @@ use chorus::domain::TurnId;
 use chorus::store::{Previews, RunFilter, Store, Words};
 use chorus::text::redact::Redactor;
 
-use super::audit_upgrade::before;
+use crate::database;
 
 /// A turn with a call that was asked about, as the first version stored it.
 const ROWS: &str = r#"
@@ -39,7 +39,7 @@ const ROWS: &str = r#"
 async fn a_turn_of_the_first_version_is_a_run_of_its_own() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    before("runs", &path, ROWS).await;
+    database::earlier(&path, 6).execute_batch(ROWS).unwrap();
     let store = Store::open(&path).await.unwrap();
     let id: TurnId = "0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e5f".parse().unwrap();
     let rows = store.run_rows(id, Previews::Bytes(100)).await.unwrap();
@@ -120,7 +120,9 @@ const WITH_A_HANDOFF: &str = "
 async fn words_that_passed_a_role_stay_hidden_after_an_upgrade() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    before("words_that_pass", &path, WITH_A_HANDOFF).await;
+    let db = database::earlier(&path, 12);
+    db.execute_batch(WITH_A_HANDOFF).unwrap();
+    drop(db);
     let store = Store::open(&path).await.unwrap();
     for (id, words) in [
         ("0b9be1b2-3c54-4d0c-9f8e-0a1b2c3d4e51", Words::Pass),

@@ -7,11 +7,11 @@ use chorus::domain::{AgentId, CallId, ChannelId, GuildId, MessageId};
 use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{Accepted, AttachedRows, AuditFilter, HomeLock, NewPart, Store, StoreError};
 use futures_util::{StreamExt as _, future, stream};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{CHANNEL, Home, answer, finished, message, new_question, result};
+use crate::database;
 
 /// Rows of tables that no step here fills.
 const MORE: &str = "
@@ -58,32 +58,24 @@ async fn full() -> (TempDir, AgentId) {
     home.store.open_questions(vec![question]).await.unwrap();
     home.store.accept(&message(102, "waits")).await.unwrap();
     home.store.close().await;
-    let mut db = by_hand(home.folder.path()).await;
-    sqlx::raw_sql(MORE).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
+    by_hand(home.folder.path()).execute_batch(MORE).unwrap();
     (home.folder, home.agent)
 }
 
-async fn by_hand(home: &Path) -> SqliteConnection {
-    let options = SqliteConnectOptions::new()
-        .filename(home.join("db/chorus.db"))
-        .foreign_keys(false)
-        .pragma("ignore_check_constraints", "ON");
-    options.connect().await.unwrap()
+fn by_hand(home: &Path) -> Connection {
+    let db = database::open(&home.join("db/chorus.db"));
+    let lenient = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON";
+    db.execute_batch(lenient).unwrap();
+    db
 }
 
 /// A column: its table, its name, its type, and whether it may be null.
 type Column = (String, String, String, bool);
 
-async fn columns(home: &Path) -> Vec<Column> {
-    let mut db = by_hand(home).await;
-    sqlx::query_as(
-        "SELECT m.name, c.name, c.type, NOT c.\"notnull\" AND c.pk = 0 FROM sqlite_schema m, pragma_table_info(m.name) c
-         WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE '_sqlx%'",
-    )
-    .fetch_all(&mut db)
-    .await
-    .unwrap()
+fn columns(home: &Path) -> Vec<Column> {
+    let columns = "SELECT m.name, c.name, c.type, NOT c.\"notnull\" AND c.pk = 0 FROM sqlite_schema m, pragma_table_info(m.name) c
+         WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE '_sqlx%'";
+    database::rows(&by_hand(home), columns, |row| Column::try_from(row))
 }
 
 /// Values of a type that a column of it would hardly hold, as SQL.
@@ -104,7 +96,7 @@ fn wrong_values(kind: &str, is_nullable: bool) -> Vec<&'static str> {
 async fn no_value_keeps_a_home_from_starting() {
     let (home, agent) = full().await;
     let mut damages = Vec::new();
-    for (table, column, kind, is_nullable) in columns(home.path()).await {
+    for (table, column, kind, is_nullable) in columns(home.path()) {
         let values = wrong_values(&kind, is_nullable).into_iter();
         damages
             .extend(values.map(|value| format!("UPDATE OR IGNORE {table} SET {column} = {value}")));
@@ -128,10 +120,7 @@ async fn refusal(home: &Path, agent: AgentId, damage: &str) -> Option<String> {
     std::fs::create_dir(copy.path().join("db")).unwrap();
     let file = "db/chorus.db";
     std::fs::copy(home.join(file), copy.path().join(file)).unwrap();
-    let mut db = by_hand(copy.path()).await;
-    let sql = AssertSqlSafe(damage.to_owned());
-    sqlx::query(sql).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
+    by_hand(copy.path()).execute_batch(damage).unwrap();
     let error = starts_and_works(copy.path(), agent).await.err()?;
     Some(format!("{damage}: {error}"))
 }

@@ -1,12 +1,11 @@
 //! A home of the version before runs: each table has its rows afterwards, and what they say of chains of turns is put right.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use chorus::store::Store;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _};
 
-use super::audit_upgrade::before;
+use crate::database;
 
 /// One row in each table at least; turns `t1` to `t4` are a chain of which the old version named the wrong first one.
 const ROWS: &str = "
@@ -48,46 +47,38 @@ const ROWS: &str = "
     INSERT INTO lifecycle VALUES ('a1', 'rename', '{}', '2026-01-01T00:00:00.000000Z');";
 
 /// How many rows each table of the database at `path` has.
-async fn counts(path: &std::path::Path) -> BTreeMap<String, i64> {
-    let options = SqliteConnectOptions::new().filename(path);
-    let mut db = options.connect().await.unwrap();
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%'",
-    )
-    .fetch_all(&mut db)
-    .await
-    .unwrap();
-    let mut counts = BTreeMap::new();
-    for table in tables {
-        let count = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}")));
-        counts.insert(table, count.fetch_one(&mut db).await.unwrap());
-    }
-    counts
+fn counts(path: &Path) -> BTreeMap<String, i64> {
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%'";
+    let db = database::open(path);
+    let count = |table: String| {
+        let count = format!("SELECT count(*) FROM {table}");
+        let count = db.query_row(&count, [], |row| row.get(0)).unwrap();
+        (table, count)
+    };
+    let tables = texts(path, tables).into_iter();
+    tables.map(count).collect()
 }
 
-async fn texts(path: &std::path::Path, sql: &'static str) -> Vec<String> {
-    let options = SqliteConnectOptions::new().filename(path);
-    let mut db = options.connect().await.unwrap();
-    let rows = sqlx::query_scalar(sql).fetch_all(&mut db);
-    rows.await.unwrap()
+fn texts(path: &Path, sql: &str) -> Vec<String> {
+    database::rows(&database::open(path), sql, |row| row.get(0))
 }
 
 #[tokio::test]
 async fn each_table_keeps_its_rows_and_chains_name_their_first_turn() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    before("runs", &path, ROWS).await;
-    let earlier = counts(&path).await;
+    database::earlier(&path, 6).execute_batch(ROWS).unwrap();
+    let earlier = counts(&path);
     assert!(earlier.values().all(|count| *count > 0), "{earlier:?}");
     Store::open(&path).await.unwrap().close().await;
-    let now = counts(&path).await;
+    let now = counts(&path);
     for (table, count) in earlier {
         assert_eq!(now.get(&table), Some(&count), "{table}");
     }
     assert!(path.with_file_name("chorus.db.before-0007").exists());
     let turns = "SELECT id || ' ' || origin_id || ' ' || run_id || ' ' || kind || ' ' || path FROM turns ORDER BY id";
     assert_eq!(
-        texts(&path, turns).await,
+        texts(&path, turns),
         [
             "t1 t1 t1 turn lab",
             "t2 t1 t2 turn lab",
@@ -98,10 +89,10 @@ async fn each_table_keeps_its_rows_and_chains_name_their_first_turn() {
     );
     let attempts = "SELECT concat_ws(' ', turn_id, parent_id, run_id) FROM attempts ORDER BY id";
     assert_eq!(
-        texts(&path, attempts).await,
+        texts(&path, attempts),
         ["t1 t1", "t3 t2 t3", "t4 t3 t4", ""]
     );
     let conversations = "SELECT number || ' ' || kind FROM conversations ORDER BY id";
-    assert_eq!(texts(&path, conversations).await, ["0 main", "1 branch"]);
-    assert_eq!(texts(&path, "SELECT run_id FROM audit_log").await, ["t1"]);
+    assert_eq!(texts(&path, conversations), ["0 main", "1 branch"]);
+    assert_eq!(texts(&path, "SELECT run_id FROM audit_log"), ["t1"]);
 }

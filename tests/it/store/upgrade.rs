@@ -1,44 +1,15 @@
-//! A database that the first release made, opened by this program.
+//! Databases that earlier programs made, the first release above all, opened by this one.
 
 use std::fs;
 use std::path::Path;
 
 use chorus::domain::ConversationId;
-use chorus::store::Store;
-use sqlx::migrate::Migrator;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
+use chorus::store::{Store, StoreError};
 
-use super::Home;
+use crate::database::{self, migrations};
 
 /// A database of the first version at `path`, with a conversation that was closed and one that is open.
-async fn first_release(path: &Path) {
-    // What makes a database ours is in its head.
-    let home = Home::new().await;
-    let ours = SqliteConnectOptions::new().filename(home.store.path());
-    let mut ours = ours.connect().await.unwrap();
-    let application: i64 = sqlx::query_scalar("PRAGMA application_id")
-        .fetch_one(&mut ours)
-        .await
-        .unwrap();
-    ours.close().await.unwrap();
-
-    let first = tempfile::tempdir().unwrap();
-    let file = "0001_ledger.sql";
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    fs::copy(folder.join(file), first.path().join(file)).unwrap();
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true);
-    let mut db = options.connect().await.unwrap();
-    let head = format!("PRAGMA application_id = {application}; PRAGMA journal_mode = WAL");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(head))
-        .execute(&mut db)
-        .await
-        .unwrap();
-    let migrator = Migrator::new(first.path()).await.unwrap();
-    migrator.run_direct(None, &mut db, false).await.unwrap();
+fn first_release(path: &Path) {
     let rows = format!(
         "INSERT INTO conversations (agent_id, number, opened_at, last_active_at, closed_at, saved_items) VALUES
              ('{0}', 0, '2026-02-12T10:30:00Z', '2026-02-12T10:30:00Z', '2026-02-12T10:40:00Z', 2),
@@ -54,18 +25,14 @@ async fn first_release(path: &Path) {
              ('2026-02-12T10:30:00Z', 'lab', 'tool:bash:true', 'allow')",
         uuid::Uuid::new_v4()
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(rows))
-        .execute(&mut db)
-        .await
-        .unwrap();
-    db.close().await.unwrap();
+    database::earlier(path, 1).execute_batch(&rows).unwrap();
 }
 
 #[tokio::test]
 async fn it_is_upgraded_after_a_copy_and_keeps_what_it_has() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    first_release(&path).await;
+    first_release(&path);
     for _ in 0..2 {
         let store = Store::open(&path).await.unwrap();
         let closed = store
@@ -95,21 +62,57 @@ async fn it_is_upgraded_after_a_copy_and_keeps_what_it_has() {
 async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db/chorus.db");
-    first_release(&path).await;
+    first_release(&path);
     Store::open(&path).await.unwrap().close().await;
-    let mut db = SqliteConnectOptions::new()
-        .filename(&path)
-        .connect()
-        .await
-        .unwrap();
-    let found: String = sqlx::query_scalar(
-        "SELECT concat_ws(' ', (SELECT page_size FROM pragma_page_size), (SELECT journal_mode FROM pragma_journal_mode),
-             (SELECT group_concat(id || conversation_id) FROM items), (SELECT group_concat(id || nonce || state) FROM outbox),
-             (SELECT group_concat(id || kind || cost_usd || millis) FROM attempts),
-             (SELECT group_concat(id || agent_name || decision) FROM audit_log))",
-    )
-    .fetch_one(&mut db)
-    .await
-    .unwrap();
+    let found = "SELECT concat_ws(' ', (SELECT page_size FROM pragma_page_size), (SELECT journal_mode FROM pragma_journal_mode),
+        (SELECT group_concat(id || conversation_id) FROM items), (SELECT group_concat(id || nonce || state) FROM outbox),
+        (SELECT group_concat(id || kind || cost_usd || millis) FROM attempts),
+        (SELECT group_concat(id || agent_name || decision) FROM audit_log))";
+    let db = database::open(&path);
+    let found: String = db.query_row(found, [], |row| row.get(0)).unwrap();
     assert_eq!(found, "512 wal 12 1onepending,2twosent 1step0.56 1laballow");
+}
+
+/// What a database says of its versions: number, name, whether it was applied, and what its file was.
+fn versions(path: &Path) -> Vec<(i64, String, bool, Vec<u8>)> {
+    let versions =
+        "SELECT version, description, success, checksum FROM _sqlx_migrations ORDER BY version";
+    database::rows(&database::open(path), versions, |row| {
+        <(i64, String, bool, Vec<u8>)>::try_from(row)
+    })
+}
+
+#[tokio::test]
+async fn an_earlier_program_finds_every_version_as_it_knows_it() {
+    let files = migrations();
+    let known = files.iter().map(|one| {
+        let (name, checksum) = (one.description.clone(), one.checksum());
+        (one.version, name, true, checksum)
+    });
+    let known: Vec<_> = known.collect();
+    let newest = files.last().unwrap().version;
+    for version in [1, newest - 1] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("db/chorus.db");
+        drop(database::earlier(&path, version));
+        Store::open(&path).await.unwrap().close().await;
+        assert_eq!(versions(&path), known, "from version {version}");
+    }
+}
+
+#[tokio::test]
+async fn one_with_a_version_that_is_not_ours_is_not_upgraded() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db/chorus.db");
+    let newest = migrations().last().unwrap().version;
+    let db = database::earlier(&path, newest - 1);
+    let other = "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 2";
+    db.execute_batch(other).unwrap();
+    drop(db);
+    let before = versions(&path);
+    let error = Store::open(&path).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    let words = error.to_string();
+    assert!(words.contains("its migration 2 is another"), "{words}");
+    assert_eq!(versions(&path), before);
 }

@@ -1,7 +1,7 @@
 //! `/context save` and `/context clear`.
 
 use super::{asks, exchange, files, is_remembered, only_file};
-use crate::world::run_test;
+use crate::world::{World, run_test};
 
 #[tokio::test]
 async fn a_save_writes_a_json_file() {
@@ -23,7 +23,7 @@ async fn a_save_is_indexed_with_its_metadata() {
         exchange(world, "my colour is blue", "Blue it is.").await;
         asks(world, "/context save description:colours").await;
         let (stem, session) = only_file(world);
-        let row = row(world).await;
+        let row = row(world);
         let of_file = |key: &str| session[key].as_str().unwrap().to_owned();
         assert_eq!(row.0, of_file("id"));
         assert_eq!(row.1, stem);
@@ -36,19 +36,14 @@ async fn a_save_is_indexed_with_its_metadata() {
     .await;
 }
 
+/// Names, words, sizes and file of a session.
+type Row = (String, String, String, String, i64, i64, String);
+
 /// What the ledger says of the only session.
-async fn row(world: &crate::world::World) -> (String, String, String, String, i64, i64, String) {
-    use sqlx::ConnectOptions as _;
-    let options = sqlx::sqlite::SqliteConnectOptions::new()
-        .filename(world.home().join("db/chorus.db"))
-        .read_only(true);
-    let mut db = options.connect().await.unwrap();
-    sqlx::query_as(
-        "SELECT id, session_id, description, summary, message_count, token_estimate, file_path FROM sessions",
-    )
-    .fetch_one(&mut db)
-    .await
-    .unwrap()
+fn row(world: &World) -> Row {
+    let row = "SELECT id, session_id, description, summary, message_count, token_estimate, file_path FROM sessions";
+    let db = world.opens_ledger();
+    db.query_row(row, [], |row| Row::try_from(row)).unwrap()
 }
 
 #[tokio::test]
