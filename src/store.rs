@@ -168,9 +168,8 @@ impl Store {
         self.inner.readers.close().await;
         // This fails only when the writer has ended already.
         let _ = self.inner.jobs.send(Message::Stop).await;
-        if writer.await.is_ok() {
-            open::mark_closed(&self.inner.path);
-        }
+        // An error means that its thread is gone, which has been logged.
+        let _ = writer.await;
     }
 
     pub fn path(&self) -> &Path {

@@ -60,6 +60,15 @@ pub(super) struct Hears {
 }
 
 impl Hears {
+    /// What nearly all agents are told: those whose charter and configuration say nothing of it.
+    pub(super) const fn usual() -> Self {
+        Self {
+            notes: true,
+            repository: true,
+            skills: Vec::new(),
+        }
+    }
+
     /// The texts for an agent in a mode that includes notes.
     pub(super) fn of(setup: &Setup) -> Self {
         Self {

@@ -153,7 +153,7 @@ struct Turn {
     clock: WorkClock,
     /// The agent as the latest step read its files.
     setup: Setup,
-    /// The texts of its folder, if the latest step read them together with `setup` and no request holds them yet.
+    /// The texts of its folder, if they were read together with `setup` and no request holds them yet.
     docs_now: Option<DocsAndInstructions>,
     /// What its requests say of earlier conversations.
     seed: Option<Arc<str>>,
@@ -195,6 +195,7 @@ struct TurnHead {
     live: LiveStatus,
     clock: WorkClock,
     setup: Setup,
+    docs_now: Option<DocsAndInstructions>,
     /// Not looked at yet.
     offer: Offer,
     seed: Option<Arc<str>>,
@@ -240,6 +241,7 @@ impl Turn {
             live,
             clock,
             setup,
+            docs_now,
             offer,
             seed,
         } = head;
@@ -250,7 +252,7 @@ impl Turn {
             clock,
             setup,
             seed,
-            docs_now: None,
+            docs_now,
             accounting: Accounting::new(
                 context.id(),
                 context.deps.unstored.clone(),

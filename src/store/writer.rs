@@ -126,10 +126,10 @@ impl Writer {
             }
             self.commit(jobs);
         }
-        if let Some(db) = self.db.take()
-            && let Err((_, error)) = db.close()
-        {
-            warn!("failed to close the database: {error}");
+        match self.db.take().map(Connection::close) {
+            Some(Ok(())) => open::mark_closed(&self.path),
+            Some(Err((_, error))) => warn!("failed to close the database: {error}"),
+            None => {}
         }
     }
 

@@ -18,16 +18,16 @@ use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker, attachments};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
-use crate::agent::files;
 use crate::agent::files::look::Wanted;
+use crate::agent::files::{self, DocsAndInstructions, Hears};
 use crate::agent::models::budget::RoleCap;
 use crate::agent::setup::{Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
 use crate::charter::{Catalog, Role};
 use crate::clock;
 use crate::domain::{
-    Author, ChannelId, ConversationId, Inbound, Item, MessageId, Mode, Quote, TurnId, UserId,
-    UserText, Via,
+    Author, ChannelId, ConversationId, Inbound, Item, MessageId, Mode, Quote, SessionMeta, TurnId,
+    UserId, UserText, Via,
 };
 use crate::llm::history;
 use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
@@ -48,12 +48,14 @@ pub(super) async fn begin(
 ) -> Begun {
     let Trigger { source, overrides } = trigger;
     let reply_to = source.message();
-    let (ready, opening) = Ready::of(&deps, &agent, &others, (&params, overrides)).await;
-    let opened = opening
-        .open(&deps, &agent, params.items.take(), source)
-        .await;
-    match opened {
-        Ok((Some(start), items)) => ready.begin(deps, agent, (start, items), params).await,
+    let opened = async {
+        let (ready, opening) = Ready::of(&deps, &agent, &others, (&params, overrides)).await?;
+        let items = params.items.take();
+        let (start, items) = opening.open(&deps, &agent, items, source).await?;
+        Ok((start.map(|start| (ready, start)), items))
+    };
+    match opened.await {
+        Ok((Some((ready, start)), items)) => ready.begin(deps, agent, (start, items), params).await,
         Ok((None, items)) => Begun::Not(TurnEnd {
             items: Some(items),
             calibration: params.calibration,
@@ -83,6 +85,8 @@ struct Ready {
     /// The mode that was asked for.
     mode: Option<Mode>,
     seed: Option<Arc<str>>,
+    /// The texts of its folder, where its first step follows at once.
+    docs_now: Option<DocsAndInstructions>,
 }
 
 impl Ready {
@@ -92,14 +96,21 @@ impl Ready {
         agent: &Identity,
         others: &[String],
         (params, overrides): (&TurnParams, Overrides),
-    ) -> (Self, Opening) {
+    ) -> Result<(Self, Opening), StoreError> {
         let Overrides { model, mode, role } = overrides;
         let mut worker = role.map_or(Worker::Itself, Worker::Role);
         let begins = params.len.load(Ordering::Relaxed) == 0;
         let brings = begins.then(|| deps.brings(agent));
-        let also = move |folder: &Path| (files::listing(folder), brings.map(|reads| reads(folder)));
-        let look = deps.look_at(agent, Wanted::Roles, also).await;
-        let (mut setup, (workspace, brought)) = (look.setup, look.also.unwrap_or_default());
+        let docs = deps.docs_reader(Hears::usual());
+        let also = move |folder: &Path| {
+            let brought = brings.map(|reads| reads(folder));
+            (files::listing(folder), brought, Some(docs(folder)))
+        };
+        let (look, closed_branch) = tokio::join!(
+            deps.look_at(agent, Wanted::Roles, also),
+            deps.store.last_closed_branch(agent.id),
+        );
+        let (mut setup, (workspace, brought, docs)) = (look.setup, look.also.unwrap_or_default());
         let mut lineage = Vec::new();
         if let Some(name) = &params.role {
             match deps.role_of_branch(agent, name).await {
@@ -111,10 +122,13 @@ impl Ready {
         }
         let mode_now = setup.mode(mode);
         let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
+        let follows_at_once = matches!(worker, Worker::Itself) && modes::brings_notes(mode_now);
+        let docs = docs.filter(|_| follows_at_once && Hears::of(&setup) == Hears::usual());
         let opening = Opening {
             turn: params.turn,
             conversation: params.conversation,
             channel: params.channel,
+            closed_branch: closed_branch?,
             facts: facts_with(deps, agent, &workspace, first_model.as_deref(), others).await,
             text_max: modes::text_max(mode_now),
         };
@@ -129,8 +143,9 @@ impl Ready {
             model,
             mode,
             seed,
+            docs_now: docs.map(|read| deps.docs_read(agent, read)),
         };
-        (ready, opening)
+        Ok((ready, opening))
     }
 
     /// The turn, whose beginning is in the ledger.
@@ -203,6 +218,7 @@ impl Ready {
             },
             clock: WorkClock::start(),
             setup: self.setup,
+            docs_now: self.docs_now,
             offer: Offer::unread(self.roles),
             seed: self.seed,
         });
@@ -291,6 +307,8 @@ struct Opening {
     turn: TurnId,
     conversation: ConversationId,
     channel: ChannelId,
+    /// The session of the branch that the agent closed last.
+    closed_branch: Option<SessionMeta>,
     facts: String,
     /// Largest text file, in bytes, whose content goes into the conversation.
     text_max: usize,
@@ -318,8 +336,8 @@ impl Opening {
             Some(items) => items,
             None => Arc::new(read_items(deps, self.conversation).await?),
         };
-        if let Some(branch) = deps.store.last_closed_branch(agent.id).await? {
-            let told = prompt::closed_branch(&branch, &items, clock::now());
+        if let Some(branch) = &self.closed_branch {
+            let told = prompt::closed_branch(branch, &items, clock::now());
             self.facts.push_str(&told.unwrap_or_default());
         }
         let begun = match source {

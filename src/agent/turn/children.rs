@@ -309,6 +309,7 @@ impl Turn {
             },
             clock: self.clock.below(),
             setup: look.setup,
+            docs_now: None,
             offer: Offer::unread(look.roles),
             seed,
         };

@@ -176,8 +176,12 @@ impl Turn {
         })
     }
 
-    /// Reads the agent's files as they are now, in one go where it uses the same texts as in the step before.
+    /// Reads the agent's files as they are now, in one go where it uses the same texts as in the step before. For its first
+    /// step the turn has just read them.
     async fn read_files(&mut self) {
+        if self.docs_now.is_some() {
+            return;
+        }
         let heard = self.hears();
         let read = heard
             .clone()
