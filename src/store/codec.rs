@@ -142,10 +142,10 @@ pub(super) fn cost(row: &Row<'_>) -> Result<Cost, StoreError> {
     Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
-/// A count of SQLite's; a negative one can only be damage and counts as zero.
+/// A count of SQLite's. The sum of no rows is NULL and counts as zero; so does a negative one, which can only be damage.
 pub(super) fn counted(row: &Row<'_>, name: &str) -> Result<u64, StoreError> {
-    let value: i64 = row.get(name)?;
-    Ok(u64::try_from(value).unwrap_or(0))
+    let value: Option<i64> = row.get(name)?;
+    Ok(value.and_then(|value| value.try_into().ok()).unwrap_or(0))
 }
 
 /// Makes an enum whose values are words in a column: `as_str`, and a `FromStr` whose error names the unknown word.

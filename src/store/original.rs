@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 
+use super::codec::text_option;
 use super::error::StoreError;
 use super::readers::blocking;
 use super::statement::{scalar, sql};
@@ -123,49 +124,48 @@ fn agent(row: &Row<'_>) -> Result<OriginalAgent, StoreError> {
         channel_id: row.get("channel_id")?,
         guild_id: row.get("guild_id")?,
         model: row.get("model")?,
-        permissions: row.get("permissions")?,
-        created_at: row.get("created_at")?,
-        status: row.get("status")?,
+        permissions: words(row, "permissions")?,
+        created_at: words(row, "created_at")?,
+        status: words(row, "status")?,
     })
 }
 
 fn session(row: &Row<'_>) -> Result<OriginalSession, StoreError> {
     Ok(OriginalSession {
-        id: row.get("id")?,
-        agent_name: row.get("agent_name")?,
-        description: row
-            .get::<_, Option<String>>("description")?
-            .unwrap_or_default(),
+        id: words(row, "id")?,
+        agent_name: words(row, "agent_name")?,
+        description: words(row, "description")?,
         // A column that a later version of the original added.
-        summary: row
-            .get::<_, Option<String>>("summary")
-            .ok()
-            .flatten()
-            .unwrap_or_default(),
-        saved_at: row.get("saved_at")?,
-        file_path: row.get("file_path")?,
+        summary: words(row, "summary").unwrap_or_default(),
+        saved_at: words(row, "saved_at")?,
+        file_path: words(row, "file_path")?,
     })
 }
 
 fn message(row: &Row<'_>) -> Result<OriginalMessage, StoreError> {
-    let calls: Option<String> = row.get("tool_calls")?;
+    let calls = text_option(row, "tool_calls")?;
     Ok(OriginalMessage {
-        agent_name: row.get("agent_name")?,
-        role: row.get("role")?,
-        content: row.get::<_, Option<String>>("content")?.unwrap_or_default(),
-        tool_calls: calls.and_then(|text| serde_json::from_str(&text).ok()),
+        agent_name: words(row, "agent_name")?,
+        role: words(row, "role")?,
+        content: words(row, "content")?,
+        tool_calls: calls.and_then(|calls| serde_json::from_str(calls).ok()),
         tool_call_id: row.get("tool_call_id")?,
-        timestamp: row.get("timestamp")?,
+        timestamp: words(row, "timestamp")?,
     })
 }
 
 fn audit(row: &Row<'_>) -> Result<OriginalAudit, StoreError> {
     Ok(OriginalAudit {
-        agent_name: row.get("agent_name")?,
-        timestamp: row.get("timestamp")?,
-        action: row.get("action_string")?,
-        decision: row.get("decision")?,
+        agent_name: words(row, "agent_name")?,
+        timestamp: words(row, "timestamp")?,
+        action: words(row, "action_string")?,
+        decision: words(row, "decision")?,
         user_id: row.get("user_id")?,
         detail: row.get("detail")?,
     })
+}
+
+/// The text of a column, which the original may have left empty.
+fn words(row: &Row<'_>, name: &str) -> Result<String, StoreError> {
+    Ok(text_option(row, name)?.unwrap_or_default().to_owned())
 }

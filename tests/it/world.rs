@@ -26,7 +26,7 @@ use std::time::Duration;
 use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
 use chorus_playground::{Discord, Message};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -342,11 +342,12 @@ impl World {
         database::open(&self.ledger_file())
     }
 
-    /// The first column of what the ledger answers, each row as text.
+    /// The first column of what the ledger answers, each row as text; NULL is an empty one.
     pub(crate) async fn ledger(&self, sql: &str) -> Vec<String> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(self.ledger_file(), flags).unwrap();
-        database::rows(&db, sql, |row| row.get(0))
+        let shown = |row: &Row<'_>| Ok(row.get::<_, Option<String>>(0)?.unwrap_or_default());
+        database::rows(&db, sql, shown)
     }
 
     /// Changes the ledger from outside, by a script.
