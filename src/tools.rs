@@ -146,7 +146,7 @@ pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
-    /// What this result shares with those of other calls of the step; `None` for a single call.
+    /// What this result shares with those of other calls of the step; `None` for a single call that no child answers.
     pub room: Option<ResultRoom>,
     /// Who reads long texts for the caller; `None` for a tool that does not ask for it ([`Tool::asks`]).
     pub reader: Option<Arc<dyn Reader>>,

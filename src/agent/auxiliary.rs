@@ -216,7 +216,7 @@ impl Observer for UsageRecorder<'_> {
         let (deps, now) = (self.deps, clock::now());
         let reserved = deps
             .reservations
-            .reserve(&deps.store, reservation, now)
+            .reserve(&deps.store, reservation, &mut None, now)
             .await;
         let held = reserved.map_err(|over| NotAsked(over.why))?;
         let output = held.output;

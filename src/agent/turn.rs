@@ -24,6 +24,7 @@ mod finish;
 pub(super) mod heading;
 mod in_its_place;
 pub(super) mod last_line;
+mod last_words;
 mod live;
 mod log;
 mod offer;
@@ -66,6 +67,7 @@ use crate::agent::deps::{AgentDeps, Limits};
 use crate::agent::event::Progress;
 use crate::agent::files::DocsAndInstructions;
 use crate::agent::files::seed::Seed;
+use crate::agent::models::budget::Reservation;
 use crate::agent::setup::Setup;
 use crate::agent::setup::modes;
 use crate::agent::stop::StopSignal;
@@ -159,8 +161,10 @@ struct Turn {
     seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
     shelf: Arc<Shelf>,
-    /// What the results of this step's calls share; `None` with a single call.
+    /// What the results of this step's calls share; `None` with a single call that no child answers.
     results: Option<ResultRoom>,
+    /// What its next request was promised while others worked for it.
+    last_words: Option<Reservation>,
     stuck: LoopDetector,
     /// The roles that it may call.
     offer: Arc<Offer>,
@@ -263,6 +267,7 @@ impl Turn {
             place: Default::default(),
             shelf: Default::default(),
             results: None,
+            last_words: None,
             stuck: Default::default(),
             answered_by: None,
             stages: None,

@@ -7,7 +7,7 @@ use crate::domain::{Item, UserText};
 use super::provider::ToolSchema;
 
 /// Tokens that a message takes besides its text.
-const PER_MESSAGE: u64 = 4;
+pub const PER_MESSAGE: u64 = 4;
 
 /// Tokens of any picture: what providers count for the largest that is accepted.
 const PER_IMAGE: u64 = 1_600;

@@ -24,7 +24,7 @@ pub const OUTPUT_CAP: usize = 50_000;
 /// Characters that are kept of the beginning and of the end of a result over the cap.
 const KEPT_END: usize = 10_000;
 
-/// The same for a result for which the other calls of the step left no room.
+/// The same for a result for which the other calls of the step left no room, or its turn no money.
 const SHORT_END: usize = 2_000;
 
 /// What is told of a call that a stop ended, or kept from its work.
@@ -125,7 +125,7 @@ async fn finish(
 /// of it is.
 pub async fn presented(text: &str, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
-    let Some(end) = cut_to(&text, context.room.as_ref()) else {
+    let Some(end) = cut_to(&text, context.room.as_ref()).await else {
         return text;
     };
     let cut = Cut::of(&text, end);
@@ -137,7 +137,8 @@ pub async fn presented(text: &str, context: &ToolContext) -> String {
 /// The report of a sub-agent as its parent gets it. All of it is kept under the sub-agent's `id`, whatever its length.
 pub async fn presented_report(text: &str, id: String, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
-    let cut = cut_to(&text, context.room.as_ref()).map(|end| Cut::of(&text, end));
+    let end = cut_to(&text, context.room.as_ref()).await;
+    let cut = end.map(|end| Cut::of(&text, end));
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
     let (handle, whole) = (id.clone(), text.clone());
     let saved = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &handle, &whole)).await;
@@ -161,13 +162,22 @@ fn kept<T>(saved: Result<io::Result<T>, JoinError>) -> Option<T> {
 }
 
 /// Characters to show of the beginning and of the end of a text for which there is no room; `None` if it is shown whole.
-fn cut_to(text: &str, room: Option<&ResultRoom>) -> Option<usize> {
-    let has_room = |text: &str| room.is_none_or(|room| room.takes(tokens::estimate(text)));
-    if text.chars().count() <= OUTPUT_CAP {
-        return (!has_room(text)).then_some(SHORT_END);
+async fn cut_to(text: &str, room: Option<&ResultRoom>) -> Option<usize> {
+    let is_short = text.chars().count() <= OUTPUT_CAP;
+    let told = if is_short {
+        text
+    } else {
+        &text[..nth_char(text, 2 * KEPT_END)]
+    };
+    let has_room = match room {
+        Some(room) => room.takes(tokens::estimate(told)).await,
+        None => true,
+    };
+    match (has_room, is_short) {
+        (true, true) => None,
+        (true, false) => Some(KEPT_END),
+        (false, _) => Some(SHORT_END),
     }
-    let ends = &text[..nth_char(text, 2 * KEPT_END)];
-    Some(if has_room(ends) { KEPT_END } else { SHORT_END })
 }
 
 /// The two ends of a text.

@@ -152,6 +152,13 @@ pub trait Reader: fmt::Debug + Send + Sync {
     ) -> Result<String, PortError>;
 }
 
+/// The request of a turn that is to hold its results, while others spend what it could be paid with.
+#[async_trait]
+pub trait NextRequest: fmt::Debug + Send + Sync {
+    /// Whether it can be paid with one more result of so many tokens, as estimated. It is from then on.
+    async fn pays_for(&self, tokens: u64) -> bool;
+}
+
 /// The configuration of agents, as tools may change it.
 #[async_trait]
 pub trait Configure: Send + Sync {

@@ -1,29 +1,54 @@
-//! The part of a model's window that the results of one step's calls share.
+//! What the results of one step's calls may take of the request after them: a part of the model's window, and what is left to
+//! pay for it.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+
+use super::ports::NextRequest;
 
 /// Tokens up to which a result is always returned whole, however little room is left.
 const ALWAYS_WHOLE: u64 = 1_000;
 
 /// What the results of one step's calls may take together, first come, first served. Clones share it.
 #[derive(Clone, Debug)]
-pub struct ResultRoom(Arc<Mutex<u64>>);
+pub struct ResultRoom {
+    left: Arc<Mutex<u64>>,
+    /// The request that is paid for while others spend; `None` where nobody does.
+    next: Option<Arc<dyn NextRequest>>,
+}
 
 impl ResultRoom {
-    /// Room for so many tokens, as [`tokens`](crate::llm::tokens) estimates them.
-    pub fn of(tokens: u64) -> Self {
-        Self(Arc::new(Mutex::new(tokens)))
+    /// Room for so many tokens, as [`tokens`](crate::llm::tokens) estimates them, as far as `next` can be paid with them.
+    pub fn of(tokens: u64, next: Option<Arc<dyn NextRequest>>) -> Self {
+        Self {
+            left: Arc::new(Mutex::new(tokens)),
+            next,
+        }
     }
 
     /// Takes so many tokens, if they are left; a small result always fits.
-    pub(super) fn takes(&self, tokens: u64) -> bool {
-        let mut left = self.0.lock();
-        let fits = tokens <= ALWAYS_WHOLE || tokens <= *left;
-        if fits {
-            *left = left.saturating_sub(tokens);
+    pub(super) async fn takes(&self, tokens: u64) -> bool {
+        let Some(taken) = self.take(tokens) else {
+            return false;
+        };
+        let is_paid = match &self.next {
+            Some(next) => next.pays_for(tokens).await,
+            None => true,
+        };
+        if !is_paid {
+            *self.left.lock() += taken;
         }
-        fits
+        is_paid
+    }
+
+    fn take(&self, tokens: u64) -> Option<u64> {
+        let mut left = self.left.lock();
+        let taken = tokens.min(*left);
+        let fits = tokens <= ALWAYS_WHOLE || tokens == taken;
+        fits.then(|| {
+            *left -= taken;
+            taken
+        })
     }
 }

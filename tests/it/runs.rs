@@ -18,6 +18,7 @@ mod handoff;
 mod hidden;
 mod hostile;
 mod kept;
+mod last_words;
 mod logged;
 mod looked_at;
 mod meanwhile;

@@ -216,6 +216,8 @@ enum Cap {
 impl Reservations {
     /// Reserves the worst case of one request: with the longest answer that is asked for, or that the budgets still allow.
     ///
+    /// What was reserved of the same budgets in its stead is given back with that, so that nobody else is promised it.
+    ///
     /// A request of unknown price is not held against money: its cost would be a guess.
     ///
     /// # Errors
@@ -225,12 +227,14 @@ impl Reservations {
         &self,
         store: &Store,
         request: ReservationRequest<'_>,
+        in_stead: &mut Option<Reservation>,
         now: DateTime<Utc>,
     ) -> Result<Reservation, OverBudget> {
         let planned = request.planned;
         let _alone = self.0.looking.lock().await;
+        let before = in_stead.as_ref().map_or(Sum::default(), |held| held.sum);
         let accounts = self
-            .accounts(store, request, now)
+            .accounts(store, request, before, now)
             .await
             .map_err(|error| OverBudget {
                 why: format!("what was spent cannot be read: {error}"),
@@ -249,7 +253,9 @@ impl Reservations {
                 last_words: output >= LEAST_WORDS.min(planned.max_output),
             });
         }
-        Ok(self.hold(request.spender, worst(planned, output), output))
+        let held = self.hold(request.spender, worst(planned, output), output);
+        *in_stead = None;
+        Ok(held)
     }
 
     /// Reserves the last answer of a turn while its children spend, whatever the budgets say.
@@ -269,11 +275,12 @@ impl Reservations {
         }
     }
 
-    /// The budgets that apply to a request.
+    /// The budgets that apply to a request, in each of which `before` is reserved in its stead.
     async fn accounts(
         &self,
         store: &Store,
         request: ReservationRequest<'_>,
+        before: Sum,
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, StoreError> {
         let Spender {
@@ -325,8 +332,8 @@ impl Reservations {
             };
             let spent = known.spent(store, scope, filter).await?;
             let used = Sum {
-                usd: spent.usd + reserved.usd,
-                tokens: spent.tokens + reserved.tokens,
+                usd: spent.usd + (reserved.usd - before.usd).max(0.0),
+                tokens: spent.tokens + reserved.tokens.saturating_sub(before.tokens),
             };
             let of_scope = caps.into_iter().flatten();
             accounts.extend(of_scope.map(|cap| Account { what, cap, used }));

@@ -79,9 +79,7 @@ impl Turn {
         let looked: Vec<Looked> =
             long::work_on(size, || calls.iter().enumerate().map(look).collect());
         let looked = self.with_former(looked).await?;
-        let assignments = looked.iter().filter(|looked| looked.has_child()).count();
-        // The parent must be able to report what it paid for.
-        let _last_words = (assignments > 0).then(|| self.hold_last_words(assignments));
+        let has_children = looked.iter().any(Looked::has_child);
         let together = side_by_side(&looked);
         let at_once = match (self.context.stop.asked(), together) {
             (Some(_), _) => 0,
@@ -92,13 +90,20 @@ impl Turn {
         let looked = self
             .record_with_calls(answer, &calls, looked, at_once)
             .await?;
-        self.results = (calls.len() > 1).then(|| self.room_of_results());
+        // The parent must be able to report what it paid for. None of its children has asked anything yet.
+        let last_words = if has_children {
+            self.reserve_last_words(calls.len()).await
+        } else {
+            None
+        };
+        self.results = self.room_of_results(calls.len(), last_words.clone());
         let results = if together {
             self.run_together(&calls, looked).await?
         } else {
             let profiles = profiles.as_ref().ok();
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
+        self.keep_last_words(last_words).await;
         self.take_place_again().await;
         self.accounting.count_beside();
         let meant = calls.into_iter().map(|call| call.meant);

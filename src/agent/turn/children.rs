@@ -1,5 +1,4 @@
-//! What a turn does with its children: starts them with its calls, waits for them, and keeps enough time and money to
-//! report on them.
+//! What a turn does with its children: starts them with its calls, waits for them, and keeps enough time to report on them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -22,7 +21,7 @@ use super::{Turn, TurnHead, begin};
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
 use crate::agent::files::look::Wanted;
-use crate::agent::models::budget::{Reservation, RoleCap};
+use crate::agent::models::budget::RoleCap;
 use crate::agent::setup::own_model;
 use crate::agent::stop::work_clock::TimeAbove;
 use crate::agent::stop::{RunningChild, StopSignal};
@@ -31,7 +30,6 @@ use crate::domain::{
     AgentName, CallId, ConversationId, Cost, Inbound, Item, ToolResult, TurnId, UserText,
 };
 use crate::llm::history;
-use crate::llm::route::Planned;
 use crate::store::{
     ChildKind, ChildOf, NewChild, NewPart, NewTurn, StoreError, ToldOfEnd, TurnEnd,
 };
@@ -42,9 +40,6 @@ const KEPT_OF_TIME: Duration = Duration::from_secs(30);
 
 /// Working time of a stage after a turn whose own time is over, and of an advisor whose charter sets none.
 pub(super) const TIME_OF_STAGE: Duration = Duration::from_secs(60);
-
-/// Tokens that a report is expected to take in the request after it.
-const REPORT_TOKENS: u64 = 1_500;
 
 /// A child turn whose start is in the ledger.
 #[derive(Clone)]
@@ -432,24 +427,6 @@ impl Turn {
             children.insert(at, child);
         });
         Node { root, turn }
-    }
-
-    /// Reserves a last answer of this turn while its children spend, so that it can still report what was paid for.
-    pub(super) fn hold_last_words(&mut self, children: usize) -> Option<Reservation> {
-        // At the price of whoever is asked for it.
-        let targets = self.serving();
-        let target = targets.first()?;
-        let deps = &self.context.deps;
-        let used = self.transcript.context_meter.used(&self.transcript.items);
-        let planned = Planned {
-            target,
-            number: 1,
-            input: used + REPORT_TOKENS * children as u64,
-            max_output: deps.models.max_output(&targets),
-            price: deps.models.known().catalog().facts(target).price,
-        };
-        let spender = self.context.spender();
-        Some(deps.reservations.hold_last_words(&spender, &planned))
     }
 
     /// After its children have ended, a child turn waits for a permit to work again.

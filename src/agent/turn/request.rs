@@ -318,9 +318,10 @@ impl Observer for Watcher<'_> {
             least: self.least,
         };
         let deps = &self.turn.context.deps;
+        let last_words = &mut self.turn.last_words;
         let reserved = deps
             .reservations
-            .reserve(&deps.store, reservation, clock::now())
+            .reserve(&deps.store, reservation, last_words, clock::now())
             .await;
         let held = match reserved {
             Ok(held) => held,

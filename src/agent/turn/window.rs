@@ -7,6 +7,7 @@ use tracing::{Instrument as _, info, warn};
 
 use super::Turn;
 use super::end_reason::EndReason;
+use super::last_words::LastWords;
 use super::request::Tools;
 use super::transcript::{LeftOut, UnderWay};
 use crate::agent::auxiliary::summaries::{self, During};
@@ -18,6 +19,7 @@ use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
 use crate::tools::ResultRoom;
+use crate::tools::ports::NextRequest;
 
 /// Share of the room at which the next step waits for the summary.
 const WAIT: f64 = 0.95;
@@ -148,13 +150,23 @@ impl Turn {
         self.context.deps.room(&self.serving())
     }
 
-    /// What the results of one step's calls may take together: half of what is left for the next request.
-    pub(super) fn room_of_results(&mut self) -> ResultRoom {
+    /// What the results of one step's calls may take together: half of what is left for the next request, and no more than
+    /// its last words can be paid with. A call by itself may take all of the window.
+    pub(super) fn room_of_results(
+        &mut self,
+        calls: usize,
+        last_words: Option<Arc<LastWords>>,
+    ) -> Option<ResultRoom> {
+        if calls == 1 {
+            return last_words.map(LastWords::room);
+        }
         let transcript = &mut self.transcript;
         let used = transcript.context_meter.used(&transcript.items);
         let dense = transcript.context_meter.density();
         let half = self.room().saturating_sub(used) as f64 / 2.0;
-        ResultRoom::of(((half / dense) as u64).max(LEAST_FOR_RESULTS))
+        let half = ((half / dense) as u64).max(LEAST_FOR_RESULTS);
+        let next = last_words.map(|words| -> Arc<dyn NextRequest> { words });
+        Some(ResultRoom::of(half, next))
     }
 
     /// Tokens that a request may take where nothing could make it shorter, by the largest window of the targets.

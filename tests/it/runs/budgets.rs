@@ -96,7 +96,7 @@ fn any_tokens(dice: &mut Dice) -> u64 {
 }
 
 /// Falls as `CHORUS_RUN_SEED` says, else as never before.
-fn dice() -> Dice {
+pub(super) fn dice() -> Dice {
     let seed = std::env::var("CHORUS_RUN_SEED").ok();
     let seed = seed.and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));

@@ -6,13 +6,14 @@ use super::tags::tagged;
 use crate::agent::setup::Stage;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::end_reason::EndReason;
+use crate::agent::turn::last_words::LastWords;
 use crate::agent::turn::offer::Assignment;
 use crate::agent::turn::{Outcome, Turn};
 use crate::clock;
 use crate::domain::{CallId, Item, TurnId, UserText};
 use crate::store::{ChildKind, NextStage, StoreError};
 use crate::text::{self, escape};
-use crate::tools::guard;
+use crate::tools::{ResultRoom, ToolContext, guard};
 
 /// The heading of the advice.
 const HEADING: &str = "Advice on the message above, from roles that read it first. It informs you; people do not see it.";
@@ -41,7 +42,11 @@ impl Turn {
         let tasks: Vec<_> = usable
             .map(|role| self.stage(ChildKind::Advisor, role, words.clone()))
             .collect();
-        let _last_words = self.hold_last_words(tasks.len());
+        let last_words = match tasks.len() {
+            0 => None,
+            // One more for the tags around them.
+            count => self.reserve_last_words(count + 1).await,
+        };
         self.doing(format!(
             "Waiting for {}",
             text::count(tasks.len(), "advisor", "advisors")
@@ -59,10 +64,13 @@ impl Turn {
             .await
             .into_iter()
             .collect::<Result<_, _>>()?;
+        let room = last_words.clone().map(LastWords::room);
         let mut said = Vec::with_capacity(ended.len());
         for (child, outcome) in &ended {
-            said.push(self.advice_of(child.below.turn, outcome).await);
+            let advice = self.advice_of(child.below.turn, outcome, room.clone());
+            said.push(advice.await);
         }
+        self.keep_last_words(last_words).await;
         let mut said = said.into_iter();
         let blocks: Vec<String> = advisors
             .iter()
@@ -116,11 +124,14 @@ impl Turn {
     }
 
     /// One advisor's advice, or why there is none.
-    async fn advice_of(&self, turn: TurnId, outcome: &Outcome) -> Advice {
+    async fn advice_of(&self, turn: TurnId, outcome: &Outcome, room: Option<ResultRoom>) -> Advice {
         match outcome.words() {
             Some(words) => {
                 let stop = self.context.stop.hard().clone();
-                let context = self.tool_context(CallId(String::new()), Vec::new(), stop);
+                let context = ToolContext {
+                    room,
+                    ..self.tool_context(CallId(String::new()), Vec::new(), stop)
+                };
                 Advice::Given(guard::presented_report(words, turn.short(), &context).await)
             }
             None => Advice::Failed {
