@@ -39,6 +39,8 @@ fn both_units_start_this_program_and_know_its_exit_codes() {
         let program = installed(whose);
         for line in [
             "Type=notify",
+            // Or a reload of systemd ends a daemon that has waited for Discord longer than this.
+            "TimeoutStartSec=infinity",
             // Or systemd ends background tasks with a daemon that crashed, and there is nothing to adopt.
             "KillMode=process",
             // Or a command that takes all memory ends the whole service.
