@@ -181,11 +181,16 @@ impl Manager {
     }
 
     fn systemctl(self, arguments: &[&str]) -> anyhow::Result<()> {
+        run(&mut self.command(arguments))
+    }
+
+    fn command(self, arguments: &[&str]) -> Command {
         let mut command = Command::new("systemctl");
         if self == Self::User {
             command.arg("--user");
         }
-        run(command.args(arguments))
+        command.args(arguments);
+        command
     }
 }
 
@@ -253,14 +258,8 @@ pub(super) fn outlive_logout() {
 
 /// Whether there is a systemd that could run it.
 pub(super) fn is_there(manager: Manager) -> bool {
-    let mut command = Command::new("systemctl");
-    if manager == Manager::User {
-        command.arg("--user");
-    }
-    let said = command
-        .arg("is-system-running")
-        .stderr(Stdio::null())
-        .output();
+    let mut command = manager.command(&["is-system-running"]);
+    let said = command.stderr(Stdio::null()).output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     said.is_ok_and(|state| !matches!(state.as_str(), "" | "offline" | "unknown" | "stopping"))
 }
@@ -344,6 +343,9 @@ fn user_line() -> anyhow::Result<Option<String>> {
 }
 
 /// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
+    // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
+    let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
+    let _ = forget.stderr(Stdio::null()).status();
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
     fs::copy(current, &fresh)

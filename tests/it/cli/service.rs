@@ -144,6 +144,7 @@ fn a_users_service_is_installed_looked_at_and_removed() {
 /// In a mount namespace where a package has brought the unit, and nobody has written one.
 #[test]
 fn the_unit_of_a_package_goes_with_the_package() {
+    --user reset-failed chorus.service
     let home = tempfile::tempdir().unwrap();
     let inside = |script: &str| {
         let mut command = Command::new("unshare");
