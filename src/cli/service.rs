@@ -31,6 +31,9 @@ const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
 const UNIT_NAME: &str = "chorus.service";
 
+/// Has a file of each user whose services run without a log-in.
+const LINGERING: &str = "/var/lib/systemd/linger";
+
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
 
@@ -107,8 +110,9 @@ impl Service {
                 print: false,
             } => {
                 let manager = whose.manager();
-                install(manager, &Env::of_process()?.paths.home)?;
-                Ok(tell_what_is_missing(manager)?)
+                let home = Env::of_process()?.paths.home;
+                install(manager, &home)?;
+                Ok(tell_what_is_missing(manager, &home)?)
             }
             Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
             Action::Status { whose } => {
@@ -251,7 +255,7 @@ pub(super) fn outlive_logout() {
         Ok(()) => print_line!("✓ It goes on when you log out, and starts with the machine."),
         Err(error) => print_line!(
             "It stops when you log out ({error:#}). To change that: sudo loginctl enable-linger {}",
-            std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
+            user_name()
         ),
     }
 }
@@ -265,20 +269,41 @@ pub(super) fn is_there(manager: Manager) -> bool {
 }
 
 /// What somebody who only installed the unit has to do.
-fn tell_what_is_missing(manager: Manager) -> anyhow::Result<()> {
+fn tell_what_is_missing(manager: Manager, home: &Path) -> anyhow::Result<()> {
     let credentials = manager.folders()?.credentials;
-    let user = if manager == Manager::User {
-        " --user"
-    } else {
-        ""
+    let (home, user) = match manager {
+        Manager::System => (Path::new(MACHINE_HOME), ""),
+        Manager::User => (home, " --user"),
     };
-    print_line!(
-        "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
-         (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
-        credentials.display()
-    );
-    if manager == Manager::User {
-        print_line!("It stops when you log out, unless you run: loginctl enable-linger");
+    if finds_token(&credentials, home) {
+        print_line!("Start it: systemctl{user} start chorus");
+    } else {
+        print_line!(
+            "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
+             (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
+            credentials.display()
+        );
+    }
+    let name = user_name();
+    if manager == Manager::User && !Path::new(LINGERING).join(&name).exists() {
+        print_line!(
+            "It stops when you log out. To change that: sudo loginctl enable-linger {name}"
+        );
+/// Whether a service finds the bot's token, which sees no variable of this shell.
+fn finds_token(credentials: &Path, home: &Path) -> bool {
+    let variables = [
+        ("CHORUS_HOME", home),
+        ("CREDENTIALS_DIRECTORY", credentials),
+    ];
+    let variables = variables.map(|(name, folder)| (name.to_owned(), folder.display().to_string()));
+    Env::read(variables, None).is_ok_and(|env| env.discord_token.is_some())
+}
+
+/// Whoever runs this, as `loginctl` takes it.
+fn user_name() -> String {
+    std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
+}
+
     }
     Ok(())
 }

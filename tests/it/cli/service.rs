@@ -114,13 +114,22 @@ fn a_users_service_is_installed_looked_at_and_removed() {
         "{}",
         installed.out
     );
+    let linger = "It stops when you log out. To change that: sudo loginctl enable-linger NAME\n";
+    assert!(installed.out.ends_with(linger), "{}", installed.out);
     let mode = fs::metadata(&credentials).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let file = home.path().join(".config/systemd/user/chorus.service");
     assert_eq!(fs::read_to_string(&file).unwrap(), unit("--user"));
     fs::write(credentials.join("DISCORD_TOKEN"), "kept").unwrap();
 
-    assert_eq!(service("install").code, 0, "twice is as good as once");
+    let again = service("install");
+    assert_eq!(again.code, 0, "twice is as good as once");
+    let out = again.out;
+    assert!(!out.contains("DISCORD_TOKEN"), "{out}");
+    assert!(
+        out.contains("Start it: systemctl --user start chorus\n"),
+        "{out}"
+    );
     assert_eq!(service("status").code, 0);
     let removed = service("uninstall");
     assert_eq!(removed.code, 0, "{}", removed.err);
