@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -353,6 +353,16 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     );
     Ok(())
 }
+fn status(manager: Manager) -> Result<(), Failure> {
+    let mut command = manager.command(&["status", "--no-pager", UNIT_NAME]);
+    let status = ends(&mut command)?;
+    match status.code() {
+        // It is not active, or there is no such unit.
+        Some(3 | 4) => Err(Failure::Answered),
+        Some(_) | None => Ok(succeeds(&command, status)?),
+    }
+}
+
 
 /// The folder in which systemd and Chorus keep one user's configuration.
 fn user_config() -> Option<PathBuf> {
@@ -431,10 +441,20 @@ fn current() -> anyhow::Result<PathBuf> {
 }
 
 fn run(command: &mut Command) -> anyhow::Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("{name} cannot be run: this machine needs systemd for that"))?;
+    let status = ends(command)?;
+    succeeds(command, status)
+}
+
+fn ends(command: &mut Command) -> anyhow::Result<ExitStatus> {
+    let status = command.status();
+    status.with_context(|| {
+        let name = command.get_program().display();
+        format!("{name} cannot be run: this machine needs systemd for that")
+    })
+}
+
+fn succeeds(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
+        let name = command.get_program().display();
     if !status.success() {
         bail!("{name} failed ({status}); see its message above");
     }
