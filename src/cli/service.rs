@@ -1,7 +1,7 @@
 //! `chorus service`: installs, removes and shows the systemd unit.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -379,12 +379,15 @@ fn user_line() -> anyhow::Result<Option<String>> {
 
 /// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
     // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
+    // Whatever the mode of the one that was built: nobody but root may change what the service runs.
+    let mode = fs::Permissions::from_mode(0o755);
     let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
     let _ = forget.stderr(Stdio::null()).status();
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
     fs::copy(current, &fresh)
-        .and_then(|_| fs::rename(&fresh, to))
+        .and_then(|_| fs::set_permissions(&fresh, mode))
+        .and_then(|()| fs::rename(&fresh, to))
         .with_context(|| format!("copying this program to {}", to.display()))?;
     print_line!(
         "copied {} to {}: the machine's service cannot see into homes",

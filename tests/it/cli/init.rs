@@ -112,7 +112,8 @@ async fn a_bot_in_no_server_is_told_its_address() {
 /// As root, in a mount namespace whose /etc, /var/lib and /usr/local are copies that end with it.
 #[test]
 fn the_machine_gets_a_user_a_home_and_a_service() {
-    let folder = TempDir::new().unwrap();
+    // The machine's service cannot see it: the program is copied.
+    let folder = TempDir::new_in("/tmp").unwrap();
     let can = Command::new("unshare")
         .args(["--mount", "sh", "-c", "command -v useradd"])
         .stdout(Stdio::null())
@@ -131,8 +132,9 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
         "cp -a /etc {etc}; mount --bind {etc} /etc; mount -t tmpfs tmpfs /var/lib
          mount -t tmpfs tmpfs /usr/local; mkdir /usr/local/bin; mount --bind {copies} /usr/local/bin
          rm -rf /etc/chorus; sed -i /^chorus:/d /etc/passwd /etc/group /etc/shadow
-         {program} init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
-         stat -c '%A %U %G %n' /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
+         cp {program} {folder}/chorus; chmod 775 {folder}/chorus; umask 002
+         {folder}/chorus init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
+         stat -c '%A %U %G %n' /usr/local/bin/chorus /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
          cat /etc/chorus/credentials/DISCORD_TOKEN
          grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7
          export CHORUS_DISCORD_API_URL=http://127.0.0.1:1 CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus
@@ -170,3 +172,5 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     restart --no-block chorus.service
     ");
 }
+        folder = folder.path().display(),
+    -rwxr-xr-x root root /usr/local/bin/chorus
