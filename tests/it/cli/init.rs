@@ -31,6 +31,13 @@ fn a_home_is_made_that_check_config_likes() {
     };
     let made = init(&["--default-model", "some-model"]);
     assert_eq!(made.code, 0, "{}", made.err);
+    let missing = format!(
+        "wrote {0}\n\
+         DISCORD_TOKEN is not set: the daemon needs it to start\n\
+         No model is set: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server in `providers` of {0}\n",
+        home.join("config.json").display()
+    );
+    assert_eq!(made.out, missing);
     assert_eq!(
         fs::metadata(&home).unwrap().permissions().mode() & 0o777,
         0o700
@@ -42,14 +49,72 @@ fn a_home_is_made_that_check_config_likes() {
     let checked = seen(chorus(folder.path(), &["check-config"]).env("CHORUS_HOME", &home));
     assert_eq!(checked.code, 0, "{}", checked.err);
 
-    let again = init(&["--default-model", "other"]);
-    assert_eq!(again.code, 0);
-    assert!(again.out.contains("stays as it is"), "{}", again.out);
-    assert!(
-        fs::read_to_string(home.join("config.json"))
-            .unwrap()
-            .contains("some-model")
+    assert_eq!(config["default_permissions"], "standard");
+}
+
+#[test]
+fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let init = |arguments: &[&str]| {
+        let mut command = chorus(home.path(), &["init", "--non-interactive", "--offline"]);
+        let said = seen(command.args(arguments).env("DISCORD_TOKEN", "a-token"));
+        assert_eq!(said.code, 0, "{}", said.err);
+        said.out
+    };
+    let options = [
+        "--provider",
+        "ollama",
+        "--default-model",
+        "qwen3:8b",
+        "--default-permissions",
+        "guarded",
+    ];
+    let file = home.path().join("config.json");
+    let shown = file.display();
+    assert_eq!(init(&options), format!("wrote {shown}\n"));
+    let written = fs::read_to_string(&file).unwrap();
+    let kept = format!("{shown} exists already and stays as it is\n");
+    assert_eq!(init(&options), kept);
+    assert_eq!(init(&[]), kept);
+
+    let others = [
+        "--provider",
+        "http://192.168.1.20:11434/v1",
+        "--default-model",
+        "other",
+        "--default-permissions",
+        "standard",
+    ];
+    assert_eq!(
+        init(&others),
+        format!(
+            "{kept}\
+             --default-model other was not taken: write it into that file instead\n\
+             --default-permissions standard was not taken: write it into that file instead\n\
+             --provider http://192.168.1.20:11434/v1 was not taken: write it into that file instead\n"
+        )
     );
+    assert_eq!(fs::read_to_string(&file).unwrap(), written);
+}
+
+/// It could not start.
+#[test]
+fn a_service_without_a_token_is_refused() {
+    let home = TempDir::new().unwrap();
+    let path = format!("{}:/usr/bin:/bin", written_down(home.path()).display());
+    for more in [&[][..], &["--offline"]] {
+        let mut command = chorus(home.path(), &["init", "--non-interactive", "--service"]);
+        let said = seen(command.args(more).env("PATH", &path));
+        assert_eq!(said.code, 78, "{}", said.out);
+        assert!(
+            said.err.starts_with("chorus: DISCORD_TOKEN is not set"),
+            "{}",
+            said.err
+        );
+        for file in ["config.json", ".config/systemd", "told"] {
+            assert!(!home.path().join(file).exists(), "{file}");
+        }
+    }
 }
 
 #[test]
