@@ -171,7 +171,8 @@ async fn a_bot_in_no_server_is_told_its_address() {
     let elsewhere = TempDir::new().unwrap();
     let said = runs(elsewhere.path(), &[], &unreachable).await;
     assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.out.contains("could not be tried"), "{}", said.out);
+    let why = "The token could not be tried: Discord cannot be reached (Connection refused";
+    assert!(said.out.contains(why), "{}", said.out);
 }
 
 /// As root, in a mount namespace whose /etc, /var/lib and /usr/local are copies that end with it.
@@ -204,6 +205,7 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
          grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7
          export CHORUS_DISCORD_API_URL=http://127.0.0.1:1 CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus
          {program} doctor | sed -n 's/^\\(ok *user .* uid\\) .*/\\1/p'",
+        folder = folder.path().display(),
         etc = etc.display(),
         copies = copies.display(),
         program = env!("CARGO_BIN_EXE_chorus"),
@@ -221,6 +223,7 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     let made = seen(&mut command);
     assert_eq!(made.code, 0, "{}{}", made.out, made.err);
     insta::assert_snapshot!(made.out, @r"
+    -rwxr-xr-x root root /usr/local/bin/chorus
     drwx------ chorus chorus /var/lib/chorus
     -rw------- chorus chorus /var/lib/chorus/config.json
     drwx------ root root /etc/chorus/credentials
@@ -237,5 +240,3 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     restart --no-block chorus.service
     ");
 }
-        folder = folder.path().display(),
-    -rwxr-xr-x root root /usr/local/bin/chorus
