@@ -22,11 +22,11 @@ use crate::config::{Config, Env};
 /// On a terminal it asks, tries each answer at once and goes on where an earlier run was stopped. Without one, options and
 /// the environment answer: DISCORD_TOKEN, ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = r#"Examples:
   chorus init
-  sudo chorus init --for machine
+  sudo "$(command -v chorus)" init --for machine
   CHORUS_HOME=/srv/chorus chorus init --non-interactive --default-model claude-sonnet-4-5
-  sudo DISCORD_TOKEN_FILE=token chorus init --non-interactive --for machine --provider ollama --service")]
+  sudo DISCORD_TOKEN_FILE=token "$(command -v chorus)" init --non-interactive --for machine --provider ollama --service"#)]
 pub(super) struct Init {
     /// Ask nothing; secrets stay where they are (environment, files, credentials) unless --service needs them
     #[arg(long)]
@@ -80,10 +80,10 @@ impl Init {
 }
 
 /// Writes the keys that people change first, unless there is a file; all others keep their defaults.
-fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(), Failure> {
+fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Result<(), Failure> {
     let path = place.config_file();
     if path.exists() {
-        place.config()?;
+        let config = place.config()?;
         print_line!("{} exists already and stays as it is", path.display());
         tell_untaken("--default-model", model, config.default_model.as_deref());
         let kept = config.default_permissions.as_str();

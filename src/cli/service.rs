@@ -42,11 +42,11 @@ const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
 /// Install, remove or look at the systemd service.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  sudo chorus service install           for the machine, as its own user
-  chorus service install                for you alone
-  chorus service install --print        only show the unit
-  chorus service status")]
+#[command(after_help = r#"Examples:
+  sudo "$(command -v chorus)" service install    for the machine, as its own user
+  chorus service install                         for you alone
+  chorus service install --print                 only show the unit
+  chorus service status                          0 if it runs, else 1"#)]
 pub(super) struct Service {
     #[command(subcommand)]
     action: Action,
@@ -115,11 +115,7 @@ impl Service {
                 Ok(tell_what_is_missing(manager, &home)?)
             }
             Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
-            Action::Status { whose } => {
-                Ok(whose
-                    .manager()
-                    .systemctl(&["status", "--no-pager", UNIT_NAME])?)
-            }
+            Action::Status { whose } => status(whose.manager()),
         }
     }
 }
@@ -289,6 +285,10 @@ fn tell_what_is_missing(manager: Manager, home: &Path) -> anyhow::Result<()> {
         print_line!(
             "It stops when you log out. To change that: sudo loginctl enable-linger {name}"
         );
+    }
+    Ok(())
+}
+
 /// Whether a service finds the bot's token, which sees no variable of this shell.
 fn finds_token(credentials: &Path, home: &Path) -> bool {
     let variables = [
@@ -302,10 +302,6 @@ fn finds_token(credentials: &Path, home: &Path) -> bool {
 /// Whoever runs this, as `loginctl` takes it.
 fn user_name() -> String {
     std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
-}
-
-    }
-    Ok(())
 }
 
 /// The user that the machine's service runs as.
@@ -347,12 +343,16 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["disable", "--now", UNIT_NAME])?;
     fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
     manager.systemctl(&["daemon-reload"])?;
+    // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
+    let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
+    let _ = forget.stderr(Stdio::null()).status();
     print_line!(
         "removed {}; home and credentials stay where they are",
         unit.display()
     );
     Ok(())
 }
+
 fn status(manager: Manager) -> Result<(), Failure> {
     let mut command = manager.command(&["status", "--no-pager", UNIT_NAME]);
     let status = ends(&mut command)?;
@@ -362,7 +362,6 @@ fn status(manager: Manager) -> Result<(), Failure> {
         Some(_) | None => Ok(succeeds(&command, status)?),
     }
 }
-
 
 /// The folder in which systemd and Chorus keep one user's configuration.
 fn user_config() -> Option<PathBuf> {
@@ -378,13 +377,10 @@ fn user_line() -> anyhow::Result<Option<String>> {
 }
 
 /// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
-    // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
-    // Whatever the mode of the one that was built: nobody but root may change what the service runs.
-    let mode = fs::Permissions::from_mode(0o755);
-    let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
-    let _ = forget.stderr(Stdio::null()).status();
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
+    // Whatever the mode of the one that was built: nobody but root may change what the service runs.
+    let mode = fs::Permissions::from_mode(0o755);
     fs::copy(current, &fresh)
         .and_then(|_| fs::set_permissions(&fresh, mode))
         .and_then(|()| fs::rename(&fresh, to))
@@ -457,8 +453,8 @@ fn ends(command: &mut Command) -> anyhow::Result<ExitStatus> {
 }
 
 fn succeeds(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
-        let name = command.get_program().display();
     if !status.success() {
+        let name = command.get_program().display();
         bail!("{name} failed ({status}); see its message above");
     }
     Ok(())
