@@ -107,6 +107,7 @@ pub fn main() -> ExitCode {
     }
     match dispatch(arguments.command) {
         Ok(()) => output::end(),
+        Err(failure @ Failure::Answered) => failure.exit_code(),
         Err(failure) => {
             output::tell(format_args!("chorus: {failure}\n"));
             failure.exit_code()

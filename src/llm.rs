@@ -29,6 +29,7 @@ mod tolerant;
 pub use anthropic::Anthropic;
 pub use catalog::Catalog;
 pub use error::{FailureClass, LlmError};
+pub use failure::of_connection_in_words;
 pub use gemini::Gemini;
 pub use http::{Endpoint, client};
 pub use openai::OpenAi;

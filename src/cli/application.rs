@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::discord_api::Api;
 use crate::config::{Env, Secret};
-use crate::text;
+use crate::llm;
 
 /// How to make a bot private. Discord refuses to while the application has an install link.
 pub(super) const HOW_TO_CLOSE: &str = "to prevent that: https://discord.com/developers/applications, your application, Installation, set Install Link to None; then Bot, turn off Public Bot";
@@ -96,13 +96,14 @@ pub(super) enum DiscordError {
     Refused,
     #[error("Discord answers {0}")]
     Answered(StatusCode),
-    #[error("Discord cannot be reached: {0}")]
+    /// What happened to the connection.
+    #[error("Discord {0}")]
     Unreachable(String),
 }
 
 impl From<reqwest::Error> for DiscordError {
     fn from(error: reqwest::Error) -> Self {
-        Self::Unreachable(text::with_causes(&error.without_url()))
+        Self::Unreachable(llm::of_connection_in_words(&error))
     }
 }
 

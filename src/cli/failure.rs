@@ -14,13 +14,15 @@ pub(super) enum Failure {
     /// The operator must change something first.
     Configuration(String),
     Failed(anyhow::Error),
+    /// The answer is no; it was printed already.
+    Answered,
 }
 
 impl Failure {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Configuration(_) => ExitCode::from(CONFIGURATION),
-            Self::Failed(_) => ExitCode::FAILURE,
+            Self::Failed(_) | Self::Answered => ExitCode::FAILURE,
         }
     }
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Configuration(reason) => f.write_str(reason),
             Self::Failed(error) => write!(f, "{error:#}"),
+            Self::Answered => Ok(()),
         }
     }
 }

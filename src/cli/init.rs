@@ -22,11 +22,11 @@ use crate::config::{Config, Env};
 /// On a terminal it asks, tries each answer at once and goes on where an earlier run was stopped. Without one, options and
 /// the environment answer: DISCORD_TOKEN, ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = r#"Examples:
   chorus init
-  sudo chorus init --for machine
+  sudo "$(command -v chorus)" init --for machine
   CHORUS_HOME=/srv/chorus chorus init --non-interactive --default-model claude-sonnet-4-5
-  sudo DISCORD_TOKEN_FILE=token chorus init --non-interactive --for machine --provider ollama --service")]
+  sudo DISCORD_TOKEN_FILE=token "$(command -v chorus)" init --non-interactive --for machine --provider ollama --service"#)]
 pub(super) struct Init {
     /// Ask nothing; secrets stay where they are (environment, files, credentials) unless --service needs them
     #[arg(long)]
@@ -40,9 +40,9 @@ pub(super) struct Init {
     /// Default model
     #[arg(long, value_name = "MODEL")]
     default_model: Option<String>,
-    /// Permission profile for new agents
-    #[arg(long, value_name = "PROFILE", default_value = "standard")]
-    default_permissions: String,
+    /// Permission profile for new agents [default: standard]
+    #[arg(long, value_name = "PROFILE")]
+    default_permissions: Option<String>,
     /// Have systemd start the daemon, now and after each reboot
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
@@ -80,11 +80,14 @@ impl Init {
 }
 
 /// Writes the keys that people change first, unless there is a file; all others keep their defaults.
-fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(), Failure> {
+fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Result<(), Failure> {
     let path = place.config_file();
     if path.exists() {
-        place.config()?;
+        let config = place.config()?;
         print_line!("{} exists already and stays as it is", path.display());
+        tell_untaken("--default-model", model, config.default_model.as_deref());
+        let kept = config.default_permissions.as_str();
+        tell_untaken("--default-permissions", profile, Some(kept));
         return Ok(());
     }
     let mut keys = Map::new();
@@ -99,7 +102,9 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
         keys.insert(key.to_owned(), defaults[key].clone());
     }
     keys.insert("default_model".to_owned(), json!(model));
-    keys.insert("default_permissions".to_owned(), json!(profile));
+    if let Some(profile) = profile {
+        keys.insert("default_permissions".to_owned(), json!(profile));
+    }
     // Nothing is written that the daemon would refuse.
     Config::parse(&format!("{:#}\n", Value::Object(keys.clone())), &path)?;
     place.change_config(|config| {
@@ -108,4 +113,11 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
     })?;
     print_line!("wrote {}", path.display());
     Ok(())
+}
+
+/// Names an option that the file which is there already says otherwise.
+fn tell_untaken(option: &str, given: Option<&str>, kept: Option<&str>) {
+    if let Some(given) = given.filter(|given| Some(*given) != kept) {
+        print_line!("{option} {given} was not taken: write it into that file instead");
+    }
 }

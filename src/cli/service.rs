@@ -1,9 +1,9 @@
 //! `chorus service`: installs, removes and shows the systemd unit.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -31,6 +31,9 @@ const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
 const UNIT_NAME: &str = "chorus.service";
 
+/// Has a file of each user whose services run without a log-in.
+const LINGERING: &str = "/var/lib/systemd/linger";
+
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
 
@@ -39,11 +42,11 @@ const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
 /// Install, remove or look at the systemd service.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  sudo chorus service install           for the machine, as its own user
-  chorus service install                for you alone
-  chorus service install --print        only show the unit
-  chorus service status")]
+#[command(after_help = r#"Examples:
+  sudo "$(command -v chorus)" service install    for the machine, as its own user
+  chorus service install                         for you alone
+  chorus service install --print                 only show the unit
+  chorus service status                          0 if it runs, else 1"#)]
 pub(super) struct Service {
     #[command(subcommand)]
     action: Action,
@@ -107,15 +110,12 @@ impl Service {
                 print: false,
             } => {
                 let manager = whose.manager();
-                install(manager, &Env::of_process()?.paths.home)?;
-                Ok(tell_what_is_missing(manager)?)
+                let home = Env::of_process()?.paths.home;
+                install(manager, &home)?;
+                Ok(tell_what_is_missing(manager, &home)?)
             }
             Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
-            Action::Status { whose } => {
-                Ok(whose
-                    .manager()
-                    .systemctl(&["status", "--no-pager", UNIT_NAME])?)
-            }
+            Action::Status { whose } => status(whose.manager()),
         }
     }
 }
@@ -181,11 +181,16 @@ impl Manager {
     }
 
     fn systemctl(self, arguments: &[&str]) -> anyhow::Result<()> {
+        run(&mut self.command(arguments))
+    }
+
+    fn command(self, arguments: &[&str]) -> Command {
         let mut command = Command::new("systemctl");
         if self == Self::User {
             command.arg("--user");
         }
-        run(command.args(arguments))
+        command.args(arguments);
+        command
     }
 }
 
@@ -246,42 +251,57 @@ pub(super) fn outlive_logout() {
         Ok(()) => print_line!("✓ It goes on when you log out, and starts with the machine."),
         Err(error) => print_line!(
             "It stops when you log out ({error:#}). To change that: sudo loginctl enable-linger {}",
-            std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
+            user_name()
         ),
     }
 }
 
 /// Whether there is a systemd that could run it.
 pub(super) fn is_there(manager: Manager) -> bool {
-    let mut command = Command::new("systemctl");
-    if manager == Manager::User {
-        command.arg("--user");
-    }
-    let said = command
-        .arg("is-system-running")
-        .stderr(Stdio::null())
-        .output();
+    let mut command = manager.command(&["is-system-running"]);
+    let said = command.stderr(Stdio::null()).output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     said.is_ok_and(|state| !matches!(state.as_str(), "" | "offline" | "unknown" | "stopping"))
 }
 
 /// What somebody who only installed the unit has to do.
-fn tell_what_is_missing(manager: Manager) -> anyhow::Result<()> {
+fn tell_what_is_missing(manager: Manager, home: &Path) -> anyhow::Result<()> {
     let credentials = manager.folders()?.credentials;
-    let user = if manager == Manager::User {
-        " --user"
-    } else {
-        ""
+    let (home, user) = match manager {
+        Manager::System => (Path::new(MACHINE_HOME), ""),
+        Manager::User => (home, " --user"),
     };
-    print_line!(
-        "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
-         (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
-        credentials.display()
-    );
-    if manager == Manager::User {
-        print_line!("It stops when you log out, unless you run: loginctl enable-linger");
+    if finds_token(&credentials, home) {
+        print_line!("Start it: systemctl{user} start chorus");
+    } else {
+        print_line!(
+            "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
+             (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
+            credentials.display()
+        );
+    }
+    let name = user_name();
+    if manager == Manager::User && !Path::new(LINGERING).join(&name).exists() {
+        print_line!(
+            "It stops when you log out. To change that: sudo loginctl enable-linger {name}"
+        );
     }
     Ok(())
+}
+
+/// Whether a service finds the bot's token, which sees no variable of this shell.
+fn finds_token(credentials: &Path, home: &Path) -> bool {
+    let variables = [
+        ("CHORUS_HOME", home),
+        ("CREDENTIALS_DIRECTORY", credentials),
+    ];
+    let variables = variables.map(|(name, folder)| (name.to_owned(), folder.display().to_string()));
+    Env::read(variables, None).is_ok_and(|env| env.discord_token.is_some())
+}
+
+/// Whoever runs this, as `loginctl` takes it.
+fn user_name() -> String {
+    std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
 }
 
 /// The user that the machine's service runs as.
@@ -323,11 +343,24 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["disable", "--now", UNIT_NAME])?;
     fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
     manager.systemctl(&["daemon-reload"])?;
+    // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
+    let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
+    let _ = forget.stderr(Stdio::null()).status();
     print_line!(
         "removed {}; home and credentials stay where they are",
         unit.display()
     );
     Ok(())
+}
+
+fn status(manager: Manager) -> Result<(), Failure> {
+    let mut command = manager.command(&["status", "--no-pager", UNIT_NAME]);
+    let status = ends(&mut command)?;
+    match status.code() {
+        // It is not active, or there is no such unit.
+        Some(3 | 4) => Err(Failure::Answered),
+        Some(_) | None => Ok(succeeds(&command, status)?),
+    }
 }
 
 /// The folder in which systemd and Chorus keep one user's configuration.
@@ -346,8 +379,11 @@ fn user_line() -> anyhow::Result<Option<String>> {
 /// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
+    // Whatever the mode of the one that was built: nobody but root may change what the service runs.
+    let mode = fs::Permissions::from_mode(0o755);
     fs::copy(current, &fresh)
-        .and_then(|_| fs::rename(&fresh, to))
+        .and_then(|_| fs::set_permissions(&fresh, mode))
+        .and_then(|()| fs::rename(&fresh, to))
         .with_context(|| format!("copying this program to {}", to.display()))?;
     print_line!(
         "copied {} to {}: the machine's service cannot see into homes",
@@ -404,11 +440,21 @@ fn current() -> anyhow::Result<PathBuf> {
 }
 
 fn run(command: &mut Command) -> anyhow::Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("{name} cannot be run: this machine needs systemd for that"))?;
+    let status = ends(command)?;
+    succeeds(command, status)
+}
+
+fn ends(command: &mut Command) -> anyhow::Result<ExitStatus> {
+    let status = command.status();
+    status.with_context(|| {
+        let name = command.get_program().display();
+        format!("{name} cannot be run: this machine needs systemd for that")
+    })
+}
+
+fn succeeds(command: &Command, status: ExitStatus) -> anyhow::Result<()> {
     if !status.success() {
+        let name = command.get_program().display();
         bail!("{name} failed ({status}); see its message above");
     }
     Ok(())

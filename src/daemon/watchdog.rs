@@ -20,9 +20,6 @@ use crate::store::{Store, StoreError};
 /// A check that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time that each successful check adds to a start, in microseconds.
-const MORE_TIME: u32 = 120_000_000;
-
 /// The key under which the ledger keeps the time of the last check.
 const META_KEY: &str = "alive_at";
 
@@ -71,9 +68,8 @@ impl Watchdog {
         }
     }
 
-    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one. While the daemon still waits
-    /// for Discord, systemd is asked for more time instead: an outage must not end a start, and with it the tasks that it
-    /// has continued.
+    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one; the first time arms it, also
+    /// while the daemon still waits for Discord.
     pub(super) async fn feed_watchdog(
         self,
         phase: watch::Receiver<Phase>,
@@ -87,7 +83,7 @@ impl Watchdog {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.check_health().await {
                 Ok(()) if *phase.borrow() == Phase::Starting => tell(&[
-                    NotifyState::ExtendTimeoutUsec(MORE_TIME),
+                    NotifyState::Watchdog,
                     NotifyState::Status("waiting for Discord"),
                 ]),
                 Ok(()) => tell(&[NotifyState::Watchdog]),

@@ -381,7 +381,12 @@ pub(super) fn silent() -> ApiError {
     ApiError::new(FailureClass::Timeout, "no content for too long")
 }
 
-/// The class of a failure below HTTP, without the URL, which can carry a key.
+/// What failed below HTTP, for people: what an endpoint did, and the deepest cause. Without the URL, which can carry a key.
+pub fn of_connection_in_words(error: &reqwest::Error) -> String {
+    of_connection(error).message
+}
+
+/// The class of a failure below HTTP.
 pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     let mut broke = false;

@@ -11,7 +11,7 @@ use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Ser
 use crate::cli::discord_api::Api;
 use crate::clock;
 use crate::config::{Env, Secret};
-use crate::text;
+use crate::llm;
 
 /// A clock further off makes retries, timeouts and session times wrong.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
@@ -42,11 +42,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         Err(error) => {
             return vec![Check::failure(
                 "discord",
-                format!(
-                    "{} cannot be reached: {}",
-                    api.base,
-                    text::with_causes(&error.without_url())
-                ),
+                format!("{} {}", api.base, llm::of_connection_in_words(&error)),
                 "check network, proxy and firewall; outbound HTTPS (port 443) is all that is needed",
             )];
         }

@@ -28,7 +28,7 @@ pub(super) fn user(paths: &Paths) -> Check {
         Ok(_) | Err(_) => Check::warning(
             "user",
             "this is root",
-            "run the daemon as its own user: sudo chorus service install",
+            "run the daemon as its own user: sudo \"$(command -v chorus)\" service install",
         ),
     }
 }

@@ -46,7 +46,7 @@ impl Guide {
     }
 
     pub(super) fn run(self) -> Result<(), Failure> {
-        write_config(&self.place, None, &self.init.default_permissions)?;
+        write_config(&self.place, None, self.init.default_permissions.as_deref())?;
         let token = self.bot()?;
         self.model()?;
         let runs = self.service()?;

@@ -124,7 +124,7 @@ impl Place {
                 file
             }
         };
-        print_line!("  kept in {}", kept.display());
+        print_line!("  {variable} kept in {}", kept.display());
         Ok(())
     }
 

@@ -1,18 +1,27 @@
 //! `chorus init --non-interactive`: takes its answers from options and environment; it ends where Discord or a provider
 //! refuses one.
 
+use serde_json::Value;
+
 use super::place::Place;
-use super::{Init, called, models, write_config};
+use super::{Init, called, models, tell_untaken, write_config};
 use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
 use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::{self, KeyError, VENDORS};
 use crate::cli::output::print_line;
 use crate::cli::service::{self, Manager};
-use crate::config::{Env, Secret};
+use crate::config::{Config, Env, Secret};
+use crate::llm::Providers;
 
 pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     let env = place.env()?;
+    if init.service && env.discord_token.is_none() {
+        return Err(Failure::Configuration(
+            "DISCORD_TOKEN is not set, and no service starts without it: set it, or DISCORD_TOKEN_FILE, or leave out --service"
+                .to_owned(),
+        ));
+    }
     let provider = init
         .provider
         .as_deref()
@@ -23,12 +32,19 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     write_config(
         place,
         init.default_model.as_deref(),
-        &init.default_permissions,
+        init.default_permissions.as_deref(),
     )?;
-    if let Some((name, provider)) = provider.filter(|_| is_new) {
-        models::keep_server(place, name, provider)?;
-        place.config()?;
+    if is_new {
+        if let Some((name, provider)) = provider {
+            models::keep_server(place, name, provider)?;
+        }
+    } else {
+        let config = place.config()?;
+        let is_kept = provider.is_some_and(|provider| is_there(&config, &provider));
+        let given = init.provider.as_deref();
+        tell_untaken("--provider", given, given.filter(|_| is_kept));
     }
+    tell_what_is_missing(place, &env)?;
     if init.service {
         // A service does not see this shell's environment.
         let keys = VENDORS.iter().map(|vendor| vendor.variable);
@@ -53,13 +69,37 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether the configuration has this server of models.
+fn is_there(config: &Config, (name, provider): &(&str, Value)) -> bool {
+    let address = provider["base_url"].as_str();
+    let kept = config.providers.get(*name);
+    kept.is_some_and(|kept| address.is_none_or(|address| kept.base_url.as_deref() == Some(address)))
+}
+
+/// What the daemon cannot do without, and what an agent cannot.
+fn tell_what_is_missing(place: &Place, env: &Env) -> Result<(), Failure> {
+    if env.discord_token.is_none() {
+        print_line!("DISCORD_TOKEN is not set: the daemon needs it to start");
+    }
+    let config = place.config()?;
+    if Providers::from_config(&config, env).is_ok_and(|providers| providers.is_empty()) {
+        let keys = VENDORS.map(|vendor| vendor.variable);
+        print_line!(
+            "No model is set: set {}, {} or {}, or name a server in `providers` of {}",
+            keys[0],
+            keys[1],
+            keys[2],
+            place.config_file().display()
+        );
+    }
+    Ok(())
+}
+
 /// Tries token and keys: a refused one ends this, one that cannot be tried is reported. False if Discord could not be reached.
 async fn try_secrets(env: &Env) -> Result<bool, Failure> {
-    let is_reached = if let Some(token) = &env.discord_token {
-        try_token(env, token).await?
-    } else {
-        print_line!("DISCORD_TOKEN is not set: the daemon needs it to start");
-        true
+    let is_reached = match &env.discord_token {
+        Some(token) => try_token(env, token).await?,
+        None => true,
     };
     for vendor in &VENDORS {
         let key = match vendor.name {

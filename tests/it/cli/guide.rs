@@ -81,6 +81,7 @@ async fn it_leads_from_nothing_to_a_service() {
         .answers("The bot's token (hidden): ", discord.token())
         .await;
     terminal.sees("Discord knows the bot as").await;
+    terminal.sees("DISCORD_TOKEN kept in ").await;
     terminal
         .sees("turn on Message Content Intent at https://discord.com/developers/applications/")
         .await;
@@ -104,6 +105,7 @@ async fn it_leads_from_nothing_to_a_service() {
     terminal.sees("does not accept this key").await;
     model.lists(&["claude-first", "claude-second"]);
     terminal.answers("key (empty: back) (hidden): ", KEY).await;
+    terminal.sees("ANTHROPIC_API_KEY kept in ").await;
     terminal.sees("anthropic: 2 models").await;
     terminal
         .answers("number or name [1]: ", "claude-third")

@@ -31,6 +31,13 @@ fn a_home_is_made_that_check_config_likes() {
     };
     let made = init(&["--default-model", "some-model"]);
     assert_eq!(made.code, 0, "{}", made.err);
+    let missing = format!(
+        "wrote {0}\n\
+         DISCORD_TOKEN is not set: the daemon needs it to start\n\
+         No model is set: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server in `providers` of {0}\n",
+        home.join("config.json").display()
+    );
+    assert_eq!(made.out, missing);
     assert_eq!(
         fs::metadata(&home).unwrap().permissions().mode() & 0o777,
         0o700
@@ -42,14 +49,72 @@ fn a_home_is_made_that_check_config_likes() {
     let checked = seen(chorus(folder.path(), &["check-config"]).env("CHORUS_HOME", &home));
     assert_eq!(checked.code, 0, "{}", checked.err);
 
-    let again = init(&["--default-model", "other"]);
-    assert_eq!(again.code, 0);
-    assert!(again.out.contains("stays as it is"), "{}", again.out);
-    assert!(
-        fs::read_to_string(home.join("config.json"))
-            .unwrap()
-            .contains("some-model")
+    assert_eq!(config["default_permissions"], "standard");
+}
+
+#[test]
+fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let init = |arguments: &[&str]| {
+        let mut command = chorus(home.path(), &["init", "--non-interactive", "--offline"]);
+        let said = seen(command.args(arguments).env("DISCORD_TOKEN", "a-token"));
+        assert_eq!(said.code, 0, "{}", said.err);
+        said.out
+    };
+    let options = [
+        "--provider",
+        "ollama",
+        "--default-model",
+        "qwen3:8b",
+        "--default-permissions",
+        "guarded",
+    ];
+    let file = home.path().join("config.json");
+    let shown = file.display();
+    assert_eq!(init(&options), format!("wrote {shown}\n"));
+    let written = fs::read_to_string(&file).unwrap();
+    let kept = format!("{shown} exists already and stays as it is\n");
+    assert_eq!(init(&options), kept);
+    assert_eq!(init(&[]), kept);
+
+    let others = [
+        "--provider",
+        "http://192.168.1.20:11434/v1",
+        "--default-model",
+        "other",
+        "--default-permissions",
+        "standard",
+    ];
+    assert_eq!(
+        init(&others),
+        format!(
+            "{kept}\
+             --default-model other was not taken: write it into that file instead\n\
+             --default-permissions standard was not taken: write it into that file instead\n\
+             --provider http://192.168.1.20:11434/v1 was not taken: write it into that file instead\n"
+        )
     );
+    assert_eq!(fs::read_to_string(&file).unwrap(), written);
+}
+
+/// It could not start.
+#[test]
+fn a_service_without_a_token_is_refused() {
+    let home = TempDir::new().unwrap();
+    let path = format!("{}:/usr/bin:/bin", written_down(home.path()).display());
+    for more in [&[][..], &["--offline"]] {
+        let mut command = chorus(home.path(), &["init", "--non-interactive", "--service"]);
+        let said = seen(command.args(more).env("PATH", &path));
+        assert_eq!(said.code, 78, "{}", said.out);
+        assert!(
+            said.err.starts_with("chorus: DISCORD_TOKEN is not set"),
+            "{}",
+            said.err
+        );
+        for file in ["config.json", ".config/systemd", "told"] {
+            assert!(!home.path().join(file).exists(), "{file}");
+        }
+    }
 }
 
 #[test]
@@ -106,13 +171,15 @@ async fn a_bot_in_no_server_is_told_its_address() {
     let elsewhere = TempDir::new().unwrap();
     let said = runs(elsewhere.path(), &[], &unreachable).await;
     assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.out.contains("could not be tried"), "{}", said.out);
+    let why = "The token could not be tried: Discord cannot be reached (Connection refused";
+    assert!(said.out.contains(why), "{}", said.out);
 }
 
 /// As root, in a mount namespace whose /etc, /var/lib and /usr/local are copies that end with it.
 #[test]
 fn the_machine_gets_a_user_a_home_and_a_service() {
-    let folder = TempDir::new().unwrap();
+    // The machine's service cannot see it: the program is copied.
+    let folder = TempDir::new_in("/tmp").unwrap();
     let can = Command::new("unshare")
         .args(["--mount", "sh", "-c", "command -v useradd"])
         .stdout(Stdio::null())
@@ -131,12 +198,14 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
         "cp -a /etc {etc}; mount --bind {etc} /etc; mount -t tmpfs tmpfs /var/lib
          mount -t tmpfs tmpfs /usr/local; mkdir /usr/local/bin; mount --bind {copies} /usr/local/bin
          rm -rf /etc/chorus; sed -i /^chorus:/d /etc/passwd /etc/group /etc/shadow
-         {program} init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
-         stat -c '%A %U %G %n' /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
+         cp {program} {folder}/chorus; chmod 775 {folder}/chorus; umask 002
+         {folder}/chorus init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
+         stat -c '%A %U %G %n' /usr/local/bin/chorus /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
          cat /etc/chorus/credentials/DISCORD_TOKEN
          grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7
          export CHORUS_DISCORD_API_URL=http://127.0.0.1:1 CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus
          {program} doctor | sed -n 's/^\\(ok *user .* uid\\) .*/\\1/p'",
+        folder = folder.path().display(),
         etc = etc.display(),
         copies = copies.display(),
         program = env!("CARGO_BIN_EXE_chorus"),
@@ -154,6 +223,7 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     let made = seen(&mut command);
     assert_eq!(made.code, 0, "{}{}", made.out, made.err);
     insta::assert_snapshot!(made.out, @r"
+    -rwxr-xr-x root root /usr/local/bin/chorus
     drwx------ chorus chorus /var/lib/chorus
     -rw------- chorus chorus /var/lib/chorus/config.json
     drwx------ root root /etc/chorus/credentials

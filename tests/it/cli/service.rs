@@ -39,6 +39,8 @@ fn both_units_start_this_program_and_know_its_exit_codes() {
         let program = installed(whose);
         for line in [
             "Type=notify",
+            // Or a reload of systemd ends a daemon that has waited for Discord longer than this.
+            "TimeoutStartSec=infinity",
             // Or systemd ends background tasks with a daemon that crashed, and there is nothing to adopt.
             "KillMode=process",
             // Or a command that takes all memory ends the whole service.
@@ -112,13 +114,22 @@ fn a_users_service_is_installed_looked_at_and_removed() {
         "{}",
         installed.out
     );
+    let linger = "It stops when you log out. To change that: sudo loginctl enable-linger NAME\n";
+    assert!(installed.out.ends_with(linger), "{}", installed.out);
     let mode = fs::metadata(&credentials).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let file = home.path().join(".config/systemd/user/chorus.service");
     assert_eq!(fs::read_to_string(&file).unwrap(), unit("--user"));
     fs::write(credentials.join("DISCORD_TOKEN"), "kept").unwrap();
 
-    assert_eq!(service("install").code, 0, "twice is as good as once");
+    let again = service("install");
+    assert_eq!(again.code, 0, "twice is as good as once");
+    let out = again.out;
+    assert!(!out.contains("DISCORD_TOKEN"), "{out}");
+    assert!(
+        out.contains("Start it: systemctl --user start chorus\n"),
+        "{out}"
+    );
     assert_eq!(service("status").code, 0);
     let removed = service("uninstall");
     assert_eq!(removed.code, 0, "{}", removed.err);
@@ -133,10 +144,67 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     --user status --no-pager chorus.service
     --user disable --now chorus.service
     --user daemon-reload
+    --user reset-failed chorus.service
     ");
     let again = service("uninstall");
     assert_eq!(again.code, 1);
     assert!(again.err.contains("nothing is installed"), "{}", again.err);
+}
+
+/// In a mount namespace where this person's services go on without a log-in.
+#[test]
+fn who_lingers_is_not_told_how() {
+    let home = tempfile::tempdir().unwrap();
+    let programs = written_down(home.path());
+    let program = env!("CARGO_BIN_EXE_chorus");
+    let inside = |script: &str| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--mount", "sh", "-ec"])
+            .arg(format!("mount -t tmpfs tmpfs /var/lib; {script}"))
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+            .env("HOME", home.path())
+            .env("USER", "ann")
+            .current_dir(home.path());
+        seen(&mut command)
+    };
+    if inside("true").code != 0 {
+        not_run(&Missing::Machine("this takes mount namespaces"));
+        return;
+    }
+    let install = format!("{program} service install --user");
+    let told = inside(&install);
+    assert_eq!(told.code, 0, "{}", told.err);
+    let how = "To change that: sudo loginctl enable-linger ann\n";
+    assert!(told.out.ends_with(how), "{}", told.out);
+    let lingers = inside(&format!(
+        "mkdir -p /var/lib/systemd/linger; touch /var/lib/systemd/linger/ann; {install}"
+    ));
+    assert_eq!(lingers.code, 0, "{}", lingers.err);
+    assert!(!lingers.out.contains("log out"), "{}", lingers.out);
+}
+
+/// systemd has answered; nothing failed.
+#[test]
+fn a_service_that_does_not_run_is_an_answer() {
+    let home = tempfile::tempdir().unwrap();
+    let programs = written_down(home.path());
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let status = |code: i32| {
+        let script = format!("#!/bin/sh\necho 'what systemd says'\nexit {code}\n");
+        fs::write(programs.join("systemctl"), script).unwrap();
+        let mut run = chorus(home.path(), &["service", "status", "--user"]);
+        let seen = seen(run.env("PATH", &path));
+        assert_eq!(seen.out, "what systemd says\n");
+        (seen.code, seen.err)
+    };
+    assert_eq!(status(0), (0, String::new()));
+    for not_running in [3, 4] {
+        assert_eq!(status(not_running), (1, String::new()));
+    }
+    let failed = "chorus: systemctl failed (exit status: 1); see its message above\n";
+    assert_eq!(status(1), (1, failed.to_owned()));
 }
 
 /// In a mount namespace where a package has brought the unit, and nobody has written one.

@@ -18,6 +18,9 @@ use crate::world::daemon::signal;
 use crate::world::model::{self, Model};
 use crate::world::{Actor, discord_options};
 
+/// Prints what the daemon last told systemd.
+const SHOW_STATUS: &str = "systemctl show chorus -p StatusText";
+
 /// Longest wait for anything to be seen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -350,8 +353,23 @@ async fn systemd_looks_after_the_service() {
         model::MODEL
     ))
     .await;
+    // It waits for Discord, and a reload of systemd leaves it alone.
+    let waits = format!("until {SHOW_STATUS} | grep -q 'waiting for Discord'; do sleep 0.2; done");
+    walk.root("install -d /run/systemd/system/chorus.service.d && printf '[Service]\nEnvironment=CHORUS_DISCORD_API_URL=http://127.0.0.1:9\n' > /run/systemd/system/chorus.service.d/z-out.conf").await;
+    walk.root("systemctl daemon-reload; systemctl start --no-block chorus")
+        .await;
+    walk.root(&waits).await;
+    walk.root("rm -r /run/systemd/system/chorus.service.d; systemctl daemon-reload")
+        .await;
+    let waiting = walk
+        .root("systemctl show chorus -p ActiveState -p TimeoutStartUSec")
+        .await;
+    assert_eq!(
+        waiting,
+        "TimeoutStartUSec=infinity\nActiveState=activating\n"
+    );
     // It comes back when the service is ready.
-    walk.root("systemctl start chorus").await;
+    walk.root("systemctl restart chorus").await;
     let show = "systemctl show chorus -p ActiveState -p SubState -p StatusText -p NRestarts -p Result -p WatchdogUSec";
     walk.root(show).await;
     walk.makes_an_agent().await;
@@ -395,9 +413,8 @@ async fn systemd_looks_after_the_service() {
     );
 
     walk.root("cp /var/lib/chorus/config.json /root/good.json; echo '{ \"idle_timout\": 1 }' > /var/lib/chorus/config.json; systemctl reload chorus").await;
-    let told =
-        "until systemctl show chorus -p StatusText | grep -q 'stays as it was'; do sleep 0.2; done";
-    walk.root(told).await;
+    let told = format!("until {SHOW_STATUS} | grep -q 'stays as it was'; do sleep 0.2; done");
+    walk.root(&told).await;
     walk.root(show).await;
     walk.root("systemctl stop chorus; pgrep -u chorus -a || echo nothing runs as chorus")
         .await;

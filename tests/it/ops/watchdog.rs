@@ -37,7 +37,7 @@ async fn neither_a_dead_connection_nor_a_hanging_turn_starves_it() {
 }
 
 #[tokio::test]
-async fn a_start_without_discord_asks_for_more_time_and_ends_in_order() {
+async fn a_start_without_discord_feeds_it_and_ends_in_order() {
     let mut systemd = Systemd::listen();
     run_test_with(program(Vec::new()), async |world| {
         let home = tempfile::tempdir().unwrap();
@@ -53,8 +53,8 @@ async fn a_start_without_discord_asks_for_more_time_and_ends_in_order() {
             .spawn()
             .unwrap();
         for _ in 0..3 {
-            let asked = systemd.hears("EXTEND_TIMEOUT_USEC=120000000").await;
-            assert!(asked.contains("STATUS=waiting for Discord"), "{asked}");
+            let fed = systemd.hears("WATCHDOG=1").await;
+            assert!(fed.contains("STATUS=waiting for Discord"), "{fed}");
         }
         signal(&daemon, Signal::TERM);
         assert_eq!(daemon.wait().await.unwrap().code(), Some(0));
