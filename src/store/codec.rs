@@ -88,10 +88,7 @@ pub(super) fn time(row: &Row<'_>, name: &str) -> Result<DateTime<Utc>, StoreErro
 }
 
 /// Column `name` as a moment, if it holds one.
-pub(super) fn time_option(
-    row: &Row<'_>,
-    name: &str,
-) -> Result<Option<DateTime<Utc>>, StoreError> {
+pub(super) fn time_option(row: &Row<'_>, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
     let text = text_option(row, name)?;
     text.map(|text| moment(name, text)).transpose()
 }

@@ -135,6 +135,9 @@ fn owned(value: &impl ToSql) -> Result<Value, StoreError> {
     match value.to_sql()? {
         ToSqlOutput::Owned(value) => Ok(value),
         ToSqlOutput::Borrowed(value) => Ok(value.try_into()?),
-        other => Err(StoreError::bad_row("a value to store", format!("{other:?}"))),
+        other => Err(StoreError::bad_row(
+            "a value to store",
+            format!("{other:?}"),
+        )),
     }
 }
