@@ -129,6 +129,7 @@ impl From<StoreError> for DaemonError {
             | StoreError::Locked { .. }
             | StoreError::NotFound(_)
             | StoreError::Closed
+            | StoreError::Broken
             | StoreError::Query(_) => Self::Failed(error.into()),
         }
     }

@@ -77,6 +77,9 @@ pub enum StoreError {
     /// The store was closed; the daemon is stopping.
     #[error("the database is closed: the daemon is stopping")]
     Closed,
+    /// What was to be done with it panicked. Nothing of it was stored.
+    #[error("the program broke off while it used the database; its log says where")]
+    Broken,
     /// SQLite refused for another reason: a mistake of this program.
     #[error("the database refused: {0}")]
     Query(Arc<rusqlite::Error>),

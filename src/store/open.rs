@@ -87,13 +87,15 @@ fn set_up(db: Connection) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// The address of a database that nobody changes.
+/// The address of a database that nobody changes. In front of an absolute path stands an empty host, so that nothing of the path
+/// is taken for one.
 fn at_rest(path: &str) -> String {
+    let host = if path.starts_with('/') { "//" } else { "" };
     let escaped = path
         .replace('%', "%25")
         .replace('?', "%3f")
         .replace('#', "%23");
-    format!("file:{escaped}?immutable=1")
+    format!("file:{host}{escaped}?immutable=1")
 }
 
 /// What lies at the path.

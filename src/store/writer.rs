@@ -8,6 +8,7 @@
 //! them all. Success is reported only after the commit. The thread ends when it is told to stop or when no
 //! [`Store`](super::Store) is left, after finishing what waits.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -82,13 +83,18 @@ where
     }
 
     fn run(&mut self, db: &Connection) -> Result<Done, StoreError> {
-        let result = self.work.take().map(|work| work(db));
-        let done = match &result {
-            Some(Err(error)) if error.ends_transaction() => return Err(error.clone()),
-            Some(Err(_)) => Done::Undo,
-            Some(Ok(_)) | None => Done::Keep,
+        let Some(work) = self.work.take() else {
+            return Ok(Done::Keep);
         };
-        self.result = result;
+        // A mistake in it must not end the thread that everybody's writes need.
+        let result = panic::catch_unwind(AssertUnwindSafe(|| work(db)));
+        let result = result.unwrap_or(Err(StoreError::Broken));
+        let done = match &result {
+            Err(error) if error.ends_transaction() => return Err(error.clone()),
+            Err(_) => Done::Undo,
+            Ok(_) => Done::Keep,
+        };
+        self.result = Some(result);
         Ok(done)
     }
 
