@@ -62,17 +62,18 @@ pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError
         return Err(LogError::NoLevel(word.to_owned()));
     }
     let filter = EnvFilter::try_new(filter).map_err(LogError::NoFilter)?;
-    let lines = fmt::layer().with_writer(Masked(redactor.clone()));
+    let masked = Masked(redactor.clone());
     let lines = if is_for_people() {
-        lines
+        fmt::layer()
+            .with_writer(masked)
             .compact()
             .with_target(false)
             .fmt_fields(format::debug_fn(words))
             .with_ansi(has_colours())
             .boxed()
     } else {
-        lines
-            .json()
+        json_subscriber::layer()
+            .with_writer(masked)
             .flatten_event(true)
             .with_current_span(false)
             .boxed()
