@@ -336,7 +336,7 @@ fn limits_of(base: &str) -> Limits {
 const MOST_LANES: usize = 4_096;
 
 /// Idle connections that are kept for the next requests; a crowd's further ones are closed.
-const MOST_IDLE: usize = 128;
+const MOST_IDLE: usize = 32;
 
 /// An HTTP client for Discord, for ourselves and for serenity, whose own has no timeouts.
 pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {

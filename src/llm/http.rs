@@ -38,7 +38,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections to one server that are kept for the next requests. A crowd opens more, which end with their answers: each holds
 /// buffers.
-const MOST_IDLE: usize = 128;
+const MOST_IDLE: usize = 32;
 
 /// How long to wait for the end of the body after the end of the answer, so that the connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
