@@ -442,6 +442,12 @@ async fn while_discord_does_not_say_who_the_operator_is_the_last_answer_holds() 
 
         // Without an answer ever, nothing is served, and nobody is asked.
         world.stops().await;
+        // Its command would go to the connection that is about to end.
+        world
+            .waits("the end of the connection", |world| {
+                (!world.discord.is_connected()).then_some(())
+            })
+            .await;
         let forgotten = "DELETE FROM meta WHERE key = 'operators'";
         world.changes_ledger(forgotten).await;
         world.launches(&[]);

@@ -8,10 +8,13 @@ use super::program;
 use crate::not_run::python;
 use crate::world::{Setup, World, run_test_with};
 
-/// An address on loopback that nobody listens on.
+/// An address on loopback that nobody listens on. The system hands out higher ports than these, and another test, which is
+/// another process, begins to look elsewhere.
 pub(super) fn free_address() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+    let first = 20_000 + std::process::id() % 10_000;
+    let mut addresses = (first..32_000).map(|port| format!("127.0.0.1:{port}"));
+    let is_free = |address: &String| std::net::TcpListener::bind(address).is_ok();
+    addresses.find(is_free).unwrap()
 }
 
 /// Status and body of a page, as Prometheus asks for it.
