@@ -151,13 +151,25 @@ impl Walk {
             .await;
         let is_back = format!("test ! -e /run/before && {is_back}");
         let back = async {
-            while !self.by_root(&is_back).status().await.unwrap().success() {
+            while !self.succeeds(&is_back).await {
                 pause().await;
             }
         };
         tokio::time::timeout(PATIENCE, back)
             .await
             .expect("the service is not back after a reboot");
+    }
+
+    /// Whether `line` succeeds in a machine that may be shutting down: that stops all commands before it ends them, and nsenter
+    /// stops with what it started, so it would not see the end.
+    async fn succeeds(&self, line: &str) -> bool {
+        let mut command = self.by_root(line).spawn().unwrap();
+        loop {
+            tokio::select! {
+                ended = command.wait() => return ended.unwrap().success(),
+                () = pause() => signal(&command, Signal::CONT),
+            }
+        }
     }
 
     async fn makes_an_agent(&self) {
