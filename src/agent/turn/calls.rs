@@ -170,10 +170,10 @@ impl Turn {
         let running = calls.iter().zip(looked).map(|(call, looked)| async move {
             let _counted = this.clock.call();
             match looked {
-                Looked::Started(runnable) => this.carry_out(call, runnable).await,
+                Looked::Started(runnable) => Box::pin(this.carry_out(call, runnable)).await,
                 Looked::Run(runnable) => {
                     let audit = this.audit_allowed(call, &runnable.prepared).await;
-                    this.run_one(call, runnable, audit).await
+                    Box::pin(this.run_one(call, runnable, audit)).await
                 }
                 Looked::Refused { action, reason } => {
                     this.refuse(call, &action, &reason, AuditDecision::Deny, None)

@@ -210,9 +210,7 @@ impl Turn {
             written: call.written.clone(),
         };
         let reach = Reach { steered, thread };
-        let child = self
-            .child(Some(answers), assignment, begun, stop, reach)
-            .await?;
+        let child = Box::pin(self.child(Some(answers), assignment, begun, stop, reach)).await?;
         self.log_child(id, &child.context.path);
         let span = child.span();
         let work = async move {
@@ -244,7 +242,7 @@ impl Turn {
                     told.in_thread = last(vec![NewPart::notice(&words)]);
                 }
                 below.nothing_is_below().await;
-                let closed = self.close_broken_child(call, &role, id, told).await;
+                let closed = Box::pin(self.close_broken_child(call, &role, id, told)).await;
                 drop(found);
                 self.context.run.answers_later(&running);
                 closed

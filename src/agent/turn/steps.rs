@@ -139,7 +139,7 @@ impl Turn {
     ) -> Result<Next, StoreError> {
         Ok(match asked {
             Asked::Reply(reply) => match last {
-                Some(last) => self.closing(*reply, last, retries).await?,
+                Some(last) => Box::pin(self.closing(*reply, last, retries)).await?,
                 None => self.take_reply(*reply, retries).await?,
             },
             Asked::Stopped => match (last, cut_short(&self.context.stop)) {
@@ -260,7 +260,8 @@ impl Turn {
         if assistant.tool_calls.is_empty() {
             return self.answered(assistant, stop, retries).await;
         }
-        let stuck = self.run_calls(assistant).await?;
+        // Calls take far more room than the wait for the model, which all turns of a crowd are in most of the time.
+        let stuck = Box::pin(self.run_calls(assistant)).await?;
         Ok(match stuck {
             None => Next::Again,
             Some(Stuck::Errors) => Next::Last(Last::new(EndReason::Errors, String::new())),

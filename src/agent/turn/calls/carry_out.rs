@@ -52,7 +52,7 @@ impl Turn {
                 runnable.child = Some(BegunChild { new, conversation });
             }
         }
-        self.carry_out(call, runnable).await
+        Box::pin(self.carry_out(call, runnable)).await
     }
 
     /// Runs a call whose start is in the ledger, and stores its result (D7).
@@ -66,7 +66,7 @@ impl Turn {
                 child: Some(child),
                 assignment: Some(assignment),
                 ..
-            } => return self.run_child(call, assignment, child).await,
+            } => return Box::pin(self.run_child(call, assignment, child)).await,
             Runnable {
                 prepared,
                 allowed_by,
@@ -85,7 +85,7 @@ impl Turn {
         context.allowed_by = allowed_by;
         context.reader = prepared.asks.then(|| self.reader());
         let began = Instant::now();
-        let result = guard::run(prepared, &context).await;
+        let result = Box::pin(guard::run(prepared, &context)).await;
         let (mut result, kept) = self.told_of_failure(result);
         let ran = AttachedRows {
             attempts: vec![AttemptRow {

@@ -170,7 +170,8 @@ impl Turn {
         told: &mut bool,
     ) -> Result<Routed, StoreError> {
         if let Some(handed) = self.handed_over(&answer) {
-            return Ok(Routed::Over(self.hand_over(answer, handed).await?));
+            let outcome = Box::pin(self.hand_over(answer, handed)).await?;
+            return Ok(Routed::Over(outcome));
         }
         let says = answer.tool_calls.is_empty() && !answer.text.trim().is_empty();
         let note = self.note_to_hand_over().filter(|_| says && !*told);

@@ -157,7 +157,7 @@ impl Turn {
         let mut passed = Passed { fields, ..answer };
         let last = chain.len() - 1;
         for (at, (stage, on_failure)) in chain.into_iter().enumerate() {
-            let through = self.pass(&stage, &passed, at == last).await?;
+            let through = Box::pin(self.pass(&stage, &passed, at == last)).await?;
             if let Some(outcome) = cut_short(&self.context.stop) {
                 return Ok(outcome);
             }
