@@ -17,7 +17,7 @@ use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
 use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
-use super::{Turn, TurnHead, begin};
+use super::{Turn, TurnHead, ready};
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
 use crate::agent::files::look::Wanted;
@@ -78,7 +78,7 @@ impl Turn {
         let targets = self.context.targets(&self.setup).unwrap_or_default();
         let model = targets.first().map(|target| target.model.as_str());
         let agent = assignment.agent.as_ref().unwrap_or(&self.context.agent);
-        let facts = begin::facts(deps, agent, model, &[]).await;
+        let facts = ready::facts(deps, agent, model, &[]).await;
         let turn = NewTurn {
             id: TurnId::random(),
             agent: self.context.payer().id,

@@ -1,0 +1,251 @@
+//! What a turn is made of: before the ledger takes it, what is read of the agent; after, its value.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::sync::watch;
+
+use super::context::TurnContext;
+use super::live::{Inbox, LiveStatus};
+use super::offer::Offer;
+use super::prompt::TurnFacts;
+use super::run::Run;
+use super::transcript::Transcript;
+use super::trigger::Overrides;
+use super::{Turn, TurnHead, TurnParams, Worker};
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::event::{Event, Feed, Speech, TurnRef};
+use crate::agent::files::look::Wanted;
+use crate::agent::files::{self, DocsAndInstructions, Hears};
+use crate::agent::models::budget::RoleCap;
+use crate::agent::setup::{Setup, modes};
+use crate::agent::stop::work_clock::WorkClock;
+use crate::charter::{Catalog, Role};
+use crate::clock;
+use crate::domain::{Item, Mode, SessionMeta, TurnId, UserId};
+use crate::store::{NewTurn, StoreError};
+
+/// What a turn is to be, before it is in the ledger.
+pub(super) struct Ready {
+    setup: Setup,
+    /// The roles that the agent can take.
+    roles: Arc<Catalog>,
+    /// The role that its branch works as, if any.
+    lineage: Vec<Arc<Role>>,
+    worker: Worker,
+    /// Another model than the agent's.
+    model: Option<String>,
+    /// The mode that was asked for.
+    mode: Option<Mode>,
+    seed: Option<Arc<str>>,
+    /// The texts of its folder, where its first step follows at once.
+    docs_now: Option<DocsAndInstructions>,
+}
+
+/// What the model is told with the first words.
+pub(super) struct Told {
+    pub facts: String,
+    /// The session of the branch that the agent closed last.
+    pub closed_branch: Option<SessionMeta>,
+    /// Largest text file, in bytes, whose content goes into the conversation.
+    pub text_max: usize,
+}
+
+/// A turn whose beginning is in the ledger.
+pub(super) struct Start {
+    pub turn: NewTurn,
+    pub item: Item,
+    pub people: Vec<UserId>,
+    /// The person at the beginning of a chain of turns that start one another.
+    pub asker: Option<UserId>,
+}
+
+impl Ready {
+    /// Reads the agent's files, and prepares the models that it asks.
+    pub(super) async fn of(
+        deps: &AgentDeps,
+        agent: &Identity,
+        others: &[String],
+        (params, overrides): (&TurnParams, Overrides),
+    ) -> Result<(Self, Told), StoreError> {
+        let Overrides { model, mode, role } = overrides;
+        let mut worker = role.map_or(Worker::Itself, Worker::Role);
+        let begins = params.len.load(Ordering::Relaxed) == 0;
+        let brings = begins.then(|| deps.brings(agent));
+        let docs = deps.docs_reader(Hears::usual());
+        let also = move |folder: &Path| {
+            let brought = brings.map(|reads| reads(folder));
+            (files::listing(folder), brought, Some(docs(folder)))
+        };
+        let (look, closed_branch) = tokio::join!(
+            deps.look_at(agent, Wanted::Roles, also),
+            deps.store.last_closed_branch(agent.id),
+        );
+        let (mut setup, (workspace, brought, docs)) = (look.setup, look.also.unwrap_or_default());
+        let mut lineage = Vec::new();
+        if let Some(name) = &params.role {
+            match deps.role_of_branch(agent, name).await {
+                Ok(role) => lineage.push(role),
+                Err(why) => worker = Worker::Nobody(why),
+            }
+            let tiers = deps.effective(agent, &setup.config).server.tiers;
+            setup = setup.for_child(&lineage, &tiers);
+        }
+        let mode_now = setup.mode(mode);
+        let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
+        let follows_at_once = matches!(worker, Worker::Itself) && modes::brings_notes(mode_now);
+        let docs = docs.filter(|_| follows_at_once && Hears::of(&setup) == Hears::usual());
+        let told = Told {
+            closed_branch: closed_branch?,
+            facts: facts_with(deps, agent, &workspace, first_model.as_deref(), others).await,
+            text_max: modes::text_max(mode_now),
+        };
+        // Before the turn: after a crash between the two, the seed is made again.
+        let seed = (&params.seed, brought);
+        let seed = deps.seed_of(agent, params.conversation, seed, &setup).await;
+        let ready = Self {
+            setup,
+            roles: look.roles,
+            lineage,
+            worker,
+            model,
+            mode,
+            seed,
+            docs_now: docs.map(|read| deps.docs_read(agent, read)),
+        };
+        Ok((ready, told))
+    }
+
+    /// The turn, whose beginning is in the ledger.
+    pub(super) async fn begin(
+        self,
+        deps: Arc<AgentDeps>,
+        agent: Arc<Identity>,
+        (start, mut items): (Start, Arc<Vec<Item>>),
+        params: TurnParams,
+    ) -> (Turn, Worker) {
+        let Start {
+            turn,
+            item,
+            people,
+            asker,
+        } = start;
+        Arc::make_mut(&mut items).push(item);
+        params.len.store(items.len(), Ordering::Relaxed);
+        let reference = TurnRef {
+            turn: params.turn,
+            run: params.turn,
+            agent: agent.id,
+            agent_name: agent.name.to_string(),
+            channel: params.channel,
+            reply_to: turn.reply_to,
+        };
+        let origin = origin(&deps, params.turn, turn.parent).await;
+        let limits = deps.config.load().orchestration;
+        let run = Run::new(params.turn, origin, people, limits, params.strays);
+        let (speech, speech_seen) = watch::channel(Speech::default());
+        let feed = Feed {
+            progress: params.progress.subscribe(),
+            speech: speech_seen,
+        };
+        deps.emit(Event::TurnStarted(reference.clone(), feed));
+        let within = self.lineage.iter();
+        let within = within.filter_map(|role| RoleCap::of(params.turn, role.limits));
+        let context = TurnContext {
+            deps,
+            agent,
+            reference,
+            conversation: params.conversation,
+            branch: params.branch,
+            asker,
+            depth: turn.depth,
+            parent: turn.parent,
+            model: self.model,
+            asked_mode: self.mode,
+            stop: params.stop,
+            run: Arc::new(run),
+            working_for: None,
+            within: within.collect(),
+            lineage: self.lineage,
+            path: turn.path,
+            child: None,
+        };
+        context.log_init();
+        let turn = Turn::new(TurnHead {
+            context,
+            transcript: Transcript::new(items, params.len, params.calibration),
+            inbox: Inbox {
+                steered: params.steered,
+                joining: None,
+                wanted: params.wanted,
+            },
+            live: LiveStatus {
+                progress: params.progress,
+                speech,
+                node: None,
+            },
+            clock: WorkClock::start(),
+            setup: self.setup,
+            docs_now: self.docs_now,
+            offer: Offer::unread(self.roles),
+            seed: self.seed,
+        });
+        (turn, self.worker)
+    }
+}
+
+/// The model that is asked first, if there is one.
+async fn first_model(
+    deps: &AgentDeps,
+    agent: &Identity,
+    (setup, mode): (&Setup, Mode),
+    asked: Option<&String>,
+) -> Option<String> {
+    let models = deps.models_of_turn(agent, &setup.config, asked, mode);
+    deps.prepare_models(&models).await;
+    asked.cloned().or_else(|| {
+        let targets = deps.models.targets(&models).ok()?;
+        targets.into_iter().next().map(|target| target.model)
+    })
+}
+
+/// The first turn in the chain that led to this one. It is for the log only, so a failing ledger is not reported here.
+async fn origin(deps: &AgentDeps, turn: TurnId, parent: Option<TurnId>) -> TurnId {
+    let Some(parent) = parent else {
+        return turn;
+    };
+    let parent = deps.store.turn(parent).await.ok().flatten();
+    parent.map_or(turn, |parent| parent.origin)
+}
+
+/// What is true as these words enter.
+pub(super) async fn facts(
+    deps: &AgentDeps,
+    agent: &Identity,
+    model: Option<&str>,
+    others: &[String],
+) -> String {
+    let workspace = deps.workspace_listing(agent).await;
+    facts_with(deps, agent, &workspace, model, others).await
+}
+
+/// The same for a workspace whose names were read already.
+async fn facts_with(
+    deps: &AgentDeps,
+    agent: &Identity,
+    workspace: &[String],
+    model: Option<&str>,
+    others: &[String],
+) -> String {
+    let tasks = deps.task_lines(agent).await;
+    TurnFacts {
+        now: clock::now(),
+        model: model.unwrap_or("none"),
+        workspace,
+        tasks: &tasks,
+        branches: others,
+    }
+    .facts()
+}
