@@ -111,8 +111,7 @@ impl Ingress {
             let (sender, inbox) = mpsc::unbounded_channel();
             let shared = Arc::clone(&self.shared);
             let queue = Queue::new(inbox, self.bot.clone(), shared, channel, self.stop.clone());
-            let span = tracing::info_span!("inbound", channel.id = %channel);
-            self.tasks.spawn(queue.run().instrument(span));
+            self.tasks.spawn(queue.run());
             sender
         });
         if queue.send(event).is_err() {

@@ -27,7 +27,6 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::Instrument as _;
 
 use self::deliver::Delivery;
 use self::live::Live;
@@ -104,8 +103,7 @@ impl Outbound {
             let (sender, inbox) = mpsc::unbounded_channel();
             let context = Arc::clone(&self.context);
             let queue = Queue::new(context, channel, inbox, self.tasks.clone());
-            let span = tracing::info_span!("outbound", channel.id = %channel);
-            self.tasks.spawn(queue.run().instrument(span));
+            self.tasks.spawn(queue.run());
             sender
         });
         if queue.send(order).is_err() {
@@ -213,7 +211,7 @@ impl Queue {
         match self.context.bot.store.next_parts(self.channel).await {
             Ok(parts) => parts.into_iter().next(),
             Err(error) => {
-                tracing::error!(%error, "failed to read the outbox; reading it again with the next message");
+                tracing::error!(%error, channel.id = %self.channel, "failed to read the outbox; reading it again with the next message");
                 None
             }
         }

@@ -167,8 +167,8 @@ impl Rest {
         }
         let lane = self.lane(&request.route.key);
         let _turn = match request.urgency {
-            Urgency::Durable => lane.lock().await,
-            Urgency::Passing => lane.try_lock().map_err(|_| RestError::Busy)?,
+            Urgency::Durable => lane.lock.lock().await,
+            Urgency::Passing => lane.lock.try_lock().map_err(|_| RestError::Busy)?,
         };
         let (mut failures, mut waits) = (0, 0);
         loop {
@@ -251,6 +251,7 @@ impl Rest {
             429 => {
                 warn!(
                     discord.route = key.pattern,
+                    discord.major = key.major,
                     discord.scope = ?seen.scope,
                     "Discord asked us to wait {:?} on {}",
                     seen.retry_after.unwrap_or_default(),
@@ -294,12 +295,13 @@ impl Rest {
         }
     }
 
-    fn lane(&self, key: &RouteKey) -> Arc<tokio::sync::Mutex<()>> {
-        let mut lanes = self.0.lanes.lock();
-        if lanes.len() >= MOST_LANES {
-            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
+    fn lane<'a>(&'a self, key: &'a RouteKey) -> Lane<'a> {
+        let lock = Arc::clone(self.0.lanes.lock().entry(key.clone()).or_default());
+        Lane {
+            rest: self,
+            key,
+            lock,
         }
-        Arc::clone(lanes.entry(key.clone()).or_default())
     }
 
     fn limits<T>(&self, use_them: impl FnOnce(&mut Limits) -> T) -> T {
@@ -332,9 +334,6 @@ fn limits_of(base: &str) -> Limits {
     }
 }
 
-/// Most lanes that are kept; idle ones are dropped after that, because each interaction has its own.
-const MOST_LANES: usize = 4_096;
-
 /// Idle connections that are kept for the next requests; a crowd's further ones are closed.
 const MOST_IDLE: usize = 32;
 
@@ -345,6 +344,12 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(TIMEOUT)
         .pool_max_idle_per_host(MOST_IDLE)
+        // Ours are the only retries; its own, for HTTP/2, would need a copy of each request.
+        .retry(
+            reqwest::retry::never()
+                .no_budget()
+                .max_retries_per_request(0),
+        )
         .build()
 }
 
@@ -361,6 +366,23 @@ enum Attempt {
     Done(Result<Value, RestError>),
     Again,
     Failed(String),
+}
+
+/// The place of one request in the lane of its route. The last one out takes the lane away: most routes are used once.
+struct Lane<'a> {
+    rest: &'a Rest,
+    key: &'a RouteKey,
+    lock: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Drop for Lane<'_> {
+    fn drop(&mut self) {
+        let mut lanes = self.rest.0.lanes.lock();
+        // The map's own and this one.
+        if Arc::strong_count(&self.lock) == 2 {
+            lanes.remove(self.key);
+        }
+    }
 }
 
 /// A request that was counted, until it ends, even by being given up.

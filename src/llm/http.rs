@@ -50,6 +50,12 @@ pub fn client() -> reqwest::Result<reqwest::Client> {
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(MOST_IDLE)
+        // It would keep a copy of each request, to send it again as HTTP/2 asks for, which no client here speaks.
+        .retry(
+            reqwest::retry::never()
+                .no_budget()
+                .max_retries_per_request(0),
+        )
         .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
         .build()
 }

@@ -98,7 +98,8 @@ pub(super) fn encoded(
 ) -> Result<Encoded, LlmError> {
     match serde_json::to_vec(body) {
         Ok(body) => Ok(Encoded {
-            body: body.into(),
+            // No larger than it is, for it is kept until it is answered.
+            body: body.into_boxed_slice().into(),
             model: model.to_owned(),
             format,
         }),

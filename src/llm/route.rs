@@ -16,7 +16,6 @@ mod queue;
 mod schedule;
 mod span;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
@@ -196,7 +195,7 @@ impl Router {
                         && !step.tools.is_empty()
                         && self.catalog.learn_no_tools(&target)
                     {
-                        encoded.0.remove(&target);
+                        encoded.forget(&target);
                         again = Some(target);
                     } else if schedule.failed(&target, &error, Instant::now()) {
                         observer.lost(&target, &error).await;
@@ -338,7 +337,7 @@ impl Router {
 ///
 /// Built once, not for each attempt, unless a budget leaves less for an attempt than for the one before.
 #[derive(Default)]
-struct Bodies(HashMap<Target, (u32, Encoded)>);
+struct Bodies(Vec<(Target, u32, Encoded)>);
 
 impl Bodies {
     fn body(
@@ -349,7 +348,8 @@ impl Bodies {
         facts: &ModelFacts,
         max_output: u32,
     ) -> Result<Encoded, LlmError> {
-        if let Some((most, body)) = self.0.get(target)
+        let before = self.0.iter().find(|(of, ..)| of == target);
+        if let Some((_, most, body)) = before
             && *most <= max_output
         {
             return Ok(body.clone());
@@ -371,8 +371,13 @@ impl Bodies {
         };
         let bytes = usize::try_from(step.used_tokens * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
         let body = long::work_on(bytes, || provider.encode(&request))?;
-        self.0.insert(target.clone(), (max_output, body.clone()));
+        self.forget(target);
+        self.0.push((target.clone(), max_output, body.clone()));
         Ok(body)
+    }
+
+    fn forget(&mut self, target: &Target) {
+        self.0.retain(|(of, ..)| of != target);
     }
 }
 
