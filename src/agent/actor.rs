@@ -42,6 +42,7 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::deps::idle_timer::{IdleFired, IdleTimer};
 use crate::agent::event::Event;
+use crate::agent::files::beginning::Beginning;
 use crate::agent::files::seed::Seed;
 use crate::agent::sessions::{SessionError, Summary};
 use crate::agent::stop::Stopper;
@@ -250,7 +251,7 @@ impl Actor {
             biased;
             Some(done) = self.work.join_next(), if !self.work.is_empty() => Box::pin(self.work_done(done)).await,
             Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
-            Some(stray) = self.strays.1.recv() => self.replayed.push_back(AgentCommand::Message(stray)),
+            Some(stray) = self.strays.1.recv() => self.replayed.push_back(AgentCommand::Message(stray, None)),
             command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
                 match command {
                     Some(command) => Box::pin(self.command(command)).await,
@@ -387,7 +388,7 @@ impl Actor {
             return;
         };
         match command {
-            AgentCommand::Message(message) => self.message(message).await,
+            AgentCommand::Message(message, ahead) => self.message(message, ahead).await,
             AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
             AgentCommand::Activity(channel) => self.activity_in(channel),
             AgentCommand::Stop(target, stop, by, reply) => {
@@ -457,9 +458,9 @@ impl Actor {
     }
 
     /// A person's message: it steers the running turn of its conversation, or starts one.
-    async fn message(&mut self, message: Box<Inbound>) {
+    async fn message(&mut self, message: Box<Inbound>, ahead: Option<Box<Beginning>>) {
         if self.is_destroyed {
-            let command = AgentCommand::Message(message);
+            let command = AgentCommand::Message(message, None);
             return self.leave_unanswered(command).await;
         }
         self.silence_is_over();
@@ -471,9 +472,12 @@ impl Actor {
         };
         match self.conversation_for(&message).await {
             Ok(id) if self.defers(id) => {
-                self.defer(id, AgentCommand::Message(message));
+                self.defer(id, AgentCommand::Message(message, None));
             }
-            Ok(id) => self.give(id, Trigger::message(message)),
+            Ok(id) => {
+                let trigger = Trigger::message(message);
+                self.give(id, Trigger { ahead, ..trigger });
+            }
             Err(error) => self.trouble(Some(channel), &error),
         }
     }

@@ -74,7 +74,9 @@ use crate::agent::setup::Setup;
 use crate::agent::setup::modes;
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::work_clock::WorkClock;
-use crate::domain::{Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId};
+use crate::domain::{
+    AgentConfig, Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId,
+};
 use crate::llm::Target;
 use crate::store::StoreError;
 use crate::tools::{ResultRoom, Shelf};
@@ -145,6 +147,8 @@ pub(super) struct TurnEnd {
     pub saved: Option<usize>,
     /// What the turn learned about the conversation's size.
     pub calibration: Calibration,
+    /// The agent's configuration as its last step read it.
+    pub config: Option<Arc<AgentConfig>>,
 }
 
 /// A turn at work.
@@ -367,6 +371,7 @@ impl Turn {
             items,
             leftover: self.inbox.close(late),
             saved: self.transcript.saved,
+            config: Some(self.setup.config),
         }
     }
 }

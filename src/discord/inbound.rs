@@ -307,7 +307,7 @@ impl Queue {
     /// Hands a message to its agent, if its author may talk to it.
     async fn receive(&self, agent: &AgentSummary, message: Message, author: Person) {
         let id = MessageId(message.id.get());
-        let access = self.bot.manager.access(agent).await;
+        let (access, ahead) = self.bot.manager.access_and_beginning(agent).await;
         self.bot.manager.tell_if_unreadable(agent, &access).await;
         if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");
@@ -319,7 +319,7 @@ impl Queue {
         self.bot.knows_thread(self.channel, parent).await;
         let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
-        let received = self.bot.manager.receive(agent, inbound);
+        let received = self.bot.manager.receive(agent, inbound, ahead);
         match received.instrument(span).await {
             Ok(Received::Accepted | Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
             Err(error) => {

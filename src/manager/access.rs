@@ -2,7 +2,7 @@
 
 use tracing::warn;
 
-use crate::agent::{AgentCommand, Configuration, MOST_CORE_AGENTS};
+use crate::agent::{AgentCommand, Beginning, Configuration, Identity, MOST_CORE_AGENTS};
 use crate::domain::{GuildId, Participant, Person, RoleId};
 use crate::permission::{all_known, may_talk};
 
@@ -33,14 +33,38 @@ impl AgentManager {
     /// Who may talk to an agent: the roles of its own file, or the last known ones while it is broken; otherwise the
     /// server's.
     pub async fn access(&self, agent: &AgentSummary) -> Access {
-        let own = match self.configuration(agent).await {
-            Configuration::Good(config) => config.access_roles.clone(),
+        self.access_by(agent, &self.configuration(agent).await)
+    }
+
+    /// The same for somebody whose message came, and all else that the turn for it begins with: it is one reading.
+    pub async fn access_and_beginning(
+        &self,
+        agent: &AgentSummary,
+    ) -> (Access, Option<Box<Beginning>>) {
+        // Its present name: it may have been renamed since it was found.
+        let now = self.inner.registry.get(agent.id);
+        let Some((agent, channel)) = now.and_then(|now| now.channel.map(|channel| (now, channel)))
+        else {
+            return (self.access(agent).await, None);
+        };
+        let identity = Identity::elsewhere(agent.id, agent.name.clone(), agent.guild, channel);
+        let read = self.inner.deps.beginning(&identity, false).await;
+        (
+            self.access_by(&agent, read.configuration()),
+            Some(Box::new(read)),
+        )
+    }
+
+    fn access_by(&self, agent: &AgentSummary, configuration: &Configuration) -> Access {
+        let own = match configuration {
+            Configuration::Good(config) => &config.access_roles,
             Configuration::Faulty {
                 roles: Some(roles), ..
             } => roles,
             Configuration::Faulty { roles: None, .. } => return Access::Unreadable,
         };
-        Access::Roles(own.unwrap_or_else(|| self.server(agent.guild).access_roles))
+        let servers = || self.server(agent.guild).access_roles;
+        Access::Roles(own.clone().unwrap_or_else(servers))
     }
 
     /// Whether everyone behind a turn may talk to `agent` in its channel.

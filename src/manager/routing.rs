@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use crate::agent::{
-    self, AgentCommand, AgentHandle, Overrides, Place, Prompt, Source, Stop, Stopped, Stopper,
-    Target, Trigger,
+    self, AgentCommand, AgentHandle, Beginning, Overrides, Place, Prompt, Source, Stop, Stopped,
+    Stopper, Target, Trigger,
 };
 use crate::domain::{
     AgentId, Attachment, ChannelId, ConversationId, Inbound, MessageId, Person, SessionMeta,
@@ -29,7 +29,8 @@ pub enum Received {
 }
 
 impl AgentManager {
-    /// Stores a message (D1) and hands it to its agent. When this returns, it may be acknowledged.
+    /// Stores a message (D1) and hands it to its agent, with what was read of it meanwhile. When this returns, the message may be
+    /// acknowledged.
     ///
     /// # Errors
     ///
@@ -38,8 +39,10 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
         message: Inbound,
+        ahead: Option<Box<Beginning>>,
     ) -> Result<Received, ManagerError> {
-        self.accept(agent, message, AgentCommand::Message).await
+        let command = |message| AgentCommand::Message(message, ahead);
+        self.accept(agent, message, command).await
     }
 
     /// Commits a message of an agent (D1), then sends the command for it.
@@ -80,7 +83,7 @@ impl AgentManager {
         let agent = self
             .agent_for(message.channel_id, message.parent_id)
             .ok_or(ManagerError::NoAgentHere)?;
-        self.deliver(&agent, AgentCommand::Message(Box::new(message)))
+        self.deliver(&agent, AgentCommand::Message(Box::new(message), None))
             .await
     }
 
@@ -124,10 +127,7 @@ impl AgentManager {
     ) -> Result<Received, ManagerError> {
         let prompt = |message| {
             AgentCommand::Prompt(Box::new(Prompt {
-                trigger: Trigger {
-                    source: Source::Message(message),
-                    overrides,
-                },
+                trigger: Trigger::new(Source::Message(message), overrides),
                 place,
             }))
         };

@@ -198,14 +198,14 @@ impl AgentManager {
             ));
         }
         let prompt = Prompt {
-            trigger: Trigger {
-                source: Source::Note {
+            trigger: Trigger::new(
+                Source::Note {
                     text,
                     via: Some(via),
                     report_of: None,
                 },
-                overrides: Overrides::model(model),
-            },
+                Overrides::model(model),
+            ),
             place,
         };
         self.deliver(agent, AgentCommand::Prompt(Box::new(prompt)))

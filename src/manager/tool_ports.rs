@@ -141,8 +141,8 @@ impl AgentDirectory for ToolPorts {
         deps.store.notice(channel, &post).await.map_err(broken)?;
         deps.emit(Event::Outbox(channel));
         let prompt = Prompt {
-            trigger: Trigger {
-                source: Source::Note {
+            trigger: Trigger::new(
+                Source::Note {
                     text: format!("Agent `{}` writes to you:\n{shown}", caller.name),
                     via: Some(Via {
                         depth: caller.depth.saturating_add(1),
@@ -150,8 +150,8 @@ impl AgentDirectory for ToolPorts {
                     }),
                     report_of: None,
                 },
-                overrides: Overrides::default(),
-            },
+                Overrides::default(),
+            ),
             place: Place::Channel(channel),
         };
         manager
@@ -199,10 +199,7 @@ impl AgentDirectory for ToolPorts {
             report_of: None,
         };
         let prompt = Prompt {
-            trigger: Trigger {
-                source: note,
-                overrides: Overrides::default(),
-            },
+            trigger: Trigger::new(note, Overrides::default()),
             place: Place::NewBranch(NewBranch {
                 role: Some(task.role),
                 reports_to: Some(caller.conversation),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::StoreError;
 use super::open::{self, Access};
@@ -51,14 +51,16 @@ impl Readers {
         let place = Arc::clone(&self.shared.places).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Closed)?;
         let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let db = shared.connection()?;
-            let found = work(&db);
-            shared.idle.lock().push(db);
-            drop(place);
-            found
-        })
-        .await
+        blocking(move || shared.read(place, work)).await
+    }
+
+    /// The same on a thread that may wait for the disk already, if one of them is free now.
+    pub(super) fn read_here<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Option<Result<T, StoreError>> {
+        let place = Arc::clone(&self.shared.places).try_acquire_owned().ok()?;
+        Some(self.shared.read(place, work))
     }
 
     /// Gives back what those that nobody uses keep to be quick.
@@ -77,6 +79,17 @@ impl Readers {
 }
 
 impl Shared {
+    fn read<T>(
+        &self,
+        _place: OwnedSemaphorePermit,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let db = self.connection()?;
+        let found = work(&db);
+        self.idle.lock().push(db);
+        found
+    }
+
     fn connection(&self) -> Result<Connection, StoreError> {
         match self.idle.lock().pop() {
             Some(db) => Ok(db),

@@ -6,7 +6,7 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{cost, count, counted, parsed, stamp, text, time};
 use super::error::StoreError;
-use super::statement::{scalar, sql};
+use super::statement::{Statement, scalar, sql};
 use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta, SessionUsage};
 
 /// A page of sessions, newest first.
@@ -44,20 +44,34 @@ const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = 
             iif(count(*) = count(cost_usd), coalesce(sum(cost_usd), 0.0), NULL) FROM took)
     WHERE id = ? AND tokens_in IS NULL";
 
+fn last_closed_branch(agent: AgentId) -> Statement {
+    sql(
+        "SELECT * FROM (SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC LIMIT ?)
+         WHERE trigger = ? ORDER BY saved_at DESC LIMIT 1",
+    )
+    .bind(agent.to_string())
+    .bind(RECENT)
+    .bind(SaveTrigger::BranchClosed.as_str())
+}
+
 impl Store {
     /// The session of the agent's last closed branch, if that was recent.
     pub async fn last_closed_branch(
         &self,
         agent: AgentId,
     ) -> Result<Option<SessionMeta>, StoreError> {
-        let query = sql(
-            "SELECT * FROM (SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC LIMIT ?)
-             WHERE trigger = ? ORDER BY saved_at DESC LIMIT 1",
-        )
-        .bind(agent.to_string())
-        .bind(RECENT)
-        .bind(SaveTrigger::BranchClosed.as_str());
+        let query = last_closed_branch(agent);
         self.read(move |db| query.first(db, session)).await
+    }
+
+    /// The same on a thread that may wait for the disk; `None` while all connections are in use.
+    pub fn last_closed_branch_here(
+        &self,
+        agent: AgentId,
+    ) -> Option<Result<Option<SessionMeta>, StoreError>> {
+        let query = last_closed_branch(agent);
+        let readers = &self.inner.readers;
+        readers.read_here(|db| query.first(db, session))
     }
 
     /// Indexes a session whose file is on disk, and notes which part of which conversation it covers. Indexing the same

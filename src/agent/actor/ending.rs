@@ -251,7 +251,7 @@ impl Actor {
 
     async fn drop_command(&self, command: &AgentCommand) {
         let message = match command {
-            AgentCommand::Message(message) => Some(message.id),
+            AgentCommand::Message(message, _) => Some(message.id),
             AgentCommand::Prompt(prompt) => prompt.trigger.id(),
             _ => None,
         };

@@ -61,6 +61,11 @@ impl Actor {
     pub(super) async fn rearm(&mut self) {
         let timeout = self.idle_timeout().await;
         self.timer.set_timeout(timeout);
+        self.silence_begins();
+    }
+
+    /// Starts the timer again, where there is a context to watch.
+    pub(super) fn silence_begins(&mut self) {
         self.timer.reset();
         self.rest_if_empty();
     }

@@ -41,10 +41,7 @@ impl Actor {
         let Some(source) = self.note_of(&row).await? else {
             return Ok(());
         };
-        let trigger = Trigger {
-            source,
-            overrides: Overrides::default(),
-        };
+        let trigger = Trigger::new(source, Overrides::default());
         let to = if self.conversations.contains_key(&asked) {
             asked
         } else {

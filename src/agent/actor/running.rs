@@ -31,14 +31,12 @@ impl Actor {
             Trigger {
                 source: Source::Message(message),
                 overrides,
+                ..
             } if overrides.let_steer() => match running.hand(message) {
                 None => return,
-                Some(back) => Trigger {
-                    overrides,
-                    ..Trigger::message(back)
-                },
+                Some(back) => Trigger::new(Source::Message(back), overrides),
             },
-            other => other,
+            other => Trigger::new(other.source, other.overrides),
         };
         running.wanted.cancel();
         conversation.waiting.push_back(late);
@@ -133,6 +131,10 @@ impl Actor {
     /// Takes back what a turn had; messages that came too late for it wait.
     pub(super) fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
         self.deps.count_turn(self.agent.id, -1);
+        if let Some(config) = &end.config {
+            let timeout = self.deps.effective(&self.agent, config).idle_timeout;
+            self.timer.set_timeout(timeout);
+        }
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
         };
@@ -163,7 +165,7 @@ impl Actor {
                 self.start(id, next);
                 self.hand_on(id);
             }
-            None => self.rearm().await,
+            None => self.silence_begins(),
         }
     }
 
@@ -193,6 +195,7 @@ impl Actor {
                 Trigger {
                     source: Source::Message(message),
                     overrides,
+                    ..
                 } if overrides == Overrides::default() => {
                     running.hand(message).map(Trigger::message)
                 }

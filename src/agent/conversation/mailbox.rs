@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 
 use crate::agent::event::Progress;
+use crate::agent::files::beginning::Beginning;
 use crate::agent::sessions::SessionError;
 use crate::agent::stop::{Stop, Stopper};
 use crate::agent::turn::trigger::Trigger;
@@ -13,8 +14,8 @@ use crate::store::StoreError;
 /// Something for an actor to do.
 #[derive(Debug)]
 pub enum AgentCommand {
-    /// A person's message, committed already.
-    Message(Box<Inbound>),
+    /// A person's message, committed already, and what was read of the agent as it came.
+    Message(Box<Inbound>, Option<Box<Beginning>>),
     /// A turn asked for by other means than a message in the channel.
     Prompt(Box<Prompt>),
     /// Somebody wrote in this channel or thread, and not to the agent: the silence is over.

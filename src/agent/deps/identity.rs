@@ -16,13 +16,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// An agent that another one has work for it; its silence is measured by its own actor.
-    pub(in crate::agent) fn elsewhere(
-        id: AgentId,
-        name: AgentName,
-        guild: GuildId,
-        channel: ChannelId,
-    ) -> Self {
+    /// An agent seen from outside its actor, which measures its silence.
+    pub fn elsewhere(id: AgentId, name: AgentName, guild: GuildId, channel: ChannelId) -> Self {
         Self {
             id,
             name,

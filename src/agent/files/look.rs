@@ -14,7 +14,10 @@ use crate::charter::{Catalog, Known};
 use crate::domain::{AgentConfig, AgentId, ProfileRef};
 
 /// An agent as one reading of its files finds it.
+#[derive(Debug)]
 pub(in crate::agent) struct Look<T> {
+    /// Its `agent.json`.
+    pub(in crate::agent) configuration: Configuration,
     pub(in crate::agent) setup: Setup,
     /// The roles that it can take, where they were asked for.
     pub(in crate::agent) roles: Arc<Catalog>,
@@ -57,10 +60,11 @@ impl AgentDeps {
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
             .await;
         self.tell_of_charter(agent, &read.role).await;
-        let config = match read.configuration {
-            Configuration::Good(config) => config,
-            Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(unread(agent))),
+        let config = match &read.configuration {
+            Configuration::Good(config) => Some(Arc::clone(config)),
+            Configuration::Faulty { last, .. } => last.clone(),
         };
+        let config = config.unwrap_or_else(|| Arc::new(unread(agent)));
         let mut setup = match read.role {
             OwnRole::None => Setup::without_role(config),
             OwnRole::Good(role)
@@ -76,6 +80,7 @@ impl AgentDeps {
         };
         setup.keeps_decisions = read.keeps_decisions;
         Look {
+            configuration: read.configuration,
             setup,
             roles: read.roles,
             also: read.also,

@@ -58,6 +58,7 @@ impl Seed {
 }
 
 /// What an agent can know at the beginning of a conversation, as it was read; `None` for what was not asked for.
+#[derive(Debug)]
 pub(in crate::agent) struct Brought {
     history: Option<io::Result<String>>,
     decisions: Option<Result<String, DecisionError>>,

@@ -30,10 +30,14 @@ pub(super) async fn begin(
     trigger: Trigger,
     mut params: TurnParams,
 ) -> Begun {
-    let Trigger { source, overrides } = trigger;
+    let Trigger {
+        source,
+        overrides,
+        ahead,
+    } = trigger;
     let reply_to = source.message();
     let opened = async {
-        let (ready, told) = Ready::of(&deps, &agent, &others, (&params, overrides)).await?;
+        let (ready, told) = Ready::of(&deps, &agent, &others, (&params, overrides, ahead)).await?;
         let opening = Opening {
             turn: params.turn,
             conversation: params.conversation,

@@ -1,6 +1,5 @@
 //! What a turn is made of: before the ledger takes it, what is read of the agent; after, its value.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,8 +16,8 @@ use super::{Turn, TurnHead, TurnParams, Worker};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
-use crate::agent::files::look::Wanted;
-use crate::agent::files::{self, DocsAndInstructions, Hears};
+use crate::agent::files::beginning::{Beginning, Surroundings};
+use crate::agent::files::{DocsAndInstructions, Hears};
 use crate::agent::models::budget::RoleCap;
 use crate::agent::setup::{Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
@@ -68,22 +67,26 @@ impl Ready {
         deps: &AgentDeps,
         agent: &Identity,
         others: &[String],
-        (params, overrides): (&TurnParams, Overrides),
+        (params, overrides, ahead): (&TurnParams, Overrides, Option<Box<Beginning>>),
     ) -> Result<(Self, Told), StoreError> {
         let Overrides { model, mode, role } = overrides;
         let mut worker = role.map_or(Worker::Itself, Worker::Role);
         let begins = params.len.load(Ordering::Relaxed) == 0;
-        let brings = begins.then(|| deps.brings(agent));
-        let docs = deps.docs_reader(Hears::usual());
-        let also = move |folder: &Path| {
-            let brought = brings.map(|reads| reads(folder));
-            (files::listing(folder), brought, Some(docs(folder)))
+        let Beginning {
+            look,
+            closed_branch,
+            ..
+        } = match ahead {
+            Some(ahead) if !begins && ahead.holds_for(agent) => *ahead,
+            _ => deps.beginning(agent, begins).await,
         };
-        let (look, closed_branch) = tokio::join!(
-            deps.look_at(agent, Wanted::Roles, also),
-            deps.store.last_closed_branch(agent.id),
-        );
-        let (mut setup, (workspace, brought, docs)) = (look.setup, look.also.unwrap_or_default());
+        let Surroundings {
+            workspace,
+            brought,
+            docs,
+            ..
+        } = look.also.unwrap_or_default();
+        let mut setup = look.setup;
         let mut lineage = Vec::new();
         if let Some(name) = &params.role {
             match deps.role_of_branch(agent, name).await {

@@ -1,5 +1,6 @@
 //! What starts a turn: whose words, and how it differs from an ordinary one.
 
+use crate::agent::files::beginning::Beginning;
 use crate::domain::{ConversationId, Inbound, MessageId, Mode, Via};
 
 #[derive(Debug)]
@@ -7,6 +8,8 @@ pub struct Trigger {
     /// Whose words they are.
     pub source: Source,
     pub overrides: Overrides,
+    /// What was read of the agent as the words came, where that was just now.
+    pub ahead: Option<Box<Beginning>>,
 }
 
 /// What differs from an ordinary turn, this once.
@@ -74,11 +77,17 @@ impl Trigger {
         self.source.message()
     }
 
+    /// A turn for these words.
+    pub const fn new(source: Source, overrides: Overrides) -> Self {
+        Self {
+            source,
+            overrides,
+            ahead: None,
+        }
+    }
+
     /// An ordinary turn for `message`.
     pub fn message(message: Box<Inbound>) -> Self {
-        Self {
-            source: Source::Message(message),
-            overrides: Overrides::default(),
-        }
+        Self::new(Source::Message(message), Overrides::default())
     }
 }
