@@ -189,7 +189,7 @@ impl Actor {
         if saved.is_ok() {
             self.is_destroyed = true;
         } else {
-            self.go_on_everywhere().await;
+            self.go_on_everywhere();
             self.rearm().await;
         }
         saved
@@ -232,7 +232,7 @@ impl Actor {
     pub(super) async fn go_on_as_before(&mut self) {
         self.is_destroyed = false;
         self.replayed.extend(std::mem::take(&mut self.unanswered));
-        self.go_on_everywhere().await;
+        self.go_on_everywhere();
         self.rearm().await;
     }
 

@@ -159,7 +159,7 @@ impl Actor {
     /// Handles the commands that waited for a job, in their order.
     pub(super) async fn job_is_over(&mut self, ended_turn: bool, deferred: VecDeque<AgentCommand>) {
         self.replayed.extend(deferred);
-        self.go_on_everywhere().await;
+        self.go_on_everywhere();
         if ended_turn {
             self.rearm().await;
         }

@@ -124,7 +124,7 @@ impl Actor {
         if conversation.is_some_and(|one| one.waits_for_turn_end()) {
             self.go_on_with_job(id).await
         } else {
-            self.go_on(id).await
+            self.go_on(id)
         }
     }
 
@@ -152,7 +152,7 @@ impl Actor {
     }
 
     /// Starts a turn with what waits in a conversation; where nothing does, its silence begins.
-    async fn go_on(&mut self, id: ConversationId) {
+    fn go_on(&mut self, id: ConversationId) {
         if self.begins_nothing() {
             return;
         }
@@ -170,7 +170,7 @@ impl Actor {
     }
 
     /// Starts what was held back while something else was done.
-    pub(super) async fn go_on_everywhere(&mut self) {
+    pub(super) fn go_on_everywhere(&mut self) {
         let held: Vec<ConversationId> = self
             .conversations
             .values()
@@ -178,7 +178,7 @@ impl Actor {
             .map(|conversation| conversation.id)
             .collect();
         for id in held {
-            self.go_on(id).await;
+            self.go_on(id);
         }
     }
 
