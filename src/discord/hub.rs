@@ -64,8 +64,12 @@ impl Hub {
         let stop = ends.intake.clone();
         self.serving
             .spawn(registration::clear_global(self.bot.clone(), stop.clone()));
-        self.serving
-            .spawn(registration::follow_models(self.bot.clone(), stop.clone()));
+        let registered = self.bot.commands.load_full();
+        self.serving.spawn(registration::follow_models(
+            self.bot.clone(),
+            registered,
+            stop.clone(),
+        ));
         self.serving
             .spawn(bot::servers::watch(self.bot.clone(), stop));
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));

@@ -36,14 +36,12 @@ pub fn registered_commands() -> Value {
     as_json(&super::options(None))
 }
 
-/// Updates the shortcuts to the models that are available now. True if that changes the commands.
-fn renew(bot: &Bot) -> bool {
+/// Updates the shortcuts to the models that are available now.
+fn renew(bot: &Bot) {
     let renewed = super::options(Some(&bot.models));
-    let is_other = as_json(&renewed) != as_json(&bot.commands.load());
-    if is_other {
+    if as_json(&renewed) != as_json(&bot.commands.load()) {
         bot.commands.store(Arc::new(renewed));
     }
-    is_other
 }
 
 /// Registers the latest commands in a server, unless Discord has them.
@@ -54,19 +52,31 @@ async fn tell_all(bot: &Bot, guild: GuildId) -> Result<(), RestError> {
     tell(bot, Some(guild), &commands).await
 }
 
-/// Registers commands again when other models become available, until `stop`.
-pub(in crate::discord) async fn follow_models(bot: Bot, stop: CancellationToken) {
+/// Registers commands again when other models become available, until `stop`. `registered` are those of the start, which
+/// each server gets by itself.
+pub(in crate::discord) async fn follow_models(
+    bot: Bot,
+    mut registered: Arc<Commands>,
+    stop: CancellationToken,
+) {
     let mut changes = bot.models.follow();
+    // What was found out since the start has to be seen too.
+    changes.mark_changed();
     let changed = async {
         while changes.changed().await.is_ok() {
-            if renew(&bot) {
-                let guilds = bot.cache().guilds();
-                let served = guilds.into_iter().map(|guild| GuildId(guild.get()));
-                let registering = served
-                    .filter(|guild| bot.serves(*guild))
-                    .map(|guild| register(bot.clone(), guild, stop.clone()));
-                join_all(registering).await;
+            renew(&bot);
+            let commands = bot.commands.load_full();
+            // A server that was waiting for the models may have renewed them first.
+            if Arc::ptr_eq(&commands, &registered) {
+                continue;
             }
+            registered = commands;
+            let guilds = bot.cache().guilds();
+            let served = guilds.into_iter().map(|guild| GuildId(guild.get()));
+            let registering = served
+                .filter(|guild| bot.serves(*guild))
+                .map(|guild| register(bot.clone(), guild, stop.clone()));
+            join_all(registering).await;
         }
     };
     stop.run_until_cancelled(changed).await;
