@@ -225,15 +225,11 @@ async fn hostile_patterns_in_one_step_end_with_a_word_and_take_no_memory_of_the_
         }
         // Each compiles within its bound, and every byte of the line costs it thousands of steps: one after the other they use up
         // the time that each may have.
-        let slow: Vec<(&str, Value)> = (0..5)
+        let slow: Vec<(&str, Value)> = (0..2)
             .map(|number| grep(format!("a{{{}}}{{100}}b?c?d", 990 - number)))
             .collect();
-        // So many failures may be the end of a turn.
-        world
-            .model
-            .always_answers("This is your last step", "That was five slow patterns.");
-        let results = measure(world, "five slow patterns", &slow).await;
-        assert_eq!(results.len(), 5);
+        let results = measure(world, "two slow patterns", &slow).await;
+        assert_eq!(results.len(), 2);
         for result in &results {
             assert!(
                 result.ends_with("so it was ended; try something smaller"),
