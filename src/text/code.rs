@@ -10,6 +10,9 @@ use std::ops::Range;
 use super::short::one_line;
 use super::visible::{is_hidden, visible, written_out};
 
+/// Longest name of a language.
+const MAX_LANGUAGE: usize = 30;
+
 /// Opens and closes a block.
 pub(super) const FENCE: &str = "```";
 
@@ -155,10 +158,10 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     let line = if open.mark == FENCE { "\n" } else { "" };
     let closing = format!("…{line}{}", open.mark);
     let head = kept(max.saturating_sub(closing.chars().count()));
-    if head.len() > open.at + open.mark.len() {
+    if head.len() > open.start + open.mark.len() {
         format!("{}{closing}", head.trim_end_matches('`'))
     } else {
-        format!("{}…", &text[..open.at])
+        format!("{}…", &text[..open.start])
     }
 }
 
@@ -177,41 +180,99 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
     if count <= max {
         return text.to_owned();
     }
-    let opening = format!("…\n{FENCE}\n");
-    let skipped = count - max + opening.chars().count();
+    let longest = format!("…\n{FENCE}\n");
+    let skipped = count - max + longest.chars().count();
     let start = text.char_indices().nth(skipped).map_or(0, |(at, _)| at);
     let start = text[start..]
         .find('\n')
         .map_or(start, |line| start + line + 1);
-    let (before, rest) = text.split_at(start);
-    match open_code(before) {
-        // The fence that would close the block is not part of its tail.
-        Some(open) if open.mark == FENCE && rest.trim() != FENCE => format!("{opening}{rest}"),
-        Some(open) if open.mark == FENCE => "…".to_owned(),
-        _ => format!("…\n{rest}"),
+    // The rest of a mark would be another one.
+    let start = match text[..start].ends_with('`') {
+        true => start + run_length(&text[start..]),
+        false => start,
+    };
+    let is_around = |(code, inside): &(Code<'_>, Range<usize>)| {
+        code.start < start && start < inside.end + code.mark.len()
+    };
+    let mut around = codes(text).filter_map(|code| Some((code, code.inside(text)?)));
+    let Some((Code { mark, .. }, inside)) = around.find(is_around) else {
+        // A backslash that is left out takes the character behind it along.
+        let escaped = text[start..].chars().next();
+        let escaped = escaped.filter(|_| is_escaped(text, start));
+        let rest = &text[start + escaped.map_or(0, char::len_utf8)..];
+        return format!("…\n{rest}");
+    };
+    let left = text.get(start.max(inside.start)..inside.end);
+    if left.is_none_or(|left| left.trim().is_empty()) {
+        // Its last mark alone would open code.
+        let rest = text.get(inside.end + mark.len()..).unwrap_or_default();
+        return format!("…\n{rest}").trim_end().to_owned();
+    }
+    let rest = &text[start.max(inside.start)..];
+    format!("…\n{}{rest}", opening(mark, "", rest))
+}
+
+/// What opens code again before `rest`: a mark, and the first line of a block if that names a `language`.
+pub(super) fn opening(mark: &str, language: &str, rest: &str) -> String {
+    let between = match mark {
+        FENCE if language.is_empty() => "\n",
+        FENCE => language,
+        _ if rest.starts_with('`') => " ",
+        _ => "",
+    };
+    format!("{mark}{between}")
+}
+
+/// Whether a block is shown in this language.
+pub(super) fn is_language(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-.#".contains(&byte);
+    (1..=MAX_LANGUAGE).contains(&word.len()) && word.bytes().all(is_plain)
+}
+
+/// Whether a backslash takes the meaning of the character at `at`.
+pub(super) fn is_escaped(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    (before.len() - before.trim_end_matches('\\').len()) % 2 == 1
+}
+
+/// Code in a text, or a mark that is never closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Code<'a> {
+    /// Where its first mark begins.
+    pub(super) start: usize,
+    pub(super) mark: &'a str,
+    /// Where its second mark ends, if there is one.
+    pub(super) end: Option<usize>,
+}
+
+impl Code<'_> {
+    /// What is between its marks; a block that is never closed reaches to the end of its `text`, and a span is none then.
+    pub(super) fn inside(&self, text: &str) -> Option<Range<usize>> {
+        let start = self.start + self.mark.len();
+        match self.end {
+            Some(end) => Some(start..end - self.mark.len()),
+            None if self.mark == FENCE => Some(start..text.len()),
+            None => None,
+        }
     }
 }
 
-/// A mark of code that is never closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Open<'a> {
-    pub(super) at: usize,
-    pub(super) mark: &'a str,
+/// The mark in `text` that is not closed: that of a block, or else the first.
+pub(super) fn open_code(text: &str) -> Option<Code<'_>> {
+    let mut open = codes(text).filter(|code| code.end.is_none());
+    let first = open.next()?;
+    // Nothing follows an open block.
+    let last = open.last().unwrap_or(first);
+    Some(if last.mark == FENCE { last } else { first })
 }
 
-/// The first mark of code in `text` that is not closed.
-pub(super) fn open_code(text: &str) -> Option<Open<'_>> {
+/// All code in `text`, in order. Nothing follows a block that is never closed.
+pub(super) fn codes(text: &str) -> impl Iterator<Item = Code<'_>> {
     let mut at = 0;
-    let mut unclosed = None;
     // Marks of which none closes anything from here on: to look again for each would take the square of the length.
     let mut is_absent = [false; FENCE.len() + 1];
-    while let Some(found) = text[at..].find(['`', '\\']) {
-        let start = at + found;
-        if text[start..].starts_with('\\') {
-            let escaped = text[start + 1..].chars().next();
-            at = start + 1 + escaped.map_or(0, char::len_utf8);
-            continue;
-        }
+    std::iter::from_fn(move || {
+        let start = next_mark(text, at)?;
         // A long run is looked at three by three, and not counted to its end each time.
         let marks = text[start..].bytes().take(FENCE.len());
         let length = marks.take_while(|byte| *byte == b'`').count();
@@ -223,25 +284,36 @@ pub(super) fn open_code(text: &str) -> Option<Open<'_>> {
             end_of_code(text, behind, mark)
         };
         is_absent[length] = end.is_none();
-        match end {
-            Some(end) => at = end,
-            None if mark == FENCE => return Some(Open { at: start, mark }),
-            None => {
-                unclosed = unclosed.or(Some(Open { at: start, mark }));
-                at = behind;
-            }
+        let is_open_to_the_end = end.is_none() && mark == FENCE;
+        at = if is_open_to_the_end {
+            text.len()
+        } else {
+            end.unwrap_or(behind)
+        };
+        Some(Code { start, mark, end })
+    })
+}
+
+/// The first backtick after `at` that no backslash is before.
+fn next_mark(text: &str, mut at: usize) -> Option<usize> {
+    loop {
+        let found = at + text[at..].find(['`', '\\'])?;
+        if text[found..].starts_with('`') {
+            return Some(found);
         }
+        let escaped = text[found + 1..].chars().next();
+        at = found + 1 + escaped.map_or(0, char::len_utf8);
     }
-    unclosed
 }
 
 /// The end of the code whose opening `mark` ends at `from`.
 fn end_of_code(text: &str, from: usize, mark: &str) -> Option<usize> {
     if mark == FENCE {
-        // There is at least one character inside.
-        let first = text[from..].chars().next()?.len_utf8();
-        let end = text[from + first..].find(FENCE)?;
-        return Some(from + first + end + FENCE.len());
+        // There is at least one character inside that is no line feed.
+        let inside = text[from..].trim_start_matches('\n');
+        let first = text.len() - inside.len() + inside.chars().next()?.len_utf8();
+        let end = text[first..].find(FENCE)?;
+        return Some(first + end + FENCE.len());
     }
     let mut at = from;
     loop {

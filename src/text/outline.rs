@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use super::code::FENCE;
+use super::code::{self, FENCE};
 
 /// How little a cut disturbs, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,24 +39,67 @@ pub(super) struct Cut {
     pub(super) rank: Rank,
 }
 
-/// A fenced block of code.
+/// Code, as a block or within a line.
 #[derive(Clone, Debug)]
-pub(super) struct Fence {
+pub(super) struct Code {
     /// All of it, from the first mark to the last.
     range: Range<usize>,
-    /// Its language, or nothing.
+    /// What is between the marks, without the language of a block.
+    inside: Range<usize>,
+    mark: String,
+    /// The first line of a block, if it names a language.
     language: String,
 }
 
-impl Fence {
-    /// The line that opens it again.
-    pub(super) fn reopened(&self) -> String {
-        format!("{FENCE}{}\n", self.language)
+impl Code {
+    fn of(text: &str, code: &code::Code<'_>) -> Option<Self> {
+        let mut inside = code.inside(text)?;
+        let language = if code.mark == FENCE {
+            language(&text[inside.clone()])
+        } else {
+            ""
+        };
+        inside.start += language.len();
+        Some(Self {
+            range: code.start..code.end.unwrap_or(text.len()),
+            inside,
+            mark: code.mark.to_owned(),
+            language: language.to_owned(),
+        })
     }
 
-    /// The rest of it after `place` in its `text`.
-    pub(super) fn rest<'t>(&self, text: &'t str, place: usize) -> &'t str {
-        text.get(place..self.range.end).unwrap_or_default()
+    pub(super) fn is_block(&self) -> bool {
+        self.mark == FENCE
+    }
+
+    /// What opens it again before `rest`.
+    pub(super) fn reopened(&self, rest: &str) -> String {
+        code::opening(&self.mark, &self.language, rest)
+    }
+
+    /// What closes it after `body`.
+    pub(super) fn closed(&self, body: &str) -> String {
+        let between = match self.is_block() {
+            true => "\n",
+            false if body.ends_with('`') => " ",
+            false => "",
+        };
+        format!("{between}{}", self.mark)
+    }
+
+    /// Whether there is some of it on both sides of a `cut`; code without content is none, and its marks would open other code.
+    pub(super) fn bears(&self, text: &str, cut: Range<usize>) -> bool {
+        let is_some =
+            |part: Range<usize>| text.get(part).is_some_and(|part| !part.trim().is_empty());
+        is_some(self.inside.start..cut.start) && is_some(cut.end..self.inside.end)
+    }
+}
+
+/// The language of a block and the end of its line, if its first line is one.
+fn language(inside: &str) -> &str {
+    match inside.split_once('\n') {
+        Some((word, _)) if code::is_language(word) => &inside[..=word.len()],
+        _ => "",
     }
 }
 
@@ -65,7 +108,8 @@ impl Fence {
 pub(super) struct Outline {
     /// In order of their end.
     cuts: Vec<Cut>,
-    pub(super) fences: Vec<Fence>,
+    /// In order, as Discord reads it.
+    pub(super) codes: Vec<Code>,
     /// Tables, lists and code: the blocks that suffer most from a cut.
     whole: Vec<Range<usize>>,
 }
@@ -73,7 +117,12 @@ pub(super) struct Outline {
 impl Outline {
     /// Reads `text` as Markdown.
     pub(super) fn of(text: &str) -> Self {
-        let mut outline = Self::default();
+        let mut outline = Self {
+            codes: code::codes(text)
+                .filter_map(|code| Code::of(text, &code))
+                .collect(),
+            ..Self::default()
+        };
         let mut blocks: Vec<usize> = Vec::new();
         let mut items: Vec<usize> = Vec::new();
         let mut spans: Vec<Range<usize>> = Vec::new();
@@ -92,9 +141,6 @@ impl Outline {
                     depth += 1;
                     match tag {
                         Tag::Item => items.push(range.start),
-                        Tag::CodeBlock(CodeBlockKind::Fenced(language)) => {
-                            outline.fences.push(fence(range, &language));
-                        }
                         Tag::Link { .. }
                         | Tag::Image { .. }
                         | Tag::Emphasis
@@ -106,7 +152,6 @@ impl Outline {
                     }
                 }
                 Event::End(_) => depth = depth.saturating_sub(1),
-                Event::Code(_) => spans.push(range),
                 Event::Rule if depth == 0 => blocks.push(range.start),
                 _ => {}
             }
@@ -122,12 +167,12 @@ impl Outline {
         &self.cuts[first..last.max(first)]
     }
 
-    /// The fence that a cut at `end` would break.
-    pub(super) fn fence_around(&self, end: usize) -> Option<&Fence> {
-        let next = self.fences.partition_point(|fence| fence.range.start < end);
-        self.fences[..next]
+    /// The code that a cut at `end` would break.
+    pub(super) fn code_around(&self, end: usize) -> Option<&Code> {
+        let next = self.codes.partition_point(|code| code.range.start < end);
+        self.codes[..next]
             .last()
-            .filter(|fence| end < fence.range.end)
+            .filter(|code| end < code.range.end)
     }
 
     /// The table, list or code that begins at `start`, after spaces.
@@ -156,12 +201,12 @@ impl Outline {
         }
         self.raise(text, items, Rank::Item);
         self.raise(text, blocks, Rank::Block);
-        self.drop_cuts_beside_fences(text);
+        self.drop_cuts_beside_marks(text);
     }
 
     /// Cuts between sentences and words of one line. Code is cut between lines only, unless there is no other way.
     fn cuts_within(&mut self, text: &str, start: usize, line: &str, spans: &[Range<usize>]) {
-        if self.fence_around(start + 1).is_some() {
+        if self.code_around(start + 1).is_some_and(Code::is_block) {
             return;
         }
         let mut before = ' ';
@@ -170,7 +215,7 @@ impl Outline {
                 let end = start + index;
                 let next =
                     end + line[index..].len() - line[index..].trim_start_matches([' ', '\t']).len();
-                let in_span = covers(spans, end);
+                let in_span = covers(spans, end) || self.code_around(end).is_some();
                 let rank = match (in_span, ".!?…。！？:;".contains(before)) {
                     (true, _) => Rank::Span,
                     (false, true) => Rank::Sentence,
@@ -214,21 +259,14 @@ impl Outline {
         }
     }
 
-    /// A cut right after the opening line of a fence, or right before its closing one, would leave an empty block.
-    fn drop_cuts_beside_fences(&mut self, text: &str) {
-        let fences = std::mem::take(&mut self.fences);
-        self.cuts.retain(|cut| {
-            let index = fences.partition_point(|fence| fence.range.start < cut.end);
-            let around = fences[..index]
-                .last()
-                .filter(|fence| cut.end < fence.range.end);
-            around.is_none_or(|fence| {
-                let before = text.get(fence.range.start..cut.end).unwrap_or_default();
-                let after = text.get(cut.next..fence.range.end).unwrap_or_default();
-                before.contains('\n') && after.trim() != FENCE && !after.trim().is_empty()
-            })
+    /// A cut right after the mark that opens code, or right before the one that closes it, would leave code without content.
+    fn drop_cuts_beside_marks(&mut self, text: &str) {
+        let mut cuts = std::mem::take(&mut self.cuts);
+        cuts.retain(|cut| {
+            self.code_around(cut.end)
+                .is_none_or(|code| code.bears(text, cut.end..cut.next))
         });
-        self.fences = fences;
+        self.cuts = cuts;
     }
 }
 
@@ -253,11 +291,4 @@ fn covers(spans: &[Range<usize>], place: usize) -> bool {
         .rev()
         .take(NESTED)
         .any(|span| place < span.end)
-}
-
-fn fence(range: Range<usize>, language: &str) -> Fence {
-    Fence {
-        range,
-        language: language.to_owned(),
-    }
 }

@@ -1,19 +1,22 @@
 //! Splits one reply into messages Discord accepts.
 //!
 //! Discord refuses a message over 2000 characters and does not carry a code fence from one message to the next, so
-//! a fence that must be cut is closed and reopened. [`outline`](super::outline) knows where a text may be cut.
+//! code that must be cut is closed and reopened. [`outline`](super::outline) knows where a text may be cut.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::code::FENCE;
+use super::code::{FENCE, is_escaped};
 use super::dialect::for_discord;
-use super::outline::{Cut, Fence, Outline, Rank, begins_block};
+use super::outline::{Code, Cut, Outline, Rank, begins_block};
 
 /// Characters one Discord message may hold.
 pub const PART_CHARS: usize = 2000;
 
 /// Most messages of a reply; a longer one is posted as a file.
 pub const MAX_PARTS: usize = 10;
+
+/// Characters that close code at a cut, at most: a fence in a line of its own.
+const CLOSING: usize = 1 + FENCE.len();
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
@@ -75,14 +78,16 @@ impl Splitter<'_> {
     fn parts(&self) -> Vec<String> {
         let mut parts = Vec::new();
         let mut start = 0;
-        let mut open: Option<&Fence> = None;
+        let mut open: Option<&Code> = None;
+        let closing = if self.outline.codes.is_empty() {
+            0
+        } else {
+            CLOSING
+        };
         while start < self.text.len() {
-            let prefix = open.map(Fence::reopened).unwrap_or_default();
-            let closing = if self.outline.fences.is_empty() {
-                0
-            } else {
-                FENCE.len() + 1
-            };
+            let prefix = open
+                .map(|code| code.reopened(&self.text[start..]))
+                .unwrap_or_default();
             let room = self.most - prefix.chars().count();
             let (end, next) = if self.fits(start, room) {
                 (self.text.len(), self.text.len())
@@ -91,16 +96,16 @@ impl Splitter<'_> {
             };
             open = self
                 .outline
-                .fence_around(end)
+                .code_around(end)
                 .filter(|_| next < self.text.len());
             let body = &self.text[start..end];
-            let body = if open.is_some() {
+            let body = if open.is_some_and(Code::is_block) {
                 body.trim_end_matches('\n')
             } else {
                 body.trim_end()
             };
             if !body.trim().is_empty() {
-                let close = open.map(|_| format!("\n{FENCE}")).unwrap_or_default();
+                let close = open.map(|code| code.closed(body)).unwrap_or_default();
                 parts.push(format!("{prefix}{body}{close}"));
             }
             start = next;
@@ -160,17 +165,17 @@ impl Splitter<'_> {
             .unwrap_or(limit)
     }
 
-    /// Whether a cut at `end` would begin a block where there was none, break a fence, or leave a block of code with only
-    /// its end.
+    /// Whether a cut at `end` would begin a block where there was none, tear a mark apart or from the backslash before it, or
+    /// leave code without content.
     fn parts_marks(&self, end: usize) -> bool {
-        let rest = &self.text[end..];
-        let is_in_run = self.text[..end].ends_with('`') && rest.starts_with('`');
-        let is_before_closing = || {
+        let (before, rest) = self.text.split_at(end);
+        let is_in_run = before.ends_with('`') && rest.starts_with('`');
+        let leaves_a_mark_alone = || {
             self.outline
-                .fence_around(end)
-                .is_some_and(|fence| fence.rest(self.text, end).trim() == FENCE)
+                .code_around(end)
+                .is_some_and(|code| !code.bears(self.text, end..end))
         };
-        is_in_run || begins_block(rest) || is_before_closing()
+        is_in_run || is_escaped(self.text, end) || begins_block(rest) || leaves_a_mark_alone()
     }
 }
 

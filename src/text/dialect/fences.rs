@@ -10,9 +10,6 @@ use super::lines::prefix_of;
 use crate::text::code::{self, FENCE, run_length};
 use crate::text::escape;
 
-/// Longest language that a block is shown with.
-const MAX_LANGUAGE: usize = 30;
-
 /// A span whose mark is too long for Discord, with a shorter one.
 pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
     if run_length(raw) < FENCE.len() {
@@ -62,14 +59,10 @@ impl<'a> Block<'a> {
             lines.pop();
         }
         let word = info.split_whitespace().next().unwrap_or_default();
-        let is_plain = word.len() <= MAX_LANGUAGE
-            && word
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_+-.#".contains(&b));
         Self {
             prefix,
             mark,
-            language: if is_plain { word } else { "" },
+            language: if code::is_language(word) { word } else { "" },
             info,
             lines,
             closing,

@@ -2,7 +2,7 @@
 
 use chorus::discord::render;
 use chorus::discord::rest::body::Body;
-use chorus::text::{self, escape};
+use chorus::text::{self, Split, escape};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -402,5 +402,53 @@ fn fences_of_an_answer_hold_on_discord_what_its_writer_put_into_them() {
         }
         cases.push(Case::new(text::for_discord(&written), &[]).blocks(blocks));
     }
+    judges(&cases);
+}
+
+/// Long answers whose code is cut: what was code is shown in no message as anything else.
+#[test]
+fn code_of_an_answer_in_several_messages_is_code_in_each() {
+    let mut runner = TestRunner::deterministic();
+    let code =
+        proptest::sample::select(["CODE", "CODE ", "CODE|`CODE", "CODE\\", "CODE. "].as_slice());
+    let mark = proptest::sample::select(["`", "``", "```\n", "```sh\n"].as_slice());
+    let words = proptest::sample::select(
+        ["words ", "\n\n", "\n- ", r"\`", r"it\`s ", "**bold** "].as_slice(),
+    );
+    let piece = (
+        mark,
+        code,
+        1..400_usize,
+        proptest::collection::vec(words, 0..200),
+    );
+    let answer = proptest::collection::vec(piece, 1..7);
+    let mut cases = Vec::new();
+    for _ in 0..300 {
+        let made = answer.new_tree(&mut runner).unwrap().current();
+        let mut written = String::new();
+        for (mark, code, count, words) in made {
+            // A backtick would end a span of one.
+            let code = if mark == "`" {
+                code.replace('`', "")
+            } else {
+                code.to_owned()
+            };
+            let code = code.repeat(count);
+            let code = code.trim_end_matches('\\');
+            written.push_str(&match mark.starts_with("```") {
+                true => format!("\n\n{mark}{code}\n```\n\n"),
+                false => format!("{mark}{code}{mark} "),
+            });
+            written.push_str(&words.concat());
+        }
+        if let Split::Parts(parts) = text::split(&written) {
+            cases.extend(
+                parts
+                    .into_iter()
+                    .map(|part| Case::new(part, &["strong", "list"]).never(&["CODE"])),
+            );
+        }
+    }
+    assert!(cases.len() > 300, "{} messages", cases.len());
     judges(&cases);
 }

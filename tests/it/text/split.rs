@@ -31,13 +31,20 @@ fn ends_in_a_block(part: &str) -> bool {
                 .nth(1)
                 .map_or("", |(next, _)| &rest[1 + next..]),
             1 | 2 => code_end(&rest[run..], run).map_or(&rest[run..], |end| &rest[run + end..]),
-            _ => match rest[3..].find("```") {
-                Some(close) => &rest[3 + close + 3..],
+            _ => match block_end(&rest[3..]) {
+                Some(end) => &rest[3 + end..],
                 None => return true,
             },
         };
     }
     false
+}
+
+/// Where a block of code ends whose three backticks were read: it holds a character that is no line feed.
+fn block_end(after: &str) -> Option<usize> {
+    let inside = after.trim_start_matches('\n');
+    let first = after.len() - inside.len() + inside.chars().next()?.len_utf8();
+    Some(first + after[first..].find("```")? + 3)
 }
 
 /// Where inline code ends that a run of so many backticks opened.
@@ -114,6 +121,34 @@ fn a_fence_that_is_never_closed_is_closed_in_every_part() {
             assert!(!ends_in_a_block(&part), "{part}");
             assert!(part.starts_with("```") && part.ends_with("\n```"), "{part}");
         }
+    }
+}
+
+#[test]
+fn a_span_of_code_that_is_cut_is_closed_and_reopened() {
+    let code = "x".repeat(2500);
+    let reply = format!("`{code}` is code.\n\n```\nls\n```\nThen `this`.");
+    let cut = parts(&reply);
+    assert_eq!(cut.len(), 2);
+    assert!(cut[0].starts_with("`xx") && cut[0].ends_with("xx`"));
+    assert!(cut[1].starts_with("`xx"));
+    assert!(cut[1].ends_with("xx` is code.\n\n```\nls\n```\nThen `this`."));
+    // Marks that meet would be a longer one.
+    let reply = format!("``{}a``", "a` `".repeat(600));
+    for part in parts(&reply) {
+        assert!(
+            part.starts_with("``a") || part.starts_with("`` `"),
+            "{part}"
+        );
+        assert!(part.ends_with(" ``") || part.ends_with("a``"), "{part}");
+    }
+}
+
+#[test]
+fn no_backslash_is_torn_from_what_it_escapes() {
+    let reply = format!("x{}", r"\`".repeat(1500));
+    for part in parts(&reply) {
+        assert!(part.trim_start_matches('x').starts_with('\\'), "{part}");
     }
 }
 
@@ -256,6 +291,9 @@ proptest! {
         if let Split::Parts(parts) = split(&reply) {
             prop_assert!(parts.len() <= MAX_PARTS);
             prop_assert!(parts.iter().all(|part| part.chars().count() <= PART_CHARS));
+            for part in &parts {
+                prop_assert!(!ends_in_a_block(part), "open code in {part:?}");
+            }
         }
     }
     #[test]
@@ -268,6 +306,7 @@ proptest! {
             text::escape::code_within(&text, max),
         ] {
             prop_assert!(cut.chars().count() <= max, "{cut:?}");
+            prop_assert!(ends_in_a_block(&text) || !ends_in_a_block(&cut), "open code in {cut:?}");
         }
     }
 }
