@@ -187,9 +187,10 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
         .find('\n')
         .map_or(start, |line| start + line + 1);
     // The rest of a mark would be another one.
-    let start = match text[..start].ends_with('`') {
-        true => start + run_length(&text[start..]),
-        false => start,
+    let start = if text[..start].ends_with('`') {
+        start + run_length(&text[start..])
+    } else {
+        start
     };
     let is_around = |(code, inside): &(Code<'_>, Range<usize>)| {
         code.start < start && start < inside.end + code.mark.len()

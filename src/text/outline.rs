@@ -79,10 +79,10 @@ impl Code {
 
     /// What closes it after `body`.
     pub(super) fn closed(&self, body: &str) -> String {
-        let between = match self.is_block() {
-            true => "\n",
-            false if body.ends_with('`') => " ",
-            false => "",
+        let between = match self.mark.as_str() {
+            FENCE => "\n",
+            _ if body.ends_with('`') => " ",
+            _ => "",
         };
         format!("{between}{}", self.mark)
     }
