@@ -8,7 +8,6 @@ mod life;
 mod limits;
 mod metrics;
 mod mounted;
-#[cfg(feature = "otlp")]
 mod otlp;
 mod packages;
 mod refused;

@@ -435,9 +435,10 @@ fn code_of_an_answer_in_several_messages_is_code_in_each() {
             };
             let code = code.repeat(count);
             let code = code.trim_end_matches('\\');
-            written.push_str(&match mark.starts_with("```") {
-                true => format!("\n\n{mark}{code}\n```\n\n"),
-                false => format!("{mark}{code}{mark} "),
+            written.push_str(&if mark.starts_with("```") {
+                format!("\n\n{mark}{code}\n```\n\n")
+            } else {
+                format!("{mark}{code}{mark} ")
             });
             written.push_str(&words.concat());
         }

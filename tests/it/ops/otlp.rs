@@ -135,6 +135,7 @@ fn spans(received: &[u8]) -> Vec<Span> {
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "otlp"), ignore = "needs the feature otlp")]
 async fn a_run_is_one_trace_in_which_a_sub_agent_lies_in_the_turn_that_called_it() {
     let received = collected(Setup::default(), async |world| {
         let call = json!({"role": "explore", "prompt": "Look.", "title": "look at it"});
@@ -167,6 +168,7 @@ async fn a_run_is_one_trace_in_which_a_sub_agent_lies_in_the_turn_that_called_it
 }
 
 #[tokio::test]
+#[cfg_attr(not(feature = "otlp"), ignore = "needs the feature otlp")]
 async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people() {
     let setup = Setup {
         config: json!({ "default_permissions": "open" }),
