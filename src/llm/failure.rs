@@ -270,7 +270,7 @@ pub(super) fn window_in(sentence: &str) -> Option<u64> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let before = "maximum context length (?:is|of)|context size|context length of(?: only)?|context window (?:is|of)\
             |tokens allowed|exceed context limit: \\d+ \\+ \\d+ >|tokens >";
-        Regex::new(&format!(r"(?i)(?:{before})\s*\(?(\d{{3,9}})\b")).ok()
+        Regex::new(&format!(r"(?i-u)(?:{before})\s*\(?(\d{{3,9}})\b")).ok()
     });
     let named = NAMED.as_ref()?.captures(sentence)?;
     named.get(1)?.as_str().parse().ok()

@@ -170,6 +170,28 @@ fn tokens_of_known_shapes_are_masked() {
 }
 
 #[test]
+fn a_token_between_letters_of_any_script_is_masked() {
+    let redactor = Redactor::default();
+    for token in tokens() {
+        for (before, after) in [
+            ("密钥是", "，请保存"),
+            ("ключ", "и"),
+            ("é", "à"),
+            ("🔑", "🔒"),
+        ] {
+            assert_eq!(
+                redactor.redact(&format!("{before}{token}{after}")),
+                format!("{before}[redacted]{after}")
+            );
+        }
+    }
+    let bearer = format!("钥Bearer {}", "x9".repeat(20));
+    assert_eq!(redactor.redact(&bearer), "钥Bearer [redacted]");
+    let assigned = format!("钥MY_API_KEY={}", "x9".repeat(12));
+    assert_eq!(redactor.redact(&assigned), "钥MY_API_KEY=[redacted]");
+}
+
+#[test]
 fn ordinary_text_is_left_alone() {
     let redactor = Redactor::default();
     for text in [
