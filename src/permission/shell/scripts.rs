@@ -65,6 +65,36 @@ pub(super) fn is_harmless_sed(script: &str) -> bool {
             && !script.replace("\\.", "x").contains(['\n', '\\'])
 }
 
+/// Whether a sed script may have a replacement with the flag `e`, which runs what it makes. Any character but a line feed and a backslash may
+/// be its mark (`sxaxidxe`), and a script that has too many places to look at counts as one.
+pub(super) fn sed_runs_what_it_makes(script: &str) -> bool {
+    const MOST_PLACES: usize = 200;
+    let mut places = script.match_indices('s').map(|(at, _)| &script[at + 1..]);
+    places.by_ref().take(MOST_PLACES).any(flags_run) || places.next().is_some()
+}
+
+/// Whether what is behind an `s` is a replacement with the flag `e`.
+fn flags_run(behind: &str) -> bool {
+    let mut rest = behind.chars();
+    let Some(mark) = rest.next().filter(|mark| !matches!(mark, '\n' | '\\')) else {
+        return false;
+    };
+    // After the pattern and after what replaces it.
+    for _ in 0..2 {
+        let mut is_escaped = false;
+        if !rest.any(|c| {
+            let is_mark = c == mark && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_mark
+        }) {
+            return false;
+        }
+    }
+    // A name of a file is behind `w`.
+    rest.take_while(|flag| flag.is_ascii_alphanumeric() && *flag != 'w' || *flag == ' ')
+        .any(|flag| flag == 'e')
+}
+
 /// Whether an argument of awk neither starts a program nor writes a file.
 pub(super) fn is_harmless_awk(argument: &str) -> bool {
     ![

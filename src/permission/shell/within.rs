@@ -161,18 +161,18 @@ pub(super) fn sed(arguments: &[Word], found: &mut Vec<Inner>) {
     static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e[ \t]*(?P<command>[^\s/;}].*)$").ok()
     });
+    // Where an address has marks of its own (`\xaxe id`), what is behind it cannot be told from it.
     static RUNS_WHAT_IT_READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e\s*(?:$|[;}])|s[^\w\s].*[^\w\s][gpiIMm0-9]*e[gpiIMm0-9w]*\s*(?:$|[;}])")
-            .ok()
+        Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e\s*(?:$|[;}])|(?:^|[;{},!\s])\\\S.*\S\s*e").ok()
     });
     let scripts = scripts::sed_scripts(arguments).into_iter();
     for (_, script) in scripts.filter(|(_, script)| !scripts::is_harmless_sed(script)) {
-        let runs = RUNS.as_ref().and_then(|runs| runs.captures(script));
-        if let Some(command) = runs.and_then(|runs| runs.name("command")) {
-            found.push(Inner::Script(command.as_str().to_owned()));
-        } else if RUNS_WHAT_IT_READS
-            .as_ref()
-            .is_some_and(|runs| runs.is_match(script))
+        let runs = RUNS.iter().flat_map(|runs| runs.captures_iter(script));
+        let commands = runs.filter_map(|runs| runs.name("command"));
+        found.extend(commands.map(|command| Inner::Script(command.as_str().to_owned())));
+        let reads = RUNS_WHAT_IT_READS.as_ref();
+        if reads.is_some_and(|reads| reads.is_match(script))
+            || scripts::sed_runs_what_it_makes(script)
         {
             found.push(Inner::Unseen("sed runs what it reads".to_owned()));
         }
