@@ -10,7 +10,6 @@
 mod app;
 mod exposition;
 mod git;
-mod heap;
 mod log;
 mod metrics;
 mod options;
@@ -38,7 +37,6 @@ use metrics::Metrics;
 use watchdog::tell;
 use web::Web;
 
-pub use heap::crowd_is_over;
 pub use log::{Log, LogError, STEPS, TROUBLE, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
@@ -101,8 +99,6 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     helpers.start(|stop| app.clone().look_around(stop));
     helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
-    helpers
-        .start(|stop| heap::give_back_after_crowds(app.manager.clone(), app.store.clone(), stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.start(|stop| web.serve(watchdog, metrics, stop));

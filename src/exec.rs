@@ -32,7 +32,6 @@ mod spawn;
 mod supervise;
 mod syscalls;
 mod view;
-mod warm;
 mod worker;
 mod workers;
 

@@ -186,17 +186,6 @@ impl Store {
         self.read(move |db| open::vacuum_into(db, &target)).await
     }
 
-    /// Gives back what its connections keep to be quick: pages of the database and prepared statements. A connection that is
-    /// in use keeps them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Closed`] once it is closed.
-    pub async fn release_caches(&self) -> Result<(), StoreError> {
-        self.inner.readers.release_caches().await?;
-        self.write(open::release_caches).await
-    }
-
     /// Hands `batch` to the writer; it is stored when this returns. Returns how many rows each statement changed.
     ///
     /// Dropping the future does not undo it.

@@ -406,11 +406,6 @@ impl Actor {
                 self.replies
                     .spawn(async move { deps.read_ahead(&agent).await });
             }
-            AgentCommand::Release(reply) => {
-                let all = self.conversations.values_mut();
-                all.for_each(|conversation| conversation.release());
-                let _ = reply.send(());
-            }
             AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }

@@ -130,14 +130,6 @@ impl Conversation {
         self.items = Items::Here(items);
     }
 
-    /// Leaves its items to the ledger until the next turn reads them there, unless something is under way.
-    pub(super) fn release(&mut self) {
-        let has_some = matches!(&self.items, Items::Here(items) if !items.is_empty());
-        if has_some && self.is_quiet() {
-            self.items = Items::Stored;
-        }
-    }
-
     /// Puts messages that the turn did not take back among those that wait, in the order in which they were written.
     pub(super) fn wait_again(&mut self, messages: Vec<Inbound>) {
         for message in messages {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tracing::error;
 
 use self::identity::Identity;
@@ -284,7 +284,6 @@ impl AgentDeps {
 #[derive(Debug, Default)]
 pub struct Busy {
     running: Mutex<HashMap<AgentId, usize>>,
-    turns: watch::Sender<usize>,
 }
 
 impl Busy {
@@ -297,12 +296,6 @@ impl Busy {
             running.remove(&agent);
         }
         let turns = running.values().sum();
-        self.turns.send_replace(turns);
         (turns, running.len())
-    }
-
-    /// How many turns are under way.
-    pub fn turns(&self) -> watch::Receiver<usize> {
-        self.turns.subscribe()
     }
 }

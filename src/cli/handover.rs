@@ -16,10 +16,6 @@ use anyhow::Context;
 /// Set for the process that finds the secrets on its standard input.
 const MARK: &str = "CHORUS_SECRETS_ON_STDIN";
 
-/// One heap for all threads, unless the user sets another number: glibc's own choice of eight for each core keeps a third
-/// more memory for an idle daemon with thousands of agents. The systemd units set it too.
-const ONE_HEAP: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
-
 /// Endings of the names of variables that hold secrets.
 const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 
@@ -74,10 +70,6 @@ fn start_over(secrets: &HashMap<&String, &String>) -> anyhow::Error {
             .args(arguments)
             .env(MARK, "1")
             .stdin(Stdio::from(reader));
-        let (heaps, one) = ONE_HEAP;
-        if std::env::var_os(heaps).is_none() {
-            command.env(heaps, one);
-        }
         for name in secrets.keys() {
             command.env_remove(name);
         }

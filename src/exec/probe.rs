@@ -58,7 +58,7 @@ impl Sandbox {
         if !all_work {
             parts = Self::each_alone(parts).await;
         }
-        Ok(Self::of(&parts).with_warm_supervisor())
+        Ok(Self::of(&parts))
     }
 
     /// Tries the layers one after the other, because a failed run does not say which of them failed.

@@ -46,13 +46,6 @@ impl Probing {
         self.0.clone().await.map_err(ExecError::NoShell)
     }
 
-    /// [`Sandbox::close`], if the sandbox is known.
-    pub async fn close(&self) {
-        if let Some(Ok(sandbox)) = self.0.peek() {
-            sandbox.close().await;
-        }
-    }
-
     /// The layers around a command under `policy` as they really are, for the log and `/status`, once they are known.
     pub async fn describe(&self, policy: Policy) -> String {
         match self.0.clone().await {

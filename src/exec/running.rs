@@ -12,7 +12,6 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 use super::cgroup::Group;
-use super::command::Limits;
 use super::job::{AT_ONCE, HELPER_COMMAND, IN_ORDER, Job, Report, SUPERVISE};
 use super::process::{Ending, Process};
 
@@ -63,18 +62,6 @@ impl Running {
     pub(super) async fn send(&mut self, job: &Job) -> std::io::Result<()> {
         let job = serde_json::to_string(job)?;
         self.line.write_all(format!("{job}\n").as_bytes()).await
-    }
-
-    /// Whether the supervisor has not ended.
-    pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
-    /// Sets what the command may use, where a group limits it.
-    pub(super) fn limit(&self, limits: &Limits) -> std::io::Result<()> {
-        self.group
-            .as_ref()
-            .map_or(Ok(()), |group| group.limit(limits))
     }
 
     /// Tells the supervisor to end everything and report. A second call may ask for more speed.

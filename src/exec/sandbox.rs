@@ -12,7 +12,6 @@ use super::error::MissingLayer;
 use super::guard;
 use super::job::{AccessRules, Confinement, Job, Lifetime, Namespaces};
 use super::view::{self, MachineView};
-use super::warm::WarmSupervisor;
 
 /// Device files that a command may use where it has no `/dev` of its own.
 const DEVICES: &[&str] = &[
@@ -44,8 +43,6 @@ const LEFT_OPEN: &str = "Without bubblewrap a command can change the mode, times
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     parts: Arc<SandboxInner>,
-    /// `None` while the layers are tried: no further command follows.
-    warm: Option<Arc<WarmSupervisor>>,
 }
 
 /// What it is made of.
@@ -145,18 +142,6 @@ impl Sandbox {
     /// The helper's binary.
     pub(super) fn helper(&self) -> &Path {
         &self.parts.helper
-    }
-
-    /// The supervisor for the next command.
-    pub(super) fn warm(&self) -> Option<&Arc<WarmSupervisor>> {
-        self.warm.as_ref()
-    }
-
-    /// Ends the warm supervisor; no further one is started.
-    pub async fn close(&self) {
-        if let Some(warm) = &self.warm {
-            warm.close().await;
-        }
     }
 
     /// A group that limits one command, where groups can be made.
@@ -261,19 +246,10 @@ impl Sandbox {
         });
     }
 
-    /// A sandbox with these layers, which keeps no warm supervisor.
+    /// Returns a sandbox with these layers.
     pub(super) fn of(parts: &SandboxInner) -> Self {
         Self {
             parts: Arc::new(parts.clone()),
-            warm: None,
-        }
-    }
-
-    /// The same, which keeps a warm supervisor for the next command.
-    pub(super) fn with_warm_supervisor(self) -> Self {
-        Self {
-            warm: Some(Arc::default()),
-            ..self
         }
     }
 }

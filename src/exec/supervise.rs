@@ -49,10 +49,6 @@ pub(super) fn main() -> Result<(), HelperError> {
     let mut inbox = BufReader::new(daemon.try_clone().map_err(failed("reading the job"))?);
     let joined = join(&next_line(&mut inbox)?);
     let job = next_line(&mut inbox)?;
-    if job.is_empty() {
-        // It was started ahead, and not needed.
-        return Ok(());
-    }
     let job: Job = serde_json::from_str(&job).map_err(failed("reading the job"))?;
 
     let own = Process::of(std::process::id()).ok_or(HelperError::NoProc)?;

@@ -173,11 +173,6 @@ impl AgentRegistry {
             .cloned()
     }
 
-    /// The actors of all agents that have one.
-    pub(super) fn all_running(&self) -> Vec<AgentHandle> {
-        self.actors.lock().values().cloned().collect()
-    }
-
     /// All actors, removed: none of them is found afterwards.
     pub(super) fn take_actors(&self) -> Vec<AgentHandle> {
         let mut actors = self.actors.lock();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::agent::event::ChildProgress;
 use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole, Spent};
@@ -287,23 +287,6 @@ impl AgentManager {
     /// The agent of this id, unless it is destroyed.
     pub fn agent(&self, id: AgentId) -> Option<AgentSummary> {
         self.inner.registry.get(id)
-    }
-
-    /// How many turns are under way.
-    pub fn turns_running(&self) -> watch::Receiver<usize> {
-        self.inner.deps.busy.turns()
-    }
-
-    /// Has all agents keep in memory only what is not in the ledger. Their next turns read it there.
-    pub async fn release_conversations(&self) {
-        let told = self.inner.registry.all_running().into_iter();
-        let released = told.map(|actor| async move {
-            let (reply, released) = oneshot::channel();
-            // One that ends in this moment keeps nothing.
-            let _ = actor.send(AgentCommand::Release(reply)).await;
-            let _ = released.await;
-        });
-        join_all(released).await;
     }
 
     /// All servers that have agents.

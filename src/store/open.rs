@@ -317,12 +317,6 @@ pub(super) fn vacuum_into(db: &Connection, target: &Path) -> Result<(), StoreErr
         .map_err(|error| unusable(target, &error))
 }
 
-/// Frees a connection's pages and prepared statements.
-pub(super) fn release_caches(db: &Connection) -> Result<(), StoreError> {
-    db.flush_prepared_statement_cache();
-    Ok(db.execute_batch("PRAGMA shrink_memory")?)
-}
-
 fn assert_version(db: &Connection) -> Result<(), StoreError> {
     let found: String = sql("SELECT sqlite_version()").one(db, scalar)?;
     let parts: Vec<u32> = found

@@ -63,12 +63,6 @@ impl Readers {
         Some(self.shared.read(place, work))
     }
 
-    /// Gives back what those that nobody uses keep to be quick.
-    pub(super) async fn release_caches(&self) -> Result<(), StoreError> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || shared.idle.lock().iter().try_for_each(open::release_caches)).await
-    }
-
     /// Waits for the reads under way and closes all connections.
     pub(super) async fn close(&self) {
         // This fails only when it is closed already.

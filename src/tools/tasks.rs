@@ -201,7 +201,6 @@ impl Tasks {
         self.inner.closing.cancel();
         self.inner.watches.close();
         self.inner.watches.wait().await;
-        self.inner.sandbox.close().await;
         let mut ended: BTreeMap<ChannelId, Vec<TaskRow>> = BTreeMap::new();
         for (agent, id) in running {
             let row = self.row(agent, &id).await;

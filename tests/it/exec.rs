@@ -1,6 +1,5 @@
 //! Commands of agents, run for real behind the walls that this machine offers.
 
-mod ahead;
 mod basics;
 mod effects;
 mod endings;

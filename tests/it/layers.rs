@@ -6,9 +6,6 @@ mod discord;
 mod errors;
 mod parts;
 mod sql_words;
-mod texts;
-mod way;
-mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,11 +30,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// The crates of this repository, and the one module that names each.
-const CRATES: [(&str, &str); 3] = [
-    ("chorus_heap", "daemon"),
-    ("chorus_ids", "domain"),
-    ("chorus_playground", "cli"),
-];
+const CRATES: [(&str, &str); 2] = [("chorus_ids", "domain"), ("chorus_playground", "cli")];
 
 /// Longest file, in lines: beyond it a file has more than one subject.
 const LONGEST: usize = 600;

@@ -2,7 +2,6 @@
 
 mod doctor;
 mod early;
-mod heap;
 mod installed;
 mod life;
 mod limits;

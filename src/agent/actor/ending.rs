@@ -82,10 +82,7 @@ impl Actor {
     pub(super) fn admit(&mut self, command: AgentCommand) -> Option<AgentCommand> {
         let now = matches!(
             command,
-            AgentCommand::Status(_)
-                | AgentCommand::Stop(..)
-                | AgentCommand::Activity(_)
-                | AgentCommand::Release(_)
+            AgentCommand::Status(_) | AgentCommand::Stop(..) | AgentCommand::Activity(_)
         );
         let for_contexts = matches!(
             command,

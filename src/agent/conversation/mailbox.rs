@@ -32,8 +32,6 @@ pub enum AgentCommand {
     ),
     /// Read what the first turn needs, before it begins.
     GetReady,
-    /// Keep in memory only what the ledger does not have, and say when that is so.
-    Release(oneshot::Sender<()>),
     /// Give the conversation that opened this branch the report of the branch.
     Report(ConversationId),
     Status(oneshot::Sender<Vec<ConversationState>>),

@@ -227,8 +227,8 @@ async fn the_dashboard_the_alerts_and_the_page_name_metrics_that_are_there() {
             .map(|line| line.split(['{', ' ']).next().unwrap().to_owned())
             .collect();
         for path in [
-            "contrib/grafana/chorus.json",
-            "contrib/prometheus/alerts.yml",
+            "docs/operations/monitoring/grafana/chorus.json",
+            "docs/operations/monitoring/prometheus/alerts.yml",
         ] {
             let missing: Vec<String> = named(path).difference(&there).cloned().collect();
             assert!(
@@ -265,7 +265,7 @@ async fn prometheus_own_parsers_read_the_page_the_dashboard_and_the_alerts() {
         std::fs::write(&plain_file, plain.text().await.unwrap()).unwrap();
         let judged = judge
             .arg("tests/metrics/judge.py")
-            .args([&file, &plain_file, &"contrib".into()])
+            .args([&file, &plain_file, &"docs/operations/monitoring".into()])
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&judged.stderr);

@@ -236,7 +236,10 @@ fn the_image_is_built_with_the_compiler_that_the_project_names() {
 
 #[test]
 fn compose_and_alerts_are_yaml() {
-    for path in [".packaging/compose.yaml", "contrib/prometheus/alerts.yml"] {
+    for path in [
+        ".packaging/compose.yaml",
+        "docs/operations/monitoring/prometheus/alerts.yml",
+    ] {
         let text = fs::read_to_string(path).unwrap();
         let events = saphyr_parser::Parser::new_from_str(&text);
         let wrong: Vec<_> = events.filter_map(Result::err).collect();
