@@ -9,6 +9,7 @@ mod check_config;
 mod completions;
 mod discord_api;
 mod doctor;
+mod environment;
 mod failure;
 mod handover;
 mod home_files;
@@ -34,6 +35,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use environment::EnvFile;
 use failure::Failure;
 
 /// A daemon that turns each Discord channel into an autonomous AI agent.
@@ -45,6 +47,8 @@ use failure::Failure;
     arg_required_else_help = true
 )]
 struct Arguments {
+    #[command(flatten)]
+    env_file: EnvFile,
     #[command(subcommand)]
     command: Command,
 }
@@ -105,7 +109,7 @@ pub fn main() -> ExitCode {
         // A reader that stops early, such as `head`, is no failure.
         sigpipe::reset();
     }
-    match dispatch(arguments.command) {
+    match dispatch(arguments.command, &arguments.env_file) {
         Ok(()) => output::end(),
         Err(failure @ Failure::Answered) => failure.exit_code(),
         Err(failure) => {
@@ -115,24 +119,46 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Failure> {
+fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
+    match &command {
+        Command::Schema(_)
+        | Command::Permissions(_)
+        | Command::Completions(_)
+        | Command::Man(_) => env_file.refuse("this command reads no environment")?,
+        Command::Service(_) => env_file.refuse(
+            "a service is started without it; keep secrets in its credentials or in .env of the home",
+        )?,
+        Command::Run(_)
+        | Command::Playground(_)
+        | Command::Init(_)
+        | Command::Doctor(_)
+        | Command::CheckConfig(_)
+        | Command::Sessions(_)
+        | Command::Runs(_)
+        | Command::Audit(_)
+        | Command::Usage(_)
+        | Command::Charter(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::MigrateHome(_) => {}
+    }
     match command {
-        Command::Run(run) => run.run(),
-        Command::Playground(playground) => playground.run(),
-        Command::Init(init) => init.run(),
-        Command::Doctor(doctor) => doctor.run(),
-        Command::CheckConfig(check) => check.run(),
+        Command::Run(run) => run.run(env_file),
+        Command::Playground(playground) => playground.run(env_file),
+        Command::Init(init) => init.run(env_file),
+        Command::Doctor(doctor) => doctor.run(env_file),
+        Command::CheckConfig(check) => check.run(env_file),
         Command::Schema(schema) => schema.run(),
         Command::Service(service) => service.run(),
-        Command::Sessions(sessions) => sessions.run(),
-        Command::Runs(runs) => runs.run(),
-        Command::Audit(audit) => audit.run(),
-        Command::Usage(usage) => usage.run(),
+        Command::Sessions(sessions) => sessions.run(env_file),
+        Command::Runs(runs) => runs.run(env_file),
+        Command::Audit(audit) => audit.run(env_file),
+        Command::Usage(usage) => usage.run(env_file),
         Command::Permissions(permissions) => permissions.run(),
-        Command::Charter(permissions) => permissions.run(),
-        Command::Backup(backup) => backup.run(),
-        Command::Restore(restore) => restore.run(),
-        Command::MigrateHome(migrate) => migrate.run(),
+        Command::Charter(charter) => charter.run(env_file),
+        Command::Backup(backup) => backup.run(env_file),
+        Command::Restore(restore) => restore.run(env_file),
+        Command::MigrateHome(migrate) => migrate.run(env_file),
         Command::Completions(completions) => completions.run(self::command()),
         Command::Man(man) => man.run(self::command()),
     }

@@ -16,7 +16,9 @@ mod value_kind;
 mod values;
 
 pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
-pub use env::{Env, EnvError, ProviderEnv};
+pub use env::{
+    ADDRESSES, Env, EnvError, Fault, Origin, ProviderEnv, SECRETS, Source, UnreadDotenv,
+};
 pub use keys::{
     Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
     Orchestration, ProviderConfig, Tiers, WireFormat,

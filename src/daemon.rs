@@ -7,6 +7,7 @@
 //!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ gateway ▸ database, within 20 s
 //! ```
 
+mod allowed_hosts;
 mod app;
 mod exposition;
 mod git;
@@ -29,9 +30,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error, info, warn};
 
-use crate::config::Env;
+use crate::config::{Config, Env, SECRETS};
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
+use allowed_hosts::AllowedHosts;
 use app::App;
 use metrics::Metrics;
 use watchdog::tell;
@@ -53,8 +55,9 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
                 .to_owned(),
         )
     })?;
-    warn_of_environment(&options.env);
+    warn_of_environment(&options.env, &options.config);
     raise_open_files();
+    let hosts = AllowedHosts::new(&options.config.metrics_hosts);
     let web = match options.config.metrics_listen {
         Some(address) => Some(Web::bind(address).await?),
         None => None,
@@ -101,7 +104,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
-        helpers.start(|stop| web.serve(watchdog, metrics, stop));
+        helpers.start(|stop| web.serve(watchdog, metrics, hosts, stop));
     }
     helpers.start(|stop| announce(health, phase.clone(), stop));
 
@@ -158,8 +161,10 @@ impl Helpers {
 }
 
 /// Logs what is wrong in the environment, once at each start.
-fn warn_of_environment(env: &Env) {
-    for file in env.files_open_to_others() {
+fn warn_of_environment(env: &Env, config: &Config) {
+    let names = SECRETS.into_iter().chain(config.secret_names());
+    // A secret that cannot be read has ended the start already.
+    for file in env.files_open_to_others(names).unwrap_or_default() {
         warn!(
             "{0} can be read by others of this machine, with the secrets in it: chmod 600 {0}",
             file.display()

@@ -65,7 +65,7 @@ pub use result_room::ResultRoom;
 pub use services::{NoCommands, Services, Shell, http_client};
 pub use shelf::{Shelf, Toolset};
 pub use told_once::ToldOnce;
-pub use web::{Web, is_public};
+pub use web::{Interface, Web, is_near, is_public};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]

@@ -5,12 +5,12 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking::{self, Agents};
 use super::output::print_line;
 use super::table::{self, Side};
 use crate::clock;
-use crate::config::Env;
 use crate::store::{AuditFilter, AuditRow};
 use crate::text;
 
@@ -45,8 +45,8 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let paths = Env::of_process()?.paths;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let paths = env_file.of_process()?.paths;
         looking::block_on(async {
             let agents = Agents::of(&paths).await?;
             let filters = match &self.agent {

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-use super::archive::{Manifest, Writer};
+use super::archive::{FILES, FOLDERS, Manifest, Writer};
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking;
 use super::output::{self, print_line};
 use super::progress::Progress;
 use crate::clock;
-use crate::config::{Env, Paths};
+use crate::config::Paths;
 use crate::store::Store;
 use crate::text;
 
@@ -30,8 +31,8 @@ pub(super) struct Backup {
 }
 
 impl Backup {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let paths = Env::of_process()?.paths;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let paths = env_file.of_process()?.paths;
         let now = clock::now();
         let file = self.file.unwrap_or_else(|| {
             PathBuf::from(format!("chorus-{}.tar.gz", now.format("%Y-%m-%d_%H%M%S")))
@@ -101,23 +102,28 @@ fn save(
     })?;
 
     let mut writer = Writer::create(file, now, progress)?;
-    writer.add_file(&database, Path::new("db/chorus.db"))?;
-    for name in ["config.json", "available_models.json"] {
+    let [own, others @ ..] = FILES;
+    writer.add_file(&database, Path::new(own))?;
+    for name in others {
         let path = paths.home.join(name);
         if path.exists() {
             writer.add_file(&path, Path::new(name))?;
         }
     }
+    let [agents_folder, others @ ..] = FOLDERS;
     if paths.agents().exists() {
         let mut agents: Vec<_> = fs::read_dir(paths.agents())?.collect::<io::Result<_>>()?;
         agents.sort_by_key(fs::DirEntry::file_name);
         for agent in agents {
             if agent.path().is_dir() {
-                writer.add_tree(&agent.path(), &Path::new("agents").join(agent.file_name()))?;
+                writer.add_tree(
+                    &agent.path(),
+                    &Path::new(agents_folder).join(agent.file_name()),
+                )?;
             }
         }
     }
-    for name in ["charters", "templates", "servers"] {
+    for name in others {
         let path = paths.home.join(name);
         if path.is_dir() {
             writer.add_tree(&path, Path::new(name))?;

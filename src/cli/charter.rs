@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{print_json, print_line};
 use crate::charter::{self, Catalog, Entry, Known, MAX_BYTES, Problems, Role, Trust};
-use crate::config::{Config, Env, Paths};
+use crate::config::{Config, Paths};
 use crate::domain::AgentName;
 use crate::permission::Profiles;
 use crate::text;
@@ -69,23 +70,24 @@ enum What {
 }
 
 impl Charter {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         match self.what {
             What::Check {
                 files,
                 repository,
                 json,
             } => {
+                env_file.refuse("this command reads no environment")?;
                 let profiles = Profiles::default();
                 with_known(&profiles, |known| check_all(files, repository, json, known))
             }
             What::List { agent, json } => {
-                let (paths, profiles) = of_home()?;
+                let (paths, profiles) = of_home(env_file)?;
                 let of = agent.as_deref();
                 with_known(&profiles, |known| list(&catalog(&paths, of, known)?, json))
             }
             What::Show { name, agent } => {
-                let (paths, profiles) = of_home()?;
+                let (paths, profiles) = of_home(env_file)?;
                 let of = agent.as_deref();
                 with_known(&profiles, |known| show(&paths, of, &name, known))
             }
@@ -108,8 +110,8 @@ fn with_known(
 }
 
 /// The home and its profiles.
-fn of_home() -> Result<(Paths, Profiles), Failure> {
-    let paths = Env::of_process()?.paths;
+fn of_home(env_file: &EnvFile) -> Result<(Paths, Profiles), Failure> {
+    let paths = env_file.of_process()?.paths;
     let config = Config::load(&paths.config())?;
     let profiles = config.permission_profiles();
     Ok((paths, profiles.context("a profile of config.json")?))

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{self, print_line};
 use crate::agent::MOST_CORE_AGENTS;
-use crate::config::{Config, Env, Settings, effective};
+use crate::config::{Config, Settings, effective};
 use crate::domain::AgentConfig;
 use crate::llm::Providers;
 
@@ -20,8 +21,8 @@ pub(super) struct CheckConfig {
 }
 
 impl CheckConfig {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let env = Env::of_process()?;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let env = env_file.of_process()?;
         if let Some(path) = self.path.as_ref().filter(|path| !path.exists()) {
             return Err(Failure::Configuration(format!(
                 "{}: no such file",

@@ -5,10 +5,12 @@ mod discord;
 mod git;
 mod machine;
 mod models;
+mod sources;
 
 use anstyle::AnsiColor;
 
 use self::check::{Check, Verdict};
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking;
 use super::output::{self, print_json, print_line};
@@ -27,8 +29,8 @@ pub(super) struct Doctor {
 }
 
 impl Doctor {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let env = Env::of_process()?;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let env = env_file.of_process()?;
         let checks = looking::runtime()?.block_on(examine(&env));
         if self.json {
             print_json(&checks)?;
@@ -74,6 +76,7 @@ async fn examine(env: &Env) -> Vec<Check> {
             Config::default()
         }
     };
+    checks.extend(sources::checks(env, &config));
     progress.stage("looking at the database");
     checks.push(machine::database(&env.paths).await);
     checks.extend(git::checks(env, &config));

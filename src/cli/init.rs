@@ -13,9 +13,10 @@ use serde_json::{Map, Value, json};
 
 use self::guide::Guide;
 use self::place::{Place, Whose};
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::print_line;
-use crate::config::{Config, Env};
+use crate::config::Config;
 
 /// Set up the daemon step by step: token, server, model, service. Existing settings are kept.
 ///
@@ -55,10 +56,10 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let env = Env::of_process()?;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let env = env_file.of_process()?;
         if self.non_interactive {
-            let place = Place::make(self.whose.unwrap_or(Whose::You), &env)?;
+            let place = Place::make(self.whose.unwrap_or(Whose::You), &env, env_file)?;
             return unattended::run(&self, &place);
         }
         if !io::stdin().is_terminal() {
@@ -66,7 +67,7 @@ impl Init {
                 "not a terminal: add --non-interactive, and answer by options and environment (chorus init --help)"
             )));
         }
-        Guide::begin(self, &env)?.run()
+        Guide::begin(self, &env, env_file)?.run()
     }
 
     /// Whether a service is wanted; `None` where nobody decided.

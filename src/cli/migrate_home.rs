@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use serde_json::{Map, Value};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::config::{Config, Env, Paths};
+use crate::config::{Config, Paths};
 use crate::domain::AgentName;
 use crate::store::{HomeLock, Original, Store};
 
@@ -31,8 +32,8 @@ pub(super) struct MigrateHome {
 }
 
 impl MigrateHome {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let paths = Env::of_process()?.paths;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let paths = env_file.of_process()?.paths;
         looking::block_on(migrate(&self.from, &paths))
     }
 }

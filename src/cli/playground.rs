@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tokio::sync::watch;
+use tracing::warn;
 
+use super::environment::{EnvFile, unread_dotenv};
 use super::failure::Failure;
 use super::handover;
 use super::output::print_line;
 use super::run::Signals;
-use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
 use desk::{Answers, Desk};
 use trial::{PlaygroundError, Trial};
@@ -35,12 +36,11 @@ pub(super) struct PlaygroundCommand {
 }
 
 impl PlaygroundCommand {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let mut variables = handover::variables()?;
         let home = self.home_directory(&variables)?;
         set(&mut variables, "CHORUS_HOME", home.display().to_string());
-        let directory = std::env::current_dir().ok();
-        let env = Env::read(variables.clone(), directory.as_deref())?;
+        let env = env_file.with(variables.clone())?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             let signals = Signals::listen()?;
@@ -51,9 +51,12 @@ impl PlaygroundCommand {
             for (name, value) in trial.variables() {
                 set(&mut variables, name, value);
             }
-            let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
+            let mut options = DaemonOptions::load(env_file.with(variables)?)?;
             let _log = daemon::start_log(&options.env, &options.redactor, daemon::TROUBLE)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
+            if let Some(unread) = unread_dotenv(&options.env) {
+                warn!("{unread}");
+            }
             options.reload = signals.reload;
             options.reloaded = reloaded;
             options.demo = Some(trial.demo().to_owned());

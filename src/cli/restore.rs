@@ -13,11 +13,11 @@ use tempfile::TempDir;
 
 use super::archive::{Backup, Checked};
 use super::backup::with_ending;
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::print_line;
 use super::progress::Progress;
 use crate::clock;
-use crate::config::Env;
 use crate::store::{HomeLock, LOCK_FILE};
 use crate::text;
 
@@ -42,8 +42,8 @@ pub(super) struct Restore {
 }
 
 impl Restore {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let home = Env::of_process()?.paths.home;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let home = env_file.of_process()?.paths.home;
         let mut backup = Backup::open(&self.file)?;
         let Checked { manifest, written } = backup.check()?;
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();

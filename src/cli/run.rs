@@ -1,6 +1,5 @@
 //! `chorus run`: the daemon, for real.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,9 @@ use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
+use super::environment::{EnvFile, unread_dotenv};
 use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
@@ -26,7 +27,7 @@ const IDLE_THREAD: Duration = Duration::from_secs(3);
 pub(super) struct Run {}
 
 impl Run {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let variables = handover::variables()?;
         // One worker: a turn is many small steps, and waking another thread for one costs more than the step
         // (`docs/decisions/0813-one-worker-for-async-work.md`).
@@ -40,10 +41,13 @@ impl Run {
         let outcome = runtime.block_on(async {
             // First of all, so that no signal arrives unheard.
             let signals = Signals::listen()?;
-            let options = options(variables, &signals)?;
+            let options = options(env_file.with(variables)?, &signals)?;
             // Kept to the end, so that its last lines are written then.
             let _log = daemon::start_log(&options.env, &options.redactor, daemon::STEPS)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
+            if let Some(unread) = unread_dotenv(&options.env) {
+                warn!("{unread}");
+            }
             Ok(daemon::run(options, signals.stop).await?)
         });
         // Threads that hang are left behind; recovery cleans up at the next start.
@@ -53,12 +57,7 @@ impl Run {
 }
 
 /// What the daemon is started with.
-fn options(
-    variables: HashMap<String, String>,
-    signals: &Signals,
-) -> Result<DaemonOptions, Failure> {
-    let directory = std::env::current_dir().ok();
-    let env = Env::read(variables, directory.as_deref())?;
+fn options(env: Env, signals: &Signals) -> Result<DaemonOptions, Failure> {
     refuse_root(&env)?;
     let mut options = DaemonOptions::load(env)?;
     options.reload = Arc::clone(&signals.reload);

@@ -5,12 +5,12 @@ use std::io::Write as _;
 use anyhow::{Context, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking::{self, Agents};
 use super::output::{print_json, print_line, print_text};
 use super::table::{self, Side};
 use crate::clock;
-use crate::config::Env;
 use crate::daemon::DaemonOptions;
 use crate::domain::{Cost, Run};
 use crate::drawing::{self, Detail};
@@ -80,8 +80,8 @@ enum Format {
 }
 
 impl Runs {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let env = Env::of_process()?;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let env = env_file.of_process()?;
         match self.action {
             Action::List {
                 agent,

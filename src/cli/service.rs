@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, bail};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{print_line, print_text};
 use crate::config::Env;
@@ -101,7 +102,7 @@ impl Service {
         match self.action {
             Action::Install { whose, print: true } => {
                 let manager = whose.manager();
-                let home = Env::of_process()?.paths.home;
+                let home = EnvFile::default().of_process()?.paths.home;
                 print_text!("{}", manager.unit(&manager.program(&current()?), &home)?);
                 Ok(())
             }
@@ -110,7 +111,7 @@ impl Service {
                 print: false,
             } => {
                 let manager = whose.manager();
-                let home = Env::of_process()?.paths.home;
+                let home = EnvFile::default().of_process()?.paths.home;
                 install(manager, &home)?;
                 Ok(tell_what_is_missing(manager, &home)?)
             }

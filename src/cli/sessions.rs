@@ -9,12 +9,12 @@ use std::{fs, io};
 
 use anyhow::{Context, bail};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking::{self, Agents};
 use super::output::{print_json, print_line, print_text};
 use super::table::{self, Side};
 use crate::agent::session_file;
-use crate::config::Env;
 use crate::domain::SessionMeta;
 use crate::text;
 
@@ -62,8 +62,8 @@ enum Format {
 }
 
 impl Sessions {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let env = Env::of_process()?;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let env = env_file.of_process()?;
         looking::block_on(async {
             let agents = Agents::of(&env.paths).await?;
             match self.action {

@@ -7,12 +7,12 @@ use anyhow::Context;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking::{self, Agents};
 use super::output::{print_json, print_line};
 use super::table::{self, Side};
 use crate::clock;
-use crate::config::Env;
 use crate::domain::Usage as Tokens;
 use crate::store::{AgentRow, RoleUsage, UsageFilter, UsageLine};
 use crate::text::{self, count};
@@ -56,8 +56,8 @@ struct Sum {
 }
 
 impl Usage {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let paths = Env::of_process()?.paths;
+    pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
+        let paths = env_file.of_process()?.paths;
         looking::block_on(async {
             let agents = Agents::of(&paths).await?;
             let since = clock::now() - TimeDelta::days(i64::from(self.days));

@@ -1,16 +1,27 @@
 //! Reads the environment: where home is, which Discord, and the secrets.
 //!
-//! A value is looked for in this order: the variable, the file that `<NAME>_FILE` names, systemd's credentials
-//! directory (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or lower case, or `chorus_<NAME>`), `.env` in the working
-//! directory, `.env` in the home directory. Blank is unset. Nothing is put into the process's own environment.
+//! A value is looked for in the process's environment, in systemd's credentials (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or
+//! lower case, or `chorus_<NAME>`), in the file that `--env-file` names, and in `.env` of the home; in each place as the
+//! variable itself, then as the file that `<NAME>_FILE` names. Blank is unset. No file is looked for in the working directory,
+//! where others may write. Nothing is put into the process's own environment.
 
-use std::collections::HashMap;
+mod source;
+mod trust;
+mod variables;
+
+use std::fmt;
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use self::variables::Variables;
 use super::paths::Paths;
 use super::secret::Secret;
 use crate::domain::GuildId;
+
+pub use source::{Origin, Source};
+pub use trust::Fault;
+pub(super) use trust::{Refusal, check_config};
 
 /// What the environment says.
 #[derive(Clone, Debug)]
@@ -35,12 +46,27 @@ pub struct Env {
     pub openai: ProviderEnv,
     /// `GEMINI_API_KEY`, `GEMINI_BASE_URL`.
     pub gemini: ProviderEnv,
-    /// The `.env` files that were read.
-    dotenv_files: Vec<PathBuf>,
-    /// The working directory at the start.
-    directory: Option<PathBuf>,
+    /// The file that `--env-file` named, absolute.
+    env_file: Option<PathBuf>,
     variables: Variables,
 }
+
+/// The secrets that need no configuration, by their variables.
+pub const SECRETS: [&str; 4] = [
+    "DISCORD_TOKEN",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+];
+
+/// The addresses that secrets and requests are sent to, by their variables.
+pub const ADDRESSES: [&str; 5] = [
+    "CHORUS_DISCORD_API_URL",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_BASE_URL",
+    "GEMINI_BASE_URL",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
 
 /// Variables of the Python original that are not used, and what replaces them.
 const IGNORED: [(&str, &str); 5] = [
@@ -75,48 +101,38 @@ pub struct ProviderEnv {
 }
 
 impl Env {
-    /// Reads the process's environment and the `.env` of its working directory.
-    pub fn of_process() -> Result<Self, EnvError> {
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let directory = std::env::current_dir().ok();
-        Self::read(variables, directory.as_deref())
-    }
-
-    /// Reads these `variables` and the `.env` in `directory`, if any.
+    /// Reads these `variables` of a process, the file that `--env-file` named, and the `.env` of the home.
     ///
     /// # Errors
     ///
-    /// When a value is invalid, a file that is named cannot be read, or there is no home directory.
+    /// When a value is invalid, a file cannot be read or may not supply configuration, or there is no home directory.
     pub fn read(
         variables: impl IntoIterator<Item = (String, String)>,
-        directory: Option<&Path>,
+        env_file: Option<&Path>,
     ) -> Result<Self, EnvError> {
-        let mut variables = Variables {
-            process: variables.into_iter().collect(),
-            dotenv: HashMap::new(),
-        };
-        let mut dotenv_files = Vec::new();
-        if let Some(directory) = directory {
-            dotenv_files.extend(variables.read_dotenv(&directory.join(".env"))?);
-        }
+        let mut variables = Variables::new(variables.into_iter().collect());
         let home = variables.home()?;
-        dotenv_files.extend(variables.read_dotenv(&home.join(".env"))?);
-        dotenv_files.dedup();
+        trust::check_home(&home).map_err(|fault| EnvError::Untrusted {
+            path: home.clone(),
+            fault,
+        })?;
+        let env_file = env_file.map(absolute).transpose()?;
+        if let Some(file) = &env_file {
+            variables.read_env_file(file, &home)?;
+        }
+        variables.read_home_dotenv(&home)?;
         Ok(Self {
             paths: Paths::new(home),
-            discord_token: variables.secret("DISCORD_TOKEN")?,
+            discord_token: variables.secret("DISCORD_TOKEN")?.map(|(token, _)| token),
             dev_guild_id: variables.guild()?,
             servers: variables.servers()?,
             discord_api_url: variables.url("CHORUS_DISCORD_API_URL")?,
-            template_dir: variables.plain("CHORUS_TEMPLATE_DIR").map(PathBuf::from),
+            template_dir: variables.template_dir()?,
             allow_root: variables.switch("CHORUS_ALLOW_ROOT"),
             anthropic: variables.provider("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")?,
             openai: variables.provider("OPENAI_API_KEY", "OPENAI_BASE_URL")?,
             gemini: variables.provider("GEMINI_API_KEY", "GEMINI_BASE_URL")?,
-            dotenv_files,
-            directory: directory.map(Path::to_owned),
+            env_file,
             variables,
         })
     }
@@ -127,13 +143,41 @@ impl Env {
     ///
     /// See [`Env::read`].
     pub fn read_again(&self) -> Result<Self, EnvError> {
-        Self::read(self.variables.process.clone(), self.directory.as_deref())
+        Self::read(self.variables.process.clone(), self.env_file.as_deref())
     }
 
-    /// The `.env` files that others of this machine may read.
-    pub fn files_open_to_others(&self) -> Vec<&Path> {
-        let files = self.dotenv_files.iter().map(PathBuf::as_path);
-        files.filter(|file| is_open_to_others(file)).collect()
+    /// Returns the files with secrets that others of this machine may read: those of variables, and those that hold the
+    /// secrets called `names`.
+    ///
+    /// # Errors
+    ///
+    /// When a file that should hold a secret cannot be read.
+    pub fn files_open_to_others<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<PathBuf>, EnvError> {
+        let mut files: Vec<PathBuf> = self.variables.files().cloned().collect();
+        for name in names {
+            let source = self.secret_source(name)?;
+            files.extend(source.and_then(|source| source.file().cloned()));
+        }
+        files.retain(|file| is_open_to_others(file));
+        files.sort();
+        files.dedup();
+        Ok(files)
+    }
+
+    /// Returns the `.env` in the working directory `directory`, which is not read, unless it is a file that is.
+    pub fn unread_dotenv(&self, directory: &Path) -> Option<UnreadDotenv> {
+        let path = directory.join(".env");
+        path.symlink_metadata().ok()?;
+        let found = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let is_read = |file: &PathBuf| fs::canonicalize(file).is_ok_and(|file| file == found);
+        if self.variables.files().any(is_read) {
+            return None;
+        }
+        let is_of_agents = trust::place_of_agents(&found, &self.paths.home).is_some();
+        Some(UnreadDotenv { path, is_of_agents })
     }
 
     /// Variables of the Python original that are set but not used, each with what replaces it.
@@ -148,7 +192,21 @@ impl Env {
     ///
     /// When the file that should hold it cannot be read.
     pub fn secret(&self, name: &str) -> Result<Option<Secret>, EnvError> {
-        self.variables.secret(name)
+        Ok(self.variables.secret(name)?.map(|(secret, _)| secret))
+    }
+
+    /// Returns where the secret called `name` comes from; `None` where it is not set.
+    ///
+    /// # Errors
+    ///
+    /// See [`Env::secret`].
+    pub fn secret_source(&self, name: &str) -> Result<Option<Source>, EnvError> {
+        Ok(self.variables.secret(name)?.map(|(_, source)| source))
+    }
+
+    /// Returns where a variable that holds no secret is set.
+    pub fn origin(&self, name: &str) -> Option<Origin> {
+        Some(self.variables.assigned(name)?.origin())
     }
 
     /// A variable that holds no secret.
@@ -168,6 +226,28 @@ impl Env {
         .flatten()
         .cloned()
         .collect()
+    }
+}
+
+/// A `.env` in the working directory, which is not read. Nothing is known of its content.
+#[derive(Debug)]
+pub struct UnreadDotenv {
+    path: PathBuf,
+    /// Agents may have written it, so that no option has it read.
+    is_of_agents: bool,
+}
+
+impl fmt::Display for UnreadDotenv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "{path} is not read: ")?;
+        if self.is_of_agents {
+            return f.write_str("it lies where agents write");
+        }
+        write!(
+            f,
+            "only the environment and .env of the home are; if it is yours, add --env-file {path}"
+        )
     }
 }
 
@@ -194,6 +274,17 @@ pub enum EnvError {
     /// A line of a `.env` file is not an assignment.
     #[error("{} has a line that is not an assignment: write NAME=value, quote values with spaces", path.display())]
     Dotenv { path: PathBuf },
+    /// A file may not supply configuration.
+    #[error("{} is not read: {fault}", path.display())]
+    Untrusted { path: PathBuf, fault: Fault },
+    /// A file sets a variable that only other places may set.
+    #[error("{} sets {name}, which no file of --env-file may set: set it {instead}", path.display())]
+    Forbidden {
+        name: String,
+        path: PathBuf,
+        /// Where it may be set.
+        instead: &'static str,
+    },
     /// Neither `CHORUS_HOME` nor `HOME` is set.
     #[error(
         "there is no home directory: set CHORUS_HOME to the directory Chorus may keep its files in"
@@ -201,123 +292,32 @@ pub enum EnvError {
     NoHome,
 }
 
-/// The variables, by where they come from. Values may be secrets: never show them.
-#[derive(Clone)]
-struct Variables {
-    process: HashMap<String, String>,
-    dotenv: HashMap<String, String>,
-}
-
-impl std::fmt::Debug for Variables {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("[variables]")
-    }
-}
-
 impl Variables {
-    /// Adds what `path` assigns; variables that are known already stay. Returns the file, where there is one.
-    fn read_dotenv(&mut self, path: &Path) -> Result<Option<PathBuf>, EnvError> {
-        let lines = match dotenvy::from_path_iter(path) {
-            Ok(lines) => lines,
-            Err(error) if error.not_found() => return Ok(None),
-            // A folder that this user may not read, such as the one a `sudo -u chorus` was typed in.
-            Err(dotenvy::Error::Io(_)) if is_out_of_sight(path) => return Ok(None),
-            Err(dotenvy::Error::Io(source)) => {
-                return Err(EnvError::Unreadable {
-                    name: ".env".to_owned(),
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-            Err(_) => {
-                return Err(EnvError::Dotenv {
-                    path: path.to_owned(),
-                });
-            }
-        };
-        for line in lines {
-            // The library's error repeats the line, which may hold a secret.
-            let (name, value) = line.map_err(|_| EnvError::Dotenv {
-                path: path.to_owned(),
-            })?;
-            self.dotenv.entry(name).or_insert(value);
-        }
-        Ok(Some(path.to_owned()))
-    }
-
-    fn plain(&self, name: &str) -> Option<&str> {
-        let filled = |value: &'_ &String| !value.trim().is_empty();
-        let value = self
-            .process
-            .get(name)
-            .filter(filled)
-            .or(self.dotenv.get(name).filter(filled));
-        value.map(|value| value.trim())
-    }
-
-    fn of_process(&self, name: &str) -> Option<&str> {
-        let value = self.process.get(name)?.trim();
-        (!value.is_empty()).then_some(value)
-    }
-
-    fn secret(&self, name: &str) -> Result<Option<Secret>, EnvError> {
-        if let Some(value) = self.of_process(name) {
-            return Ok(Some(Secret::new(value)));
-        }
-        if let Some(path) = self.plain(&format!("{name}_FILE")) {
-            let path = PathBuf::from(path);
-            let text = std::fs::read_to_string(&path).map_err(|source| EnvError::Unreadable {
-                name: format!("{name}_FILE"),
-                path,
-                source,
-            })?;
-            return Ok(secret_of(&text));
-        }
-        if let Some(secret) = self.credential(name)? {
-            return Ok(Some(secret));
-        }
-        Ok(self.dotenv.get(name).and_then(|value| secret_of(value)))
-    }
-
-    /// The secret that systemd provides under this name.
-    fn credential(&self, name: &str) -> Result<Option<Secret>, EnvError> {
-        let Some(directory) = self.of_process("CREDENTIALS_DIRECTORY") else {
-            return Ok(None);
-        };
-        for file in [
-            name.to_owned(),
-            name.to_lowercase(),
-            format!("chorus_{name}"),
-        ] {
-            let path = Path::new(directory).join(file);
-            match std::fs::read_to_string(&path) {
-                Ok(text) => return Ok(secret_of(&text)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(source) => {
-                    return Err(EnvError::Unreadable {
-                        name: name.to_owned(),
-                        path,
-                        source,
-                    });
-                }
-            }
-        }
-        Ok(None)
-    }
-
+    /// The home, as the environment itself chooses it: no file may lead to another one.
     fn home(&self) -> Result<PathBuf, EnvError> {
         let user_home = self.of_process("HOME").map(PathBuf::from);
-        let Some(chosen) = self.plain("CHORUS_HOME") else {
-            return Ok(user_home.ok_or(EnvError::NoHome)?.join(".chorus-agents"));
+        let Some(chosen) = self.of_process("CHORUS_HOME") else {
+            let home = user_home.ok_or(EnvError::NoHome)?.join(".chorus-agents");
+            return whole("HOME", &home);
         };
-        let chosen = match (chosen.strip_prefix('~'), user_home) {
+        let home = match (chosen.strip_prefix('~'), user_home) {
             (Some(rest), Some(user_home)) if rest.is_empty() || rest.starts_with('/') => {
                 user_home.join(rest.trim_start_matches('/'))
             }
             _ => PathBuf::from(chosen),
         };
-        let absolute = std::path::absolute(&chosen).map_err(|_| EnvError::NoHome)?;
-        Ok(without_dots(&absolute))
+        whole("CHORUS_HOME", &home)
+    }
+
+    /// The template's folder. A file may name it by a path that begins at the file.
+    fn template_dir(&self) -> Result<Option<PathBuf>, EnvError> {
+        let Some(set) = self.assigned("CHORUS_TEMPLATE_DIR") else {
+            return Ok(None);
+        };
+        let origin = set.origin();
+        let beside = origin.file().and_then(|file| file.parent());
+        let folder = beside.unwrap_or(Path::new("")).join(set.value);
+        whole("CHORUS_TEMPLATE_DIR", &folder).map(Some)
     }
 
     fn guild(&self) -> Result<Option<GuildId>, EnvError> {
@@ -369,7 +369,7 @@ impl Variables {
 
     fn provider(&self, key: &str, base_url: &str) -> Result<ProviderEnv, EnvError> {
         Ok(ProviderEnv {
-            key: self.secret(key)?,
+            key: self.secret(key)?.map(|(secret, _)| secret),
             base_url: self.url(base_url)?,
         })
     }
@@ -380,26 +380,42 @@ impl Variables {
     }
 }
 
+/// Checks that a path does not depend on the working directory, where others may have put something.
+fn whole(name: &str, path: &Path) -> Result<PathBuf, EnvError> {
+    if path.is_absolute() {
+        return Ok(without_dots(path));
+    }
+    Err(EnvError::Invalid {
+        name: name.to_owned(),
+        value: path.display().to_string(),
+        expected: "write the whole path, from / on; another one leads elsewhere in each folder",
+    })
+}
+
+/// The whole path of the file that `--env-file` names, as somebody typed it.
+fn absolute(path: &Path) -> Result<PathBuf, EnvError> {
+    std::path::absolute(path).map_err(|source| EnvError::Unreadable {
+        name: "--env-file".to_owned(),
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Where containers have their secrets, each for one container, with modes that nobody can change.
+const OF_CONTAINERS: &str = "/run/secrets";
+
 /// Whether others may read a file: everybody, or a group where its owner is this very user, who needs none. A file that
 /// root keeps for the daemon's group is right.
 fn is_open_to_others(file: &Path) -> bool {
-    let Ok(metadata) = std::fs::metadata(file) else {
+    if file.starts_with(OF_CONTAINERS) {
+        return false;
+    }
+    let Ok(metadata) = fs::metadata(file) else {
         return false;
     };
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
     let others = if is_own { 0o077 } else { 0o007 };
     metadata.permissions().mode() & others != 0
-}
-
-/// Whether `path` lies in a folder that this user cannot look into.
-fn is_out_of_sight(path: &Path) -> bool {
-    let seen = path.symlink_metadata();
-    seen.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-}
-
-fn secret_of(text: &str) -> Option<Secret> {
-    let text = text.trim();
-    (!text.is_empty()).then(|| Secret::new(text))
 }
 
 /// `path` with `.` and `..` resolved by the text alone, as the directory need not exist yet.

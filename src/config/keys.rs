@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::units::{Bytes, Count, Seconds, Usd};
-use super::values::loopback;
+use super::values::{host_names, loopback};
 use crate::domain::read_ids::{ids, optional_id};
 use crate::domain::{ChannelId, GuildId, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
@@ -134,6 +134,12 @@ pub struct Config {
     #[schemars(with = "Option<String>")]
     #[schemars(extend("x-at-start" = true))]
     pub metrics_listen: Option<SocketAddr>,
+    /// Names that `/metrics` and `/healthz` answer to besides `localhost` and loopback addresses, for a proxy that passes on
+    /// the name it was asked for. Without a port.
+    #[serde(deserialize_with = "host_names")]
+    #[schemars(with = "Vec<String>")]
+    #[schemars(extend("x-at-start" = true))]
+    pub metrics_hosts: Vec<String>,
 }
 
 impl Default for Config {
@@ -175,6 +181,7 @@ impl Default for Config {
             git: GitConfig::default(),
             forges: BTreeMap::new(),
             metrics_listen: None,
+            metrics_hosts: Vec::new(),
         }
     }
 }

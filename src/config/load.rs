@@ -1,5 +1,7 @@
 //! Reads `config.json` and reports for each mistake where it is and what to write instead.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -8,6 +10,7 @@ use schemars::Schema;
 use serde_json::Value;
 
 use super::check;
+use super::env::{Fault, Refusal, check_config};
 use super::keys::Config;
 use super::problem::Problem;
 use crate::text::json::{double_key, refuse_double_keys};
@@ -18,14 +21,20 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or is invalid.
+    /// When it cannot be read, others may have written it, or it is invalid.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        match std::fs::read_to_string(path) {
+        match read(path) {
             Ok(text) => Self::parse(&text, path),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(ConfigError::Unreadable {
+            Err(Refusal::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
+            Err(Refusal::Unreadable(source)) => Err(ConfigError::Unreadable {
                 path: path.to_owned(),
                 source,
+            }),
+            Err(Refusal::Untrusted(fault)) => Err(ConfigError::Untrusted {
+                path: path.to_owned(),
+                fault,
             }),
         }
     }
@@ -55,9 +64,20 @@ pub enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// Others may have written the file, which decides where keys are sent.
+    #[error("{} is not read: {fault}", path.display())]
+    Untrusted { path: PathBuf, fault: Fault },
     /// The content of the file is invalid.
     #[error(transparent)]
     Invalid(Problem),
+}
+
+fn read(path: &Path) -> Result<String, Refusal> {
+    let mut file = File::open(path)?;
+    check_config(path, &file)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The JSON Schema of `config.json`.

@@ -3,8 +3,9 @@
 //! They are parsed while the text is read, not after, so that a mistake is reported at its own line.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
 /// A loopback address, or null.
@@ -12,6 +13,24 @@ pub(super) fn loopback<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<SocketAddr>, D::Error> {
     Loopback.deserialize(deserializer)
+}
+
+/// Names or addresses of hosts, without a port.
+pub(super) fn host_names<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    match names.iter().find(|name| !is_host(name)) {
+        None => Ok(names),
+        Some(name) => Err(D::Error::custom(format!(
+            "{name:?} is not a host: write a name such as \"chorus.example.org\" or an address, without a port"
+        ))),
+    }
+}
+
+fn is_host(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    name.parse::<IpAddr>().is_ok() || (!name.is_empty() && name.chars().all(is_letter))
 }
 
 #[derive(Clone, Copy)]

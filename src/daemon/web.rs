@@ -1,16 +1,21 @@
 //! `/metrics` and `/healthz`, on loopback, when the operator wants them.
+//!
+//! A page in a browser of this machine can have its own name lead to loopback and so read what is served there. It cannot
+//! choose the name under which it asks: a request for any other host than ours is refused.
 
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
+use super::allowed_hosts::AllowedHosts;
 use super::exposition::Exposition;
 use super::metrics::Metrics;
 use super::options::DaemonError;
@@ -43,14 +48,21 @@ impl Web {
     }
 
     /// Serves until `stop`.
-    pub(super) async fn serve(self, watchdog: Watchdog, metrics: Metrics, stop: CancellationToken) {
+    pub(super) async fn serve(
+        self,
+        watchdog: Watchdog,
+        metrics: Metrics,
+        hosts: AllowedHosts,
+        stop: CancellationToken,
+    ) {
         if let Ok(address) = self.listener.local_addr() {
             info!("serving http://{address}/metrics and /healthz");
         }
         let pages = Router::new()
             .route("/metrics", get(show_metrics))
             .route("/healthz", get(show_health))
-            .with_state(Shown { watchdog, metrics });
+            .with_state(Shown { watchdog, metrics })
+            .layer(from_fn_with_state(hosts, refuse_other_hosts));
         let served = axum::serve(self.listener, pages)
             .with_graceful_shutdown(stop.cancelled_owned())
             .await;
@@ -58,6 +70,22 @@ impl Web {
             error!("failed to serve /metrics and /healthz: {error}");
         }
     }
+}
+
+/// Answers only what was asked of one of our hosts.
+async fn refuse_other_hosts(
+    State(hosts): State<AllowedHosts>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if hosts.allow(&request) {
+        return next.run(request).await;
+    }
+    (
+        StatusCode::MISDIRECTED_REQUEST,
+        "This host is not served here. Ask for localhost or a loopback address, or list its name in `metrics_hosts` of config.json.\n",
+    )
+        .into_response()
 }
 
 async fn show_health(State(shown): State<Shown>) -> Response {

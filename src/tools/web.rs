@@ -2,9 +2,10 @@
 //!
 //! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The address
 //! is checked where the connection is made: by the resolver, whose answer is used for the connection, and again for each
-//! redirect. The operator can open single private hosts by name and port.
+//! redirect. Once more it is checked when the answer is there: this machine may have got that address meanwhile. The operator can open single private hosts by name and port.
 
 mod addresses;
+mod near;
 mod page;
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +19,9 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, Url};
 
+use addresses::Checker;
 pub use addresses::is_public;
+pub use near::{Interface, is_near};
 pub(super) use page::Layout;
 
 /// Usual ports of web servers for people.
@@ -99,14 +102,29 @@ impl Web {
 
     async fn get(&self, url: &Url) -> Result<Response, WebError> {
         let client = self.client_for(url)?;
-        client
-            .get(url.clone())
-            .send()
-            .await
-            .map_err(|error| WebError::Unreadable {
-                url: url.clone(),
-                reason: reason(&error),
-            })
+        let sent = client.get(url.clone()).send().await;
+        let answer = sent.map_err(|error| WebError::Unreadable {
+            url: url.clone(),
+            reason: reason(&error),
+        })?;
+        let peer = answer.remote_addr().map(|peer| peer.ip());
+        if !self.is_opened(url)
+            && let Some(peer) = peer
+            && let Err(why) = addresses::check(peer)
+        {
+            let url = url.clone();
+            return Err(WebError::Refused { url, why });
+        }
+        Ok(answer)
+    }
+
+    /// Whether the operator opened the private host of `url`.
+    fn is_opened(&self, url: &Url) -> bool {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return false;
+        };
+        let named = format!("{host}:{port}");
+        self.opened.contains(&named)
     }
 
     /// The client that may ask for `url`.
@@ -124,11 +142,7 @@ impl Web {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return refuse("it names no host");
         };
-        if self
-            .opened
-            .iter()
-            .any(|opened| *opened == format!("{host}:{port}"))
-        {
+        if self.is_opened(url) {
             return Ok(&self.private);
         }
         if !PORTS.contains(&port) {
@@ -137,8 +151,11 @@ impl Web {
         // A numeric host never reaches the resolver.
         let numeric = host.trim_start_matches('[').trim_end_matches(']');
         match numeric.parse::<IpAddr>() {
-            Ok(address) if !is_public(address) => refuse("the address is not a public one"),
-            Ok(_) | Err(_) => Ok(&self.public),
+            Ok(address) => match addresses::check(address) {
+                Ok(()) => Ok(&self.public),
+                Err(why) => refuse(why),
+            },
+            Err(_) => Ok(&self.public),
         }
     }
 }
@@ -160,9 +177,12 @@ impl Resolve for PublicOnly {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<SocketAddr> = found.filter(|found| is_public(found.ip())).collect();
+            let checker = Checker::new()?;
+            let public: Vec<SocketAddr> = found
+                .filter(|found| checker.check(found.ip()).is_ok())
+                .collect();
             if public.is_empty() {
-                Err("the name leads to no public address".into())
+                Err("the name leads to no public address, or only to this machine and its own network".into())
             } else {
                 Ok(Box::new(public.into_iter()) as Addrs)
             }

@@ -3,3 +3,4 @@
 mod effective;
 mod env;
 mod file;
+mod trusted;

@@ -9,6 +9,13 @@ use anyhow::{bail, ensure};
 use super::manifest::MOST_ENTRIES;
 use crate::text;
 
+/// The files that a backup holds beside its folders.
+pub(in crate::cli) const FILES: [&str; 3] =
+    ["db/chorus.db", "config.json", "available_models.json"];
+
+/// The folders of a home that a backup holds whole.
+pub(in crate::cli) const FOLDERS: [&str; 4] = ["agents", "charters", "templates", "servers"];
+
 /// Bytes that Linux takes in a path.
 const LONGEST: usize = 4095;
 
@@ -49,6 +56,7 @@ impl Names {
             "the link {} stands where Chorus keeps its own files",
             shown(&plain)
         );
+        refuse_foreign(&plain, kind)?;
         for above in plain
             .ancestors()
             .skip(1)
@@ -78,6 +86,24 @@ impl Names {
         );
         Ok(plain)
     }
+}
+
+/// Refuses what no backup holds: a home would take its settings or secrets from it.
+fn refuse_foreign(plain: &Path, kind: Kind) -> anyhow::Result<()> {
+    let is_below = FOLDERS.iter().any(|folder| plain.starts_with(folder));
+    let is_known = match kind {
+        Kind::Folder => is_below || plain == Path::new("db"),
+        Kind::File | Kind::Link => {
+            FILES.iter().any(|file| plain == Path::new(file))
+                || (is_below && plain.components().count() > 1)
+        }
+    };
+    ensure!(
+        is_known,
+        "it holds {}, which no backup of Chorus does: a backup holds neither secrets nor addresses of the environment",
+        shown(plain)
+    );
+    Ok(())
 }
 
 /// A name as messages show it.

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use super::check::Check;
+use crate::cli::environment::unread_dotenv;
 use crate::config::{Config, Env, Paths};
 use crate::domain::SandboxMode;
 use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
@@ -87,14 +88,11 @@ pub(super) fn home(paths: &Paths) -> Check {
 
 /// What is wrong in the environment; nothing where all is well.
 pub(super) fn environment(env: &Env) -> Vec<Check> {
-    let open = env.files_open_to_others().into_iter().map(|file| {
+    let unread = unread_dotenv(env).map(|unread| {
         Check::warning(
             "environment",
-            format!(
-                "{} can be read by others of this machine, with the secrets in it",
-                file.display()
-            ),
-            format!("chmod 600 {}", file.display()),
+            unread.to_string(),
+            "keep variables in .env of the home, or name the file at each start",
         )
     });
     let ignored = env.ignored().into_iter().map(|(name, instead)| {
@@ -104,7 +102,7 @@ pub(super) fn environment(env: &Env) -> Vec<Check> {
             instead,
         )
     });
-    open.chain(ignored).collect()
+    unread.into_iter().chain(ignored).collect()
 }
 
 fn disk(home: &Path) -> Check {

@@ -10,6 +10,7 @@ use super::place::{Place, Whose};
 use super::terminal;
 use super::{Init, called, models, write_config};
 use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Server};
+use crate::cli::environment::EnvFile;
 use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::is_plain;
@@ -28,7 +29,7 @@ pub(super) struct Guide {
 }
 
 impl Guide {
-    pub(super) fn begin(init: Init, env: &Env) -> Result<Self, Failure> {
+    pub(super) fn begin(init: Init, env: &Env, env_file: &EnvFile) -> Result<Self, Failure> {
         print_line!(
             "Ctrl-C stops this at any point; what was said is kept, and `chorus init` goes on from there.\n"
         );
@@ -36,7 +37,7 @@ impl Guide {
             Some(whose) => whose,
             None => ask_whose(env)?,
         };
-        let place = Place::make(whose, env)?;
+        let place = Place::make(whose, env, env_file)?;
         print_line!("The home is {}.", place.home.display());
         Ok(Self {
             place,
@@ -87,14 +88,15 @@ impl Guide {
                     }
                     return Ok(token);
                 }
-                Err(DiscordError::Refused)
-                    if !is_new && std::env::var_os("DISCORD_TOKEN").is_some() =>
-                {
-                    return Err(Failure::Configuration(
-                        "Discord refuses DISCORD_TOKEN of your environment: unset it, or set the right one".to_owned(),
-                    ));
-                }
                 Err(DiscordError::Refused) => {
+                    let source = env.secret_source("DISCORD_TOKEN")?;
+                    if let Some(source) =
+                        source.filter(|source| !is_new && source.is_of_this_start())
+                    {
+                        return Err(Failure::Configuration(format!(
+                            "Discord refuses DISCORD_TOKEN of {source}: unset it there, or set the right one"
+                        )));
+                    }
                     print_line!(
                         "  Discord refuses this token. Copy it again: your application, Bot, Reset Token."
                     );

@@ -85,9 +85,10 @@ pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
 }
 
 fn ask_key(guide: &Guide, vendor: &Vendor, env: &Env) -> Result<(), Failure> {
-    if std::env::var_os(vendor.variable).is_some() {
+    let source = env.secret_source(vendor.variable)?;
+    if let Some(source) = source.filter(|source| source.is_of_this_start()) {
         return Err(Failure::Configuration(format!(
-            "{} of your environment is not the right one: unset it, or set the right one",
+            "{} of {source} is not the right one: unset it there, or set the right one",
             vendor.variable
         )));
     }

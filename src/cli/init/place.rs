@@ -1,7 +1,7 @@
 //! Where answers are kept: in the home of whoever starts the daemon, or in that of the machine's service and its
 //! credentials. The service of each reads the same places.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::{Map, Value};
 
+use crate::cli::environment::EnvFile;
 use crate::cli::failure::Failure;
 use crate::cli::home_files::{self, Owner, change_config, keep_in_dotenv};
 use crate::cli::output::print_line;
@@ -30,11 +31,12 @@ pub(super) struct Place {
     pub(super) home: PathBuf,
     /// To whom the machine's home belongs.
     owner: Option<Owner>,
+    env_file: EnvFile,
 }
 
 impl Place {
     /// Makes the home; one that exists stays as it is.
-    pub(super) fn make(whose: Whose, env: &Env) -> Result<Self, Failure> {
+    pub(super) fn make(whose: Whose, env: &Env, env_file: &EnvFile) -> Result<Self, Failure> {
         match whose {
             Whose::You => {
                 let home = env.paths.home.clone();
@@ -43,13 +45,14 @@ impl Place {
                     whose,
                     home,
                     owner: None,
+                    env_file: env_file.clone(),
                 })
             }
-            Whose::Machine => Self::of_machine(),
+            Whose::Machine => Self::of_machine(env_file),
         }
     }
 
-    fn of_machine() -> Result<Self, Failure> {
+    fn of_machine(env_file: &EnvFile) -> Result<Self, Failure> {
         let home = PathBuf::from(MACHINE_HOME);
         let chosen = std::env::var_os("CHORUS_HOME").filter(|chosen| !chosen.is_empty());
         if chosen.is_some_and(|chosen| Path::new(&chosen) != home) {
@@ -77,6 +80,7 @@ impl Place {
             whose: Whose::Machine,
             home,
             owner: Some(Owner { user, group }),
+            env_file: env_file.clone(),
         })
     }
 
@@ -87,19 +91,19 @@ impl Place {
         }
     }
 
-    /// The environment as the daemon will have it: without a `.env` that only happens to lie in this folder.
+    /// The environment as the daemon will have it, and the file of `--env-file`.
     pub(super) fn env(&self) -> Result<Env, Failure> {
         let process = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let mut variables: BTreeMap<String, String> = process.collect();
+        let mut variables: HashMap<String, String> = process.collect();
         variables.insert("CHORUS_HOME".to_owned(), self.home.display().to_string());
         let credentials = self.manager().folders()?.credentials;
         if self.whose == Whose::Machine || credentials.is_dir() {
             let credentials = credentials.display().to_string();
             variables.insert("CREDENTIALS_DIRECTORY".to_owned(), credentials);
         }
-        Ok(Env::read(variables, None)?)
+        Ok(self.env_file.with(variables)?)
     }
 
     pub(super) fn config(&self) -> Result<Config, ConfigError> {
@@ -128,12 +132,13 @@ impl Place {
         Ok(())
     }
 
-    /// Stores a secret that came from this shell's environment, which no service sees.
+    /// Stores a secret that came from this shell's environment or `--env-file`, which no service sees.
     pub(super) fn keep_of_shell(&self, variable: &str) -> Result<(), Failure> {
-        let is_of_shell = [variable.to_owned(), format!("{variable}_FILE")]
-            .iter()
-            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-        if is_of_shell && let Some(secret) = self.env()?.secret(variable)? {
+        let env = self.env()?;
+        let source = env.secret_source(variable)?;
+        if source.is_some_and(|source| source.is_of_this_start())
+            && let Some(secret) = env.secret(variable)?
+        {
             self.keep_secret(variable, secret.expose())?;
         }
         Ok(())

@@ -1,9 +1,47 @@
-//! Which addresses belong to the public internet. Pure.
+//! Which addresses are read: those of the public internet that are neither this machine's nor its neighbours'.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `address` belongs to the public internet: not to this machine, a local network, a link, a cloud itself or a
-/// reserved range, in any notation.
+use super::near::{Interface, interfaces, is_near};
+
+/// Checks `address` against the registries and against the interfaces that this machine has now.
+///
+/// # Errors
+///
+/// Why it is not read, for the model.
+pub(super) fn check(address: IpAddr) -> Result<(), &'static str> {
+    Checker::new()?.check(address)
+}
+
+/// What addresses are checked against at one moment.
+pub(super) struct Checker(Vec<Interface>);
+
+impl Checker {
+    /// Lists the interfaces of this machine.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be listed: then nothing is read, since any address may be this machine's.
+    pub(super) fn new() -> Result<Self, &'static str> {
+        let listed = interfaces();
+        let unknown = "this machine's own addresses cannot be listed; the operator must let the daemon open netlink sockets";
+        listed.map(Self).map_err(|_| unknown)
+    }
+
+    /// Checks one address.
+    pub(super) fn check(&self, address: IpAddr) -> Result<(), &'static str> {
+        if !is_public(address) {
+            return Err("the address is not a public one");
+        }
+        if is_near(address, &self.0) {
+            return Err("the address belongs to this machine or to its own network");
+        }
+        Ok(())
+    }
+}
+
+/// Whether `address` belongs to the public internet by the registries: not to loopback, a local network, a link, a cloud itself
+/// or a reserved range, in any notation. Pure.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

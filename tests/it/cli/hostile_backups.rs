@@ -216,6 +216,13 @@ fn hostile(outside: &Path) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("a file after the list", Made::new().list().file(lab, b"x").end(), "something follows its list"),
         ("two lists", Made::new().list().whole(), "something follows its list"),
         ("more after the end", packed(&[Made::new().list().tar.clone(), vec![0; 8 << 20]].concat()), "something follows its end"),
+        ("secrets and addresses", Made::new().file(".env", b"ANTHROPIC_BASE_URL=http://127.0.0.1:9").whole(), "it holds .env, which no backup of Chorus does"),
+        ("secrets in other letters", Made::new().file("./.ENV", b"x").whole(), "it holds .ENV, which no backup"),
+        ("secrets as a folder", Made::new().entry(EntryType::Directory, ".env", "", b"").whole(), "it holds .env, which no backup"),
+        ("a folder with secrets", Made::new().file("credentials/DISCORD_TOKEN", b"x").whole(), "it holds credentials/DISCORD_TOKEN, which no"),
+        ("a log of the database", Made::new().file("db/chorus.db-wal", b"x").whole(), "it holds db/chorus.db-wal, which no backup"),
+        ("settings in other letters", Made::new().file("Config.json", b"{}").whole(), "it holds Config.json, which no backup"),
+        ("the folder of roles as a file", Made::new().file("charters", b"x").whole(), "it holds charters, which no backup"),
         ("a name that drives a terminal", Made::new().file("../\x1b[2J\nrestored", b"x").whole(), "leads out of the home"),
     ]
 }

@@ -6,15 +6,15 @@ use std::path::Path;
 use chorus::config::Env;
 use chorus::domain::GuildId;
 
-fn read(variables: &[(&str, &str)], directory: Option<&Path>) -> Env {
-    try_read(variables, directory).unwrap()
+fn read(variables: &[(&str, &str)], env_file: Option<&Path>) -> Env {
+    try_read(variables, env_file).unwrap()
 }
 
-fn try_read(variables: &[(&str, &str)], directory: Option<&Path>) -> Result<Env, String> {
+fn try_read(variables: &[(&str, &str)], env_file: Option<&Path>) -> Result<Env, String> {
     let variables = variables
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Env::read(variables, directory).map_err(|error| error.to_string())
+    Env::read(variables, env_file).map_err(|error| error.to_string())
 }
 
 fn token(env: &Env) -> Option<&str> {
@@ -102,8 +102,8 @@ fn the_nearest_place_wins() {
     fs::create_dir(folder.path().join("home")).unwrap();
     fs::create_dir(folder.path().join("credentials")).unwrap();
     fs::write(
-        folder.path().join(".env"),
-        "DISCORD_TOKEN=of-the-directory\nOPENAI_API_KEY='of the directory'\n",
+        folder.path().join("named.env"),
+        "DISCORD_TOKEN=of-the-option\nOPENAI_API_KEY='of the option'\n",
     )
     .unwrap();
     fs::write(
@@ -119,34 +119,93 @@ fn the_nearest_place_wins() {
     fs::write(folder.path().join("token"), "of-the-file\n").unwrap();
 
     let (home, credentials, file) = (at("home"), at("credentials"), at("token"));
+    let named = folder.path().join("named.env");
     let mut variables = vec![("CHORUS_HOME", home.as_str())];
-    let env = read(&variables, Some(folder.path()));
-    assert_eq!(token(&env), Some("of-the-directory"));
-    assert_eq!(env.openai.key.unwrap().expose(), "of the directory");
+    assert_eq!(token(&read(&variables, None)), Some("of-home"));
+    let env = read(&variables, Some(&named));
+    assert_eq!(token(&env), Some("of-the-option"));
+    assert_eq!(env.openai.key.unwrap().expose(), "of the option");
     assert_eq!(env.gemini.key.unwrap().expose(), "of-home");
 
     variables.push(("CREDENTIALS_DIRECTORY", &credentials));
-    assert_eq!(
-        token(&read(&variables, Some(folder.path()))),
-        Some("of-systemd")
-    );
+    assert_eq!(token(&read(&variables, Some(&named))), Some("of-systemd"));
     variables.push(("DISCORD_TOKEN_FILE", &file));
-    assert_eq!(
-        token(&read(&variables, Some(folder.path()))),
-        Some("of-the-file")
-    );
+    assert_eq!(token(&read(&variables, Some(&named))), Some("of-the-file"));
     variables.push(("DISCORD_TOKEN", "of-the-variable"));
     assert_eq!(
-        token(&read(&variables, Some(folder.path()))),
+        token(&read(&variables, Some(&named))),
         Some("of-the-variable")
     );
 }
 
 #[test]
-fn a_broken_dotenv_is_named_without_its_content() {
+fn each_secret_says_where_it_comes_from() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(".env"), "DISCORD_TOKEN=\"hunter2\n").unwrap();
-    let said = try_read(&[("HOME", "/nowhere")], Some(folder.path())).unwrap_err();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("home")).unwrap();
+    fs::create_dir(at("credentials")).unwrap();
+    fs::write(at("home/.env"), "GEMINI_API_KEY_FILE=key\nSERVERS=1\n").unwrap();
+    fs::write(at("home/key"), "of-a-file").unwrap();
+    fs::write(at("named.env"), "OPENAI_API_KEY=of-the-option\n").unwrap();
+    fs::write(at("credentials/chorus_ANTHROPIC_API_KEY"), "of-systemd").unwrap();
+    let (home, credentials) = (at("home"), at("credentials"));
+    let env = read(
+        &[
+            ("CHORUS_HOME", home.to_str().unwrap()),
+            ("CREDENTIALS_DIRECTORY", credentials.to_str().unwrap()),
+            ("DISCORD_TOKEN", "t"),
+        ],
+        Some(&at("named.env")),
+    );
+    let comes = |name: &str| env.secret_source(name).unwrap().unwrap().to_string();
+    let whole = |name: &str| at(name).display().to_string();
+    assert_eq!(comes("DISCORD_TOKEN"), "the environment");
+    assert_eq!(
+        comes("ANTHROPIC_API_KEY"),
+        format!(
+            "{} (systemd's credentials)",
+            whole("credentials/chorus_ANTHROPIC_API_KEY")
+        )
+    );
+    assert_eq!(
+        comes("OPENAI_API_KEY"),
+        format!("{} (--env-file)", whole("named.env"))
+    );
+    // A path in a file begins at the file, not in the folder that the program happens to be started in.
+    assert_eq!(
+        comes("GEMINI_API_KEY"),
+        format!(
+            "{}, named in {} (the home's)",
+            whole("home/key"),
+            whole("home/.env")
+        )
+    );
+    assert_eq!(env.gemini.key.clone().unwrap().expose(), "of-a-file");
+    assert_eq!(
+        env.origin("SERVERS").unwrap().to_string(),
+        format!("{} (the home's)", whole("home/.env"))
+    );
+    assert_eq!(env.secret_source("OTHER_KEY").unwrap(), None);
+}
+
+#[test]
+fn a_home_or_template_that_each_folder_has_elsewhere_is_refused() {
+    for set in [
+        &[("HOME", "/nowhere"), ("CHORUS_HOME", "home")][..],
+        &[("HOME", "/nowhere"), ("CHORUS_HOME", "../home")],
+        &[("HOME", ".")],
+        &[("HOME", "/nowhere"), ("CHORUS_TEMPLATE_DIR", "template")],
+    ] {
+        let said = try_read(set, None).unwrap_err();
+        assert!(said.contains("write the whole path"), "{set:?}: {said}");
+    }
+}
+
+#[test]
+fn a_broken_dotenv_is_named_without_its_content() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join(".env"), "DISCORD_TOKEN=\"hunter2\n").unwrap();
+    let said = try_read(&[("CHORUS_HOME", home.path().to_str().unwrap())], None).unwrap_err();
     assert!(
         said.contains(".env has a line that is not an assignment"),
         "{said}"

@@ -1,6 +1,8 @@
 //! `/metrics` and `/healthz`, on loopback when they are wanted.
 
 use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use serde_json::json;
 
@@ -319,6 +321,118 @@ async fn the_page_has_the_form_that_is_accepted() {
                 names.collect()
             };
             assert_eq!(names(&plain), names(&open));
+        }
+    })
+    .await;
+}
+
+/// The status of a request that was written by hand.
+fn status(address: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn only_our_own_hosts_are_answered_so_that_no_web_site_reads_them() {
+    let address = free_address();
+    let setup = Setup {
+        config: json!({
+            "metrics_listen": address,
+            "metrics_hosts": ["chorus", "Metrics.example.org", "192.0.2.7", "2001:db8::7"],
+        }),
+        ..program(Vec::new())
+    };
+    run_test_with(setup, async |_| {
+        let port = address.split(':').next_back().unwrap();
+        let asked = |host: &str, path: &str| {
+            let close = "Connection: close";
+            status(
+                &address,
+                &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n\r\n"),
+            )
+        };
+        for host in [
+            "127.0.0.1",
+            "127.1.2.3",
+            "localhost",
+            "LocalHost.",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "chorus",
+            "metrics.example.org",
+            "192.0.2.7",
+            "[2001:db8::7]",
+        ] {
+            for path in ["/metrics", "/healthz"] {
+                assert_eq!(asked(host, path), "200", "{host}{path}");
+                // Through a tunnel or a proxy the port is another one.
+                for port in [port, "8080", ""] {
+                    let host = format!("{host}:{port}");
+                    assert_eq!(asked(&host, path), "200", "{host}{path}");
+                }
+            }
+        }
+        for host in [
+            "evil.example",
+            "evil.example:80",
+            "localhost.evil.example",
+            "evil.example.localhost",
+            "localhost@evil.example",
+            "127.0.0.1.evil.example",
+            "127.0.0.1:80@evil.example",
+            "[::1].evil.example",
+            "chorus.evil.example",
+            "example.org",
+            "0.0.0.0",
+            "192.0.2.8",
+            "2130706433",
+            "localhost:80:80",
+            "localhost:x",
+            "[::1]x",
+            "[",
+            "]",
+            ":",
+            "",
+        ] {
+            for path in ["/metrics", "/healthz"] {
+                let status = asked(host, path);
+                assert!(
+                    matches!(status.as_str(), "421" | "400"),
+                    "{host}{path}: {status}"
+                );
+            }
+        }
+        // A second host, a host in the target, and none.
+        let close = "Connection: close\r\n\r\n";
+        for (request, expected) in [
+            (
+                "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n",
+                "421",
+            ),
+            (
+                "GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n",
+                "421",
+            ),
+            (
+                "GET http://localhost/metrics HTTP/1.1\r\nHost: evil.example\r\n",
+                "421",
+            ),
+            (
+                "GET http://localhost/metrics HTTP/1.1\r\nHost: localhost\r\n",
+                "200",
+            ),
+            ("GET /metrics HTTP/1.1\r\n", "421"),
+            ("GET /healthz HTTP/1.0\r\n", "200"),
+            ("GET /healthz HTTP/1.0\r\nHost: evil.example\r\n", "421"),
+        ] {
+            assert_eq!(
+                status(&address, &format!("{request}{close}")),
+                expected,
+                "{request}"
+            );
         }
     })
     .await;

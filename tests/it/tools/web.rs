@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use chorus::tools::{Web, is_public};
+use chorus::tools::{Interface, Web, is_near, is_public};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -85,6 +85,59 @@ fn only_addresses_of_the_public_internet_are_public() {
     ] {
         assert!(!is_public(private.parse().unwrap()), "{private}");
     }
+}
+
+/// An interface's address with its prefix, such as `198.51.100.7/24`.
+fn interface(written: &str, peer: Option<&str>) -> Interface {
+    let (address, prefix) = written.split_once('/').unwrap();
+    Interface {
+        address: address.parse().unwrap(),
+        prefix: prefix.parse().unwrap(),
+        peer: peer.map(|peer| peer.parse().unwrap()),
+    }
+}
+
+#[test]
+fn what_a_machine_and_its_neighbours_have_is_near_whatever_the_registries_say() {
+    let near = |written: &str, peer: Option<&str>, address: &str| {
+        is_near(address.parse().unwrap(), &[interface(written, peer)])
+    };
+    for (written, address, is) in [
+        // The address itself, a neighbour, and the world.
+        ("9.9.1.7/24", "9.9.1.7", true),
+        ("9.9.1.7/24", "9.9.1.200", true),
+        ("9.9.1.7/24", "9.9.2.7", false),
+        ("9.9.1.7/24", "::ffff:9.9.1.9", true),
+        ("9.9.1.7/32", "9.9.1.7", true),
+        ("9.9.1.7/32", "9.9.1.8", false),
+        // A virtual network of people's machines, and a tunnel that claims the internet.
+        ("25.3.4.5/8", "25.200.1.1", true),
+        ("9.9.1.7/0", "9.9.1.7", true),
+        ("9.9.1.7/0", "9.9.1.8", false),
+        ("9.9.1.7/1", "1.1.1.1", false),
+        ("9.9.1.7/255", "9.9.1.7", true),
+        ("9.9.1.7/255", "9.9.1.8", false),
+        // An address by DHCP stands alone, its network is there all the same.
+        ("2a00:1450:4001::5/64", "2a00:1450:4001::5", true),
+        ("2a00:1450:4001::5/64", "2a00:1450:4001::99", true),
+        ("2a00:1450:4001::5/128", "2a00:1450:4001::99", true),
+        ("2a00:1450:4001::5/64", "2a00:1450:4001:1::5", false),
+        ("2a00:1450:4001::5/48", "2a00:1450:4001:1::5", true),
+        ("2a00:1450:4001::5/3", "2a00:1450:4001::99", true),
+        ("2a00:1450:4001::5/3", "2606:4700::1111", false),
+        ("2a00:1450:4001::5/0", "2606:4700::1111", false),
+        // One family says nothing of the other.
+        ("9.9.1.7/8", "2a00::1", false),
+        ("2a00:1450:4001::5/32", "9.9.1.7", false),
+    ] {
+        assert_eq!(near(written, None, address), is, "{written} and {address}");
+    }
+    let peer = Some("7.7.7.7");
+    assert!(near("9.9.1.7/32", peer, "7.7.7.7"));
+    assert!(!near("9.9.1.7/32", peer, "7.7.7.8"));
+    assert!(near("9.9.1.7/24", peer, "7.7.7.8"));
+    assert!(near("fe80::1/64", Some("2a00::1"), "2a00::1"));
+    assert!(!is_near("1.1.1.1".parse().unwrap(), &[]));
 }
 
 #[tokio::test]

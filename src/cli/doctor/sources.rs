@@ -1,0 +1,108 @@
+//! Where each secret and each address comes from, and who else may read the files with secrets.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+
+use super::check::Check;
+use crate::config::{ADDRESSES, Config, Env, Paths, SECRETS};
+
+pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {
+    let named: BTreeSet<&str> = config.secret_names().collect();
+    let named = named.into_iter().filter(|name| !SECRETS.contains(name));
+    let names: Vec<&str> = SECRETS.into_iter().chain(named).collect();
+    let mut checks: Vec<Check> = names.iter().filter_map(|name| secret(env, name)).collect();
+    checks.extend(ADDRESSES.iter().filter_map(|name| address(env, name)));
+    checks.extend(configured(env, config));
+    checks.extend(readable(env, &names));
+    checks.extend(database(&env.paths));
+    checks
+}
+
+/// Where a secret comes from; nothing where it is not set.
+fn secret(env: &Env, name: &str) -> Option<Check> {
+    match env.secret_source(name) {
+        Ok(source) => Some(Check::ok("secrets", format!("{name}: from {}", source?))),
+        Err(error) => Some(Check::failure(
+            "secrets",
+            error.to_string(),
+            "let this user read that file, or name another one",
+        )),
+    }
+}
+
+/// Where the address of a variable comes from; nothing where it is not set.
+fn address(env: &Env, name: &str) -> Option<Check> {
+    let (origin, address) = (env.origin(name)?, shown(env.text(name)?));
+    let seen = format!("{name}: {address}, from {origin}");
+    Some(Check::ok("addresses", seen))
+}
+
+/// The addresses that `config.json` sets, which hold before those of variables.
+fn configured(env: &Env, config: &Config) -> Vec<Check> {
+    let providers = config.providers.iter().filter_map(|(name, provider)| {
+        let address = provider.base_url.as_deref()?;
+        Some(format!("provider {name}: {}", shown(address)))
+    });
+    let forges = config.forges.iter();
+    let forges = forges.map(|(host, forge)| format!("forge {host}: {}", shown(&forge.base_url)));
+    let file = env.paths.config();
+    providers
+        .chain(forges)
+        .map(|seen| Check::ok("addresses", format!("{seen}, from {}", file.display())))
+        .collect()
+}
+
+/// The files with secrets that others may read.
+fn readable(env: &Env, names: &[&str]) -> Vec<Check> {
+    // One that cannot be read has its line already.
+    let files = names
+        .iter()
+        .filter_map(|name| env.files_open_to_others([*name]).ok());
+    let files: BTreeSet<_> = files.flatten().collect();
+    files
+        .into_iter()
+        .map(|file| {
+            Check::warning(
+                "environment",
+                format!(
+                    "{} can be read by others of this machine, with the secrets in it",
+                    file.display()
+                ),
+                format!("chmod 600 {}", file.display()),
+            )
+        })
+        .collect()
+}
+
+/// Whether others may read what was said, which may hold anything.
+fn database(paths: &Paths) -> Option<Check> {
+    let folder = paths.database().parent()?.to_owned();
+    let file = paths.database();
+    let is_open = |path: &std::path::Path| {
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o007 != 0)
+    };
+    (is_open(&folder) && is_open(&file)).then(|| {
+        Check::warning(
+            "database",
+            format!(
+                "{} can be read by others of this machine, with all conversations",
+                file.display()
+            ),
+            format!("chmod 700 {}", folder.display()),
+        )
+    })
+}
+
+/// An address without the user name and password that it may hold.
+fn shown(address: &str) -> String {
+    let Ok(mut url) = reqwest::Url::parse(address) else {
+        return address.to_owned();
+    };
+    if url.username().is_empty() && url.password().is_none() {
+        return address.to_owned();
+    }
+    // Only an address without a host has no place for them.
+    let _ = url.set_password(None);
+    let _ = url.set_username("…");
+    url.to_string()
+}

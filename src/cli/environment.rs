@@ -1,0 +1,50 @@
+//! The environment of a subcommand, with the file of `--env-file` where it is given.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::failure::Failure;
+use crate::config::{Env, EnvError, UnreadDotenv};
+
+/// The option that names a file of variables.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct EnvFile {
+    /// Read secrets from this file too. It must be yours or root's, and lie where no agent writes
+    #[arg(long = "env-file", global = true, value_name = "FILE")]
+    path: Option<PathBuf>,
+}
+
+impl EnvFile {
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Reads the environment of this process.
+    pub(super) fn of_process(&self) -> Result<Env, EnvError> {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Env::read(variables, self.path())
+    }
+
+    /// Reads these variables in the place of this process's.
+    pub(super) fn with(&self, variables: HashMap<String, String>) -> Result<Env, EnvError> {
+        Env::read(variables, self.path())
+    }
+
+    /// Refuses the option for a subcommand without use for it.
+    pub(super) fn refuse(&self, why: &str) -> Result<(), Failure> {
+        match &self.path {
+            Some(path) => Err(Failure::Configuration(format!(
+                "--env-file {} is not read: {why}",
+                path.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the `.env` in the working directory that is not read.
+pub(super) fn unread_dotenv(env: &Env) -> Option<UnreadDotenv> {
+    env.unread_dotenv(&std::env::current_dir().ok()?)
+}

@@ -1,0 +1,277 @@
+//! Judges whether a file may supply configuration: whose it is, who may write it, and where it lies.
+//!
+//! It does not look at what the file says.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// The bits of a mode that let others than the owner write.
+const WRITABLE: u32 = 0o022;
+
+/// The bit of a mode that lets everybody write.
+const WRITABLE_BY_ALL: u32 = 0o002;
+
+/// Why a file may not supply configuration, and what to do.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("it is a link: put the file itself in its place")]
+    Link,
+    #[error("it is not a regular file: write the lines NAME=value into one")]
+    NoFile,
+    #[error("it belongs to uid {0}, neither to this user nor to root: make a file of your own")]
+    Stranger(u32),
+    #[error("others may write it: check what it says, then take that right from them (chmod go-w)")]
+    Writable,
+    #[error(
+        "it has {0} names (hard links), and another one may be where agents write: make a copy and use that"
+    )]
+    ManyNames(u64),
+    #[error("it lies below the home {}, where agents write: move it out of there", .0.display())]
+    BelowHome(PathBuf),
+    #[error("it lies below {}, where an agent writes: move it out of there", .0.display())]
+    BelowAgent(PathBuf),
+    #[error(
+        "it belongs to uid {0} and lies where everybody may make folders: choose a folder of your own"
+    )]
+    Planted(u32),
+}
+
+/// A file that cannot be opened, or may not supply configuration.
+#[derive(Debug)]
+pub(in crate::config) enum Refusal {
+    Unreadable(io::Error),
+    Untrusted(Fault),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Untrusted(fault)
+    }
+}
+
+/// Opens the `.env` of a home.
+pub(super) fn open_home_dotenv(path: &Path, home: &Path) -> Result<File, Refusal> {
+    let (file, metadata) = open_itself(path)?;
+    check_owner(&metadata, home)?;
+    check_mode(&metadata, WRITABLE)?;
+    Ok(file)
+}
+
+/// Opens the file that `--env-file` names. It must not lie where an agent of any home writes.
+pub(super) fn open_env_file(path: &Path, home: &Path) -> Result<File, Refusal> {
+    let (file, metadata) = open_itself(path)?;
+    let owner = metadata.uid();
+    if !is_own_or_roots(owner) {
+        return Err(Fault::Stranger(owner).into());
+    }
+    check_mode(&metadata, WRITABLE)?;
+    if metadata.nlink() != 1 {
+        return Err(Fault::ManyNames(metadata.nlink()).into());
+    }
+    let found = fs::canonicalize(path)?;
+    // What was judged and what was opened are the same file.
+    if !is_same(&fs::metadata(&found)?, &metadata) {
+        return Err(io::Error::other("it was replaced while it was opened").into());
+    }
+    match place_of_agents(&found, home) {
+        Some(fault) => Err(fault.into()),
+        None => Ok(file),
+    }
+}
+
+/// Checks the `config.json` of a home, which may be a link. Its group may write it: it holds no secret.
+pub(in crate::config) fn check_config(path: &Path, file: &File) -> Result<(), Refusal> {
+    let metadata = file.metadata()?;
+    let home = path.parent().unwrap_or(Path::new("/"));
+    check_owner(&metadata, home)?;
+    // A pipe has no place, and nobody else writes into it.
+    if !metadata.is_file() {
+        return Ok(());
+    }
+    check_mode(&metadata, WRITABLE_BY_ALL)?;
+    let found = fs::canonicalize(path)?;
+    match agent_around(&found, home) {
+        Some(agent) => Err(Fault::BelowAgent(agent).into()),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a stranger did not make the home, as in `/tmp`. A home that does not exist yet is right.
+pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
+    let (Ok(metadata), Ok(found)) = (fs::metadata(home), fs::canonicalize(home)) else {
+        return Ok(());
+    };
+    let owner = metadata.uid();
+    let is_open = |folder: &Path| {
+        fs::metadata(folder).is_ok_and(|metadata| metadata.mode() & WRITABLE_BY_ALL != 0)
+    };
+    if !is_own_or_roots(owner) && found.ancestors().skip(1).any(is_open) {
+        return Err(Fault::Planted(owner));
+    }
+    Ok(())
+}
+
+/// Returns the reason if `path`, which has no links, lies where an agent of this home or of another one writes.
+pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
+    if is_within(path, home) {
+        return Some(Fault::BelowHome(home.to_owned()));
+    }
+    if let Some(agent) = agent_around(path, home) {
+        return Some(Fault::BelowAgent(agent));
+    }
+    let is_home = |folder: &&Path| folder.join("db/chorus.db").is_file();
+    let other = path.ancestors().skip(1).find(is_home)?;
+    Some(Fault::BelowHome(other.to_owned()))
+}
+
+/// Returns the agent's folder that `path` lies in: one of this home, also where its workspace is a link or mounted
+/// elsewhere, or a folder that looks like an agent's.
+fn agent_around(path: &Path, home: &Path) -> Option<PathBuf> {
+    let agents = fs::read_dir(home.join("agents")).into_iter().flatten();
+    for agent in agents.flatten().map(|agent| agent.path()) {
+        if is_within(path, &agent) || is_within(path, &agent.join("workspace")) {
+            return Some(agent);
+        }
+    }
+    let is_agent =
+        |folder: &&Path| folder.join("agent.json").is_file() && folder.join("workspace").is_dir();
+    path.ancestors().skip(1).find(is_agent).map(Path::to_owned)
+}
+
+/// Whether `path`, which has no links, lies in `folder`: by its letters, by what the folders above it are, or by where both
+/// lie in their file system.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let Ok(folder) = fs::canonicalize(folder) else {
+        return false;
+    };
+    if path.starts_with(&folder) {
+        return true;
+    }
+    let Ok(wanted) = fs::metadata(&folder) else {
+        return false;
+    };
+    let mut above = path.ancestors().skip(1);
+    if above.any(|above| fs::metadata(above).is_ok_and(|above| is_same(&above, &wanted))) {
+        return true;
+    }
+    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    match (spot(path, &mounts), spot(&folder, &mounts)) {
+        (Some(spot), Some(around)) => {
+            spot.device == around.device && spot.path.starts_with(&around.path)
+        }
+        (_, None) | (None, _) => false,
+    }
+}
+
+/// Where something lies in its file system, however that is mounted.
+#[derive(Debug, PartialEq, Eq)]
+struct Spot {
+    device: Vec<u8>,
+    path: PathBuf,
+}
+
+/// Finds `path` in its file system by the list of mounts, in the form of `/proc/self/mountinfo`.
+fn spot(path: &Path, mounts: &[u8]) -> Option<Spot> {
+    let mut nearest: Option<(PathBuf, Spot)> = None;
+    for line in mounts.split(|byte| *byte == b'\n') {
+        let mut fields = line.split(|byte| *byte == b' ').skip(2);
+        let (Some(device), Some(root), Some(point)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let point = unescaped(point);
+        let Ok(rest) = path.strip_prefix(&point) else {
+            continue;
+        };
+        // A later mount at the same place hides the earlier one.
+        let is_nearer = nearest
+            .as_ref()
+            .is_none_or(|(other, _)| point.as_os_str().len() >= other.as_os_str().len());
+        if is_nearer {
+            let spot = Spot {
+                device: device.to_owned(),
+                path: unescaped(root).join(rest),
+            };
+            nearest = Some((point, spot));
+        }
+    }
+    nearest.map(|(_, spot)| spot)
+}
+
+/// A path of the list of mounts: a space is `\040` there.
+fn unescaped(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, after)) = rest.split_first() {
+        let code = after
+            .get(..3)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) if *first == b'\\' => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            Some(_) | None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Opens a regular file, not what a link leads to.
+fn open_itself(path: &Path) -> Result<(File, Metadata), Refusal> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(_) if path.is_symlink() => return Err(Fault::Link.into()),
+        Err(error) => return Err(error.into()),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Fault::NoFile.into());
+    }
+    Ok((file, metadata))
+}
+
+/// Checks that a file of a home belongs to this user, root or the owner of the home, who may replace it anyway.
+fn check_owner(file: &Metadata, home: &Path) -> Result<(), Fault> {
+    let owner = file.uid();
+    let is_of_home = || fs::metadata(home).is_ok_and(|home| home.uid() == owner);
+    if is_own_or_roots(owner) || is_of_home() {
+        return Ok(());
+    }
+    Err(Fault::Stranger(owner))
+}
+
+fn check_mode(file: &Metadata, refused: u32) -> Result<(), Fault> {
+    if file.mode() & refused == 0 {
+        return Ok(());
+    }
+    Err(Fault::Writable)
+}
+
+fn is_own_or_roots(owner: u32) -> bool {
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}

@@ -1,0 +1,83 @@
+//! Which addresses belong to this machine or to a network that it is connected to, whatever the registries say of them.
+//!
+//! It sees what the interfaces say. Addresses that only a router maps to this machine, and networks behind that router, are
+//! not among it.
+
+use std::io;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::sys::socket::SockaddrStorage;
+
+/// The shortest prefix of an IPv4 network that is believed. A tunnel may claim the whole internet by a shorter one; /8 is what a
+/// virtual network of people's machines takes.
+const WIDEST_V4: u8 = 8;
+
+/// The same for IPv6: the least that a provider gets.
+const WIDEST_V6: u8 = 32;
+
+/// The length of an IPv6 network's prefix. An address by DHCP has 128 bits, and its network is there all the same.
+const LINK_V6: u8 = 64;
+
+/// An address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    pub address: IpAddr,
+    /// Bits that all addresses of its network share.
+    pub prefix: u8,
+    /// The other end of a point-to-point connection.
+    pub peer: Option<IpAddr>,
+}
+
+impl Interface {
+    fn of(found: &InterfaceAddress) -> Option<Self> {
+        let address = address_of(found.address.as_ref()?)?;
+        let mask = found.netmask.as_ref().and_then(address_of);
+        let prefix = mask.and_then(|mask| ipnet::ip_mask_to_prefix(mask).ok());
+        let peer = found.destination.as_ref().or(found.broadcast.as_ref());
+        Some(Self {
+            address,
+            prefix: prefix.unwrap_or(u8::MAX),
+            peer: peer.and_then(address_of),
+        })
+    }
+
+    /// Whether `address` is this one, its peer, or in the network of either.
+    fn is_near(&self, address: IpAddr) -> bool {
+        let own = self.address.to_canonical();
+        let mut ends = std::iter::once(own).chain(self.peer.map(|peer| peer.to_canonical()));
+        ends.any(|end| end == address || self.network_of(end).contains(&address))
+    }
+
+    fn network_of(&self, end: IpAddr) -> IpNet {
+        let bits = match end {
+            IpAddr::V4(_) if self.prefix < WIDEST_V4 => 32,
+            IpAddr::V4(_) => self.prefix.min(32),
+            IpAddr::V6(_) if self.prefix < WIDEST_V6 => LINK_V6,
+            IpAddr::V6(_) => self.prefix.min(LINK_V6),
+        };
+        IpNet::new(end, bits).unwrap_or_else(|_| IpNet::from(end))
+    }
+}
+
+/// Whether `address` belongs to a machine with these interfaces, or to a network that it is connected to. Pure.
+pub fn is_near(address: IpAddr, interfaces: &[Interface]) -> bool {
+    let address = address.to_canonical();
+    interfaces
+        .iter()
+        .any(|interface| interface.is_near(address))
+}
+
+/// Lists the interfaces of this machine as they are now: they come and go.
+pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
+    let found = getifaddrs()?;
+    Ok(found.filter_map(|found| Interface::of(&found)).collect())
+}
+
+fn address_of(address: &SockaddrStorage) -> Option<IpAddr> {
+    if let Some(address) = address.as_sockaddr_in() {
+        return Some(IpAddr::V4(address.ip()));
+    }
+    Some(IpAddr::V6(address.as_sockaddr_in6()?.ip()))
+}
