@@ -54,28 +54,10 @@ impl Doctor {
 async fn examine(env: &Env) -> Vec<Check> {
     let mut progress = Progress::new();
     let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
+    let (config, configured) = configuration(env);
+    checks.extend(sources::open_to_others(env, &config));
     checks.extend(machine::environment(env));
-    let file = env.paths.config();
-    let config = match Config::load(&file) {
-        Ok(config) => {
-            let name = file.display();
-            let seen = if file.exists() {
-                name.to_string()
-            } else {
-                format!("{name} is not there: every key has its default")
-            };
-            checks.push(Check::ok("config", seen));
-            config
-        }
-        Err(error) => {
-            checks.push(Check::failure(
-                "config",
-                error.to_string(),
-                "fix that line, then run chorus check-config",
-            ));
-            Config::default()
-        }
-    };
+    checks.push(configured);
     checks.extend(sources::checks(env, &config));
     progress.stage("looking at the database");
     checks.push(machine::database(&env.paths).await);
@@ -87,6 +69,27 @@ async fn examine(env: &Env) -> Vec<Check> {
     progress.stage("asking for models");
     checks.extend(models::checks(env, &config).await);
     checks
+}
+
+/// The configuration, or the defaults where it is wrong.
+fn configuration(env: &Env) -> (Config, Check) {
+    let file = env.paths.config();
+    match Config::load(&file) {
+        Ok(config) => {
+            let name = file.display();
+            let seen = if file.exists() {
+                name.to_string()
+            } else {
+                format!("{name} is not there: every key has its default")
+            };
+            (config, Check::ok("config", seen))
+        }
+        Err(error) => {
+            let remedy = "fix that, then run chorus check-config";
+            let check = Check::failure("config", error.to_string(), remedy);
+            (Config::default(), check)
+        }
+    }
 }
 
 fn print(checks: &[Check]) {

@@ -117,8 +117,9 @@ const COLOURS: [(&str, &str); 2] = [
     ),
 ];
 
-const SECRETS: &str = "A secret is looked for in the variable itself, in the file that the variable with _FILE after its name holds, in systemd's \
-    credentials, in .env in the working directory and in .env in the home.";
+const SECRETS: &str = "A variable is looked for in the environment, a secret then in systemd's credentials, and both in the file of --env-file \
+    and in .env in the home; a secret in each place also in the file that the variable with _FILE after its name holds. Nothing is read from \
+    the working directory.";
 
 const FILES: [(&str, &str); 7] = [
     (

@@ -5,6 +5,7 @@
 //! variable itself, then as the file that `<NAME>_FILE` names. Blank is unset. No file is looked for in the working directory,
 //! where others may write. Nothing is put into the process's own environment.
 
+mod error;
 mod source;
 mod trust;
 mod variables;
@@ -19,6 +20,7 @@ use super::paths::Paths;
 use super::secret::Secret;
 use crate::domain::GuildId;
 
+pub use error::EnvError;
 pub use source::{Origin, Source};
 pub use trust::Fault;
 pub(super) use trust::{Refusal, check_config};
@@ -249,47 +251,6 @@ impl fmt::Display for UnreadDotenv {
             "only the environment and .env of the home are; if it is yours, add --env-file {path}"
         )
     }
-}
-
-/// Why the environment cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum EnvError {
-    /// A value makes no sense.
-    #[error("{name} is {value:?}: {expected}")]
-    Invalid {
-        name: String,
-        /// Its value; never a secret's.
-        value: String,
-        /// What to write instead.
-        expected: &'static str,
-    },
-    /// A file that should hold a value cannot be read.
-    #[error("{} ({name}) cannot be read: {source}", path.display())]
-    Unreadable {
-        /// What the file is for.
-        name: String,
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// A line of a `.env` file is not an assignment.
-    #[error("{} has a line that is not an assignment: write NAME=value, quote values with spaces", path.display())]
-    Dotenv { path: PathBuf },
-    /// A file may not supply configuration.
-    #[error("{} is not read: {fault}", path.display())]
-    Untrusted { path: PathBuf, fault: Fault },
-    /// A file sets a variable that only other places may set.
-    #[error("{} sets {name}, which no file of --env-file may set: set it {instead}", path.display())]
-    Forbidden {
-        name: String,
-        path: PathBuf,
-        /// Where it may be set.
-        instead: &'static str,
-    },
-    /// Neither `CHORUS_HOME` nor `HOME` is set.
-    #[error(
-        "there is no home directory: set CHORUS_HOME to the directory Chorus may keep its files in"
-    )]
-    NoHome,
 }
 
 impl Variables {

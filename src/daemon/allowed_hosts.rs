@@ -35,7 +35,7 @@ impl AllowedHosts {
         let host = plain(host);
         let is_loopback = host
             .parse::<IpAddr>()
-            .is_ok_and(|address| address.to_canonical().is_loopback());
+            .is_ok_and(|address| address.is_loopback());
         is_loopback || host == "localhost" || self.0.contains(&host)
     }
 }
@@ -54,11 +54,14 @@ fn without_port(host: &str) -> Option<&str> {
     is_port.then_some(name)
 }
 
-/// A host in the one way it is compared: small letters, no brackets, no dot at its end.
+/// A host in the one way it is compared: an address in its shortest form, a name in small letters and without a dot at its end.
 fn plain(host: &str) -> String {
     let inner = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'));
     let host = inner.unwrap_or(host);
-    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().to_string(),
+        Err(_) => host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase(),
+    }
 }

@@ -9,6 +9,7 @@ mod metrics;
 mod mounted;
 mod otlp;
 mod packages;
+mod planted;
 mod refused;
 mod reload;
 mod saved;

@@ -6,16 +6,20 @@ use std::os::unix::fs::PermissionsExt;
 use super::check::Check;
 use crate::config::{ADDRESSES, Config, Env, Paths, SECRETS};
 
+/// Where each secret and each address comes from.
 pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {
-    let named: BTreeSet<&str> = config.secret_names().collect();
-    let named = named.into_iter().filter(|name| !SECRETS.contains(name));
-    let names: Vec<&str> = SECRETS.into_iter().chain(named).collect();
-    let mut checks: Vec<Check> = names.iter().filter_map(|name| secret(env, name)).collect();
+    let names = names(config).into_iter();
+    let mut checks: Vec<Check> = names.filter_map(|name| secret(env, name)).collect();
     checks.extend(ADDRESSES.iter().filter_map(|name| address(env, name)));
     checks.extend(configured(env, config));
-    checks.extend(readable(env, &names));
-    checks.extend(database(&env.paths));
     checks
+}
+
+/// The variables that hold secrets.
+fn names(config: &Config) -> Vec<&str> {
+    let named: BTreeSet<&str> = config.secret_names().collect();
+    let named = named.into_iter().filter(|name| !SECRETS.contains(name));
+    SECRETS.into_iter().chain(named).collect()
 }
 
 /// Where a secret comes from; nothing where it is not set.
@@ -52,12 +56,12 @@ fn configured(env: &Env, config: &Config) -> Vec<Check> {
         .collect()
 }
 
-/// The files with secrets that others may read.
-fn readable(env: &Env, names: &[&str]) -> Vec<Check> {
-    // One that cannot be read has its line already.
-    let files = names
-        .iter()
-        .filter_map(|name| env.files_open_to_others([*name]).ok());
+/// The files with secrets, and with what was said, that others may read.
+pub(super) fn open_to_others(env: &Env, config: &Config) -> Vec<Check> {
+    // One that cannot be read has a line of its own.
+    let files = names(config)
+        .into_iter()
+        .filter_map(|name| env.files_open_to_others([name]).ok());
     let files: BTreeSet<_> = files.flatten().collect();
     files
         .into_iter()
@@ -71,6 +75,7 @@ fn readable(env: &Env, names: &[&str]) -> Vec<Check> {
                 format!("chmod 600 {}", file.display()),
             )
         })
+        .chain(database(&env.paths))
         .collect()
 }
 

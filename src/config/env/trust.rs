@@ -101,8 +101,11 @@ pub(in crate::config) fn check_config(path: &Path, file: &File) -> Result<(), Re
         return Ok(());
     }
     check_mode(&metadata, WRITABLE_BY_ALL)?;
+    if !path.is_symlink() {
+        return Ok(());
+    }
     let found = fs::canonicalize(path)?;
-    match agent_around(&found, home) {
+    match agent_around(&Place::of(&found), home) {
         Some(agent) => Err(Fault::BelowAgent(agent).into()),
         None => Ok(()),
     }
@@ -117,7 +120,8 @@ pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
     let is_open = |folder: &Path| {
         fs::metadata(folder).is_ok_and(|metadata| metadata.mode() & WRITABLE_BY_ALL != 0)
     };
-    if !is_own_or_roots(owner) && found.ancestors().skip(1).any(is_open) {
+    let is_known = is_own_or_roots(owner) || is_from_outside(owner);
+    if !is_known && found.ancestors().skip(1).any(is_open) {
         return Err(Fault::Planted(owner));
     }
     Ok(())
@@ -125,10 +129,11 @@ pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
 
 /// Returns the reason if `path`, which has no links, lies where an agent of this home or of another one writes.
 pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
-    if is_within(path, home) {
+    let place = Place::of(path);
+    if place.is_in(home) {
         return Some(Fault::BelowHome(home.to_owned()));
     }
-    if let Some(agent) = agent_around(path, home) {
+    if let Some(agent) = agent_around(&place, home) {
         return Some(Fault::BelowAgent(agent));
     }
     let is_home = |folder: &&Path| folder.join("db/chorus.db").is_file();
@@ -136,42 +141,61 @@ pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
     Some(Fault::BelowHome(other.to_owned()))
 }
 
-/// Returns the agent's folder that `path` lies in: one of this home, also where its workspace is a link or mounted
-/// elsewhere, or a folder that looks like an agent's.
-fn agent_around(path: &Path, home: &Path) -> Option<PathBuf> {
+/// Returns the agent's folder that a file lies in: one of this home, also where its workspace is a link or mounted elsewhere, or
+/// a folder that looks like an agent's.
+fn agent_around(place: &Place<'_>, home: &Path) -> Option<PathBuf> {
     let agents = fs::read_dir(home.join("agents")).into_iter().flatten();
     for agent in agents.flatten().map(|agent| agent.path()) {
-        if is_within(path, &agent) || is_within(path, &agent.join("workspace")) {
+        if place.is_in(&agent) || place.is_in(&agent.join("workspace")) {
             return Some(agent);
         }
     }
     let is_agent =
         |folder: &&Path| folder.join("agent.json").is_file() && folder.join("workspace").is_dir();
-    path.ancestors().skip(1).find(is_agent).map(Path::to_owned)
+    let above = place.path.ancestors().skip(1);
+    above.into_iter().find(is_agent).map(Path::to_owned)
 }
 
-/// Whether `path`, which has no links, lies in `folder`: by its letters, by what the folders above it are, or by where both
-/// lie in their file system.
-fn is_within(path: &Path, folder: &Path) -> bool {
-    let Ok(folder) = fs::canonicalize(folder) else {
-        return false;
-    };
-    if path.starts_with(&folder) {
-        return true;
-    }
-    let Ok(wanted) = fs::metadata(&folder) else {
-        return false;
-    };
-    let mut above = path.ancestors().skip(1);
-    if above.any(|above| fs::metadata(above).is_ok_and(|above| is_same(&above, &wanted))) {
-        return true;
-    }
-    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    match (spot(path, &mounts), spot(&folder, &mounts)) {
-        (Some(spot), Some(around)) => {
-            spot.device == around.device && spot.path.starts_with(&around.path)
+/// The place of a file, to be compared with folders.
+struct Place<'a> {
+    /// Without links.
+    path: &'a Path,
+    /// The folders above it.
+    above: Vec<Metadata>,
+    /// The list of mounts.
+    mounts: Vec<u8>,
+}
+
+impl<'a> Place<'a> {
+    fn of(path: &'a Path) -> Self {
+        let above = path.ancestors().skip(1);
+        Self {
+            path,
+            above: above
+                .filter_map(|folder| fs::metadata(folder).ok())
+                .collect(),
+            mounts: fs::read("/proc/self/mountinfo").unwrap_or_default(),
         }
-        (_, None) | (None, _) => false,
+    }
+
+    /// Whether it is in `folder`: by its letters, by what the folders above it are, or by where both lie in their file system.
+    fn is_in(&self, folder: &Path) -> bool {
+        let Ok(folder) = fs::canonicalize(folder) else {
+            return false;
+        };
+        if self.path.starts_with(&folder) {
+            return true;
+        }
+        let Ok(wanted) = fs::metadata(&folder) else {
+            return false;
+        };
+        if self.above.iter().any(|above| is_same(above, &wanted)) {
+            return true;
+        }
+        let (own, around) = (spot(self.path, &self.mounts), spot(&folder, &self.mounts));
+        own.zip(around).is_some_and(|(own, around)| {
+            own.device == around.device && own.path.starts_with(&around.path)
+        })
     }
 }
 
@@ -270,6 +294,22 @@ fn check_mode(file: &Metadata, refused: u32) -> Result<(), Fault> {
 
 fn is_own_or_roots(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// The owner that a user namespace shows for files of users who do not exist in it.
+const NOBODY: u32 = 65_534;
+
+/// Whether `owner` stands for users outside of this process's user namespace. Nobody in it could have made their files: they
+/// came with the container.
+fn is_from_outside(owner: u32) -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let mut ranges = map.lines().filter_map(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
+        let first = numbers.next()?.ok()?;
+        let count = numbers.nth(1)?.ok()?;
+        Some(first..first.saturating_add(count))
+    });
+    owner == NOBODY && !map.is_empty() && !ranges.any(|range| range.contains(&u64::from(owner)))
 }
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {

@@ -47,8 +47,22 @@ async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
         assert_eq!(
             named,
             [
-                "user", "home", "config", "database", "git", "sandbox", "clock", "token",
-                "intents", "public", "servers", "models"
+                "user",
+                "home",
+                "config",
+                "secrets",
+                "secrets",
+                "addresses",
+                "addresses",
+                "database",
+                "git",
+                "sandbox",
+                "clock",
+                "token",
+                "intents",
+                "public",
+                "servers",
+                "models"
             ]
         );
         for check in &checks {

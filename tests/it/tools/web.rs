@@ -1,7 +1,9 @@
 //! `web_fetch`: which addresses are read, and what becomes of a page.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -13,6 +15,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::lab::Lab;
+use crate::not_run::{Missing, not_run};
 
 /// A lab whose operator opened the one host that serves `pages`.
 async fn lab_with(pages: Router) -> (Lab, SocketAddr) {
@@ -138,6 +141,127 @@ fn what_a_machine_and_its_neighbours_have_is_near_whatever_the_registries_say() 
     assert!(near("9.9.1.7/24", peer, "7.7.7.8"));
     assert!(near("fe80::1/64", Some("2a00::1"), "2a00::1"));
     assert!(!is_near("1.1.1.1".parse().unwrap(), &[]));
+}
+
+/// Set for the test that runs in a network of its own.
+const INSIDE: &str = "CHORUS_TEST_IN_A_NETWORK";
+
+/// Runs this test once more in a network that has nothing but loopback with `addresses`, and with names for them; false in
+/// there.
+fn is_outside(test: &str, addresses: &[&str], names: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    let hosts = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&hosts, names).unwrap();
+    let added: String = addresses
+        .iter()
+        .map(|address| format!("ip address add {address} dev lo\n"))
+        .collect();
+    let script = format!(
+        "ip link set lo up\n{added}mount --bind {} /etc/hosts\nexec \"$0\" \"$@\"",
+        hosts.path().display()
+    );
+    let make = |program: &std::path::Path| {
+        let mut inside = Command::new("unshare");
+        inside.args(["--user", "--map-root-user", "--net", "--mount", "sh", "-ec"]);
+        inside.arg(&script).arg(program).env(INSIDE, "1");
+        inside
+    };
+    let can = make("true".as_ref()).output();
+    if !can.is_ok_and(|can| can.status.success()) {
+        not_run(&Missing::Machine("no network namespace can be had here"));
+        return true;
+    }
+    let program = std::env::current_exe().unwrap();
+    let inside = make(&program).args(["--exact", test]).output().unwrap();
+    let said = String::from_utf8_lossy(&inside.stdout).into_owned();
+    assert!(inside.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+    true
+}
+
+/// A server of this machine's own: what it is asked is counted.
+async fn own_pages(address: &str) -> Arc<AtomicUsize> {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let page = get(move || async move {
+        count.fetch_add(1, Ordering::SeqCst);
+        "PRIVATE ADMIN PAGE"
+    });
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let pages = Router::new().fallback(page);
+    tokio::spawn(async move { axum::serve(listener, pages).await });
+    asked
+}
+
+#[tokio::test]
+async fn public_addresses_of_this_machine_and_its_network_are_not_read() {
+    let test = "tools::web::public_addresses_of_this_machine_and_its_network_are_not_read";
+    let addresses = ["198.41.0.4/24", "2a00:1450:4001::5/128", "9.9.9.9/32"];
+    let names = "198.41.0.4 own.example\n2a00:1450:4001::5 own6.example\n\
+                 198.41.0.200 neighbour.example\n198.41.0.4 both.example\n9.8.7.6 both.example\n";
+    if is_outside(test, &addresses, names) {
+        return;
+    }
+    let four = own_pages("198.41.0.4:8080").await;
+    let six = own_pages("[2a00:1450:4001::5]:8443").await;
+    let to_itself = get(|| async { (StatusCode::FOUND, [(LOCATION, "http://198.41.0.4:8080/")]) });
+    let (lab, opened) = lab_with(Router::new().route("/in", to_itself)).await;
+    for url in [
+        "http://198.41.0.4:8080/",
+        "http://198.41.4:8080/",
+        "http://0xc6290004:8080/",
+        "http://[::ffff:198.41.0.4]:8080/",
+        "http://[2a00:1450:4001::5]:8443/",
+        "http://[2a00:1450:4001:0:0::5]:8443/",
+        // Neighbours, by the prefix; DHCP's 128 bits stand for a network.
+        "http://198.41.0.200/",
+        "http://[2a00:1450:4001::99]/",
+        "http://9.9.9.9/",
+        &format!("http://{opened}/in"),
+    ] {
+        let told = lab.refuses("web_fetch", json!({"url": url})).await;
+        let why = "is not read: the address belongs to this machine or to its own network";
+        assert!(told.ends_with(why), "{url}: {told}");
+    }
+    for url in [
+        "http://own.example:8080/",
+        "http://own6.example:8443/",
+        "http://neighbour.example/",
+    ] {
+        let told = lab.refuses("web_fetch", json!({"url": url})).await;
+        assert!(
+            told.contains("leads to no public address, or only to this machine"),
+            "{url}: {told}"
+        );
+    }
+    // The world is not blocked: it only cannot be reached from here. Of two addresses the other one is asked.
+    for url in [
+        "http://9.9.9.10/",
+        "http://198.41.1.4/",
+        "http://both.example:8080/",
+    ] {
+        let told = lab.refuses("web_fetch", json!({"url": url})).await;
+        assert!(told.contains("cannot be read: "), "{url}: {told}");
+        assert!(!told.contains("this machine"), "{url}: {told}");
+    }
+    assert_eq!(four.load(Ordering::SeqCst) + six.load(Ordering::SeqCst), 0);
+    // An address that comes later counts from then on, and one that goes no longer does.
+    let ip = |change: &str| {
+        let words = ["address", change, "9.9.9.10/32", "dev", "lo"];
+        assert!(Command::new("ip").args(words).status().unwrap().success());
+    };
+    ip("add");
+    let told = lab
+        .refuses("web_fetch", json!({"url": "http://9.9.9.10/"}))
+        .await;
+    assert!(told.contains("belongs to this machine"), "{told}");
+    ip("delete");
+    let told = lab
+        .refuses("web_fetch", json!({"url": "http://9.9.9.10/"}))
+        .await;
+    assert!(told.contains("cannot be read: "), "{told}");
 }
 
 #[tokio::test]
