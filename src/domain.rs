@@ -6,6 +6,7 @@ mod agent;
 mod attempt;
 mod ids;
 mod message;
+mod program_settings;
 pub mod read_ids;
 mod run;
 mod session;
@@ -20,6 +21,7 @@ pub use ids::{
     TurnId, UserId,
 };
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
+pub use program_settings::{are_program_settings, hold_program_settings};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use stages::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, Router, handoffs_of};

@@ -19,6 +19,7 @@ mod error;
 mod guard;
 mod harden;
 pub mod helper;
+mod home;
 mod job;
 mod limits;
 mod probe;
@@ -36,7 +37,8 @@ mod worker;
 mod workers;
 
 pub use command::{
-    Bounds, Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
+    Bounds, Command, Ended, ExecError, Finished, Home, HomeAccess, Limits, MAX_SCRIPT, Network,
+    Output, Policy,
 };
 pub use error::{NeverRan, NoShell};
 pub use harden::harden_self;

@@ -29,7 +29,7 @@ mod words;
 
 pub use action::{Action, ActionError};
 pub use binding::binding_hash;
-pub use decide::{Decision, Verdict};
+pub use decide::{Breadth, Decision, Verdict};
 pub use grants::{
     GrantTable, NotGranted, all_known, all_may_grant, may_always_allow, may_answer, may_grant,
     may_talk,

@@ -5,6 +5,7 @@
 //! ├── agent.json     agent_file: read, and rewritten key by key
 //! ├── charter.md     charter_file: what describes its role, where it has one
 //! ├── docs/          docs: the notes that stand in every request
+//! ├── home/          the home of its commands, made by `exec`
 //! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git; instructions: its AGENTS.md, skills
 //! ```
 //!
@@ -40,6 +41,9 @@ pub use error::FileError;
 pub use jail::Jail;
 pub use path::WorkspacePath;
 pub use version::Version;
+
+/// The folder that is the home of an agent's commands. `exec` makes it at the first command; no file tool reaches it.
+const HOME: &str = "home";
 
 /// The open folder of one agent.
 #[derive(Debug)]
@@ -92,5 +96,19 @@ impl Workspace {
     /// The path of the working directory, for child processes that run in it.
     pub fn files_folder(&self) -> PathBuf {
         self.folder.join("workspace")
+    }
+
+    /// The home of the agent's commands.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there yet, or is not a folder of the agent's own.
+    pub fn home(&self) -> Result<Jail, FileError> {
+        Jail::open(&self.agent, HOME)
+    }
+
+    /// The path of the home of the agent's commands, which may not be there yet.
+    pub fn home_folder(&self) -> PathBuf {
+        self.folder.join(HOME)
     }
 }

@@ -1,14 +1,17 @@
 //! Landlock: which files, connections and processes a command can reach; the kernel refuses all others.
 
+use std::os::fd::OwnedFd;
+
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, RestrictionStatus,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, PathBeneath,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope, path_beneath_rules,
 };
+use rustix::fs::{Mode, OFlags};
 
 use super::command::Network;
 use super::error::{HelperError, failed};
-use super::job::AccessRules;
+use super::job::{AccessRules, InodePin};
 
 /// How far Landlock reaches on this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,9 @@ pub(super) fn version() -> u32 {
 ///
 /// When the kernel has Landlock and refuses the rules.
 pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, HelperError> {
-    let status = enforce(rules).map_err(failed("Landlock"))?;
+    let pinned = rules.write_pinned.iter().map(open_pinned);
+    let pinned = pinned.collect::<Result<Vec<_>, _>>()?;
+    let status = enforce(rules, &pinned).map_err(failed("Landlock"))?;
     match (status.ruleset, number(status.landlock)) {
         (_, 0) => Ok(Reach::None),
         (RulesetStatus::NotEnforced, _) => Err(HelperError::NotEnforced),
@@ -57,7 +62,20 @@ pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, HelperError> {
     }
 }
 
-fn enforce(rules: &AccessRules) -> Result<RestrictionStatus, RulesetError> {
+/// Opens a folder that must be the one that was meant: another command may have put a link in its place.
+fn open_pinned(pin: &InodePin) -> Result<OwnedFd, HelperError> {
+    let opening = || failed(format!("opening {}", pin.path.display()));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(&pin.path, flags, Mode::empty()).map_err(opening())?;
+    let found = rustix::fs::fstat(&folder).map_err(opening())?;
+    if (found.st_dev, found.st_ino) == (pin.device, pin.inode) {
+        return Ok(folder);
+    }
+    Err(HelperError::Replaced(pin.path.clone()))
+}
+
+fn enforce(rules: &AccessRules, pinned: &[OwnedFd]) -> Result<RestrictionStatus, RulesetError> {
+    let all = AccessFs::from_all(NEWEST);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -70,7 +88,12 @@ fn enforce(rules: &AccessRules) -> Result<RestrictionStatus, RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(&rules.list, AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(&rules.read, AccessFs::from_read(NEWEST)))?
-        .add_rules(path_beneath_rules(&rules.write, AccessFs::from_all(NEWEST)))?
+        .add_rules(path_beneath_rules(&rules.write, all))?
+        .add_rules(
+            pinned
+                .iter()
+                .map(|folder| Ok::<_, RulesetError>(PathBeneath::new(folder, all))),
+        )?
         .restrict_self()
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command::Network;
+use super::command::{Home, HomeAccess, Network};
 use super::guard::Guard;
-use super::job::HELPER_INSIDE;
+use super::job::{HELPER_INSIDE, InodePin};
 use super::view::{CONFIGURATION, HiddenPath, MachineView};
 
 /// Bytes that a command's private `/tmp` may hold, and its `/dev/shm` too; both live in memory.
@@ -18,6 +18,10 @@ pub(super) struct Tree<'a> {
     pub(super) helper: &'a Path,
     /// Writable, at the same path inside.
     pub(super) workspace: &'a Path,
+    /// The home of commands, at the same path inside.
+    pub(super) home: &'a Home,
+    /// Its parts that are writable although the rest is not.
+    pub(super) caches: &'a [InodePin],
     /// Protects the workspace's repository.
     pub(super) guard: &'a Guard,
     /// Whether the network is reached.
@@ -66,6 +70,14 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
     }
     line.words(&["--ro-bind", &text(tree.helper)?, HELPER_INSIDE]);
 
+    let home = match tree.home.access {
+        HomeAccess::Whole => "--bind",
+        HomeAccess::Caches => "--ro-bind",
+    };
+    line.over_itself(home, &tree.home.folder)?;
+    for cache in tree.caches {
+        line.over_itself("--bind", &cache.path)?;
+    }
     line.over_itself("--bind", tree.workspace)?;
     for path in &tree.guard.pinned {
         line.over_itself("--bind", path)?;

@@ -19,12 +19,31 @@ pub const MAX_SCRIPT: usize = 128 * 1024 - 1;
 pub struct Command {
     /// What bash is given, byte for byte as it was judged.
     pub script: String,
-    /// The agent's workspace: writable, and its `HOME`.
+    /// The agent's workspace: writable.
     pub workspace: PathBuf,
+    /// Its `HOME`.
+    pub home: Home,
     /// Where it starts; inside the workspace.
     pub directory: PathBuf,
     pub policy: Policy,
     pub limits: Limits,
+}
+
+/// The home of an agent's commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// A folder of the agent's own outside its workspace; made when a command first needs it.
+    pub folder: PathBuf,
+    pub access: HomeAccess,
+}
+
+/// What a command may write in its home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HomeAccess {
+    /// Everything.
+    Whole,
+    /// The caches in it; all else is read-only where the command is confined.
+    Caches,
 }
 
 /// How an agent's commands are confined.

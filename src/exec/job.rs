@@ -75,6 +75,8 @@ pub(super) struct AccessRules {
     pub(super) list: Vec<PathBuf>,
     /// Paths that can be written, with all below.
     pub(super) write: Vec<PathBuf>,
+    /// Folders that can be written, with all below, as long as they are the ones that were meant.
+    pub(super) write_pinned: Vec<InodePin>,
     /// Whether the network is reached.
     pub(super) network: Network,
     /// Whether bubblewrap surrounds it.

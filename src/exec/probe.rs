@@ -12,7 +12,7 @@ use crate::domain::SandboxMode;
 
 use super::access;
 use super::cgroup::Groups;
-use super::command::{Bounds, Command, ExecError, Limits, Network, Policy};
+use super::command::{Bounds, Command, ExecError, Home, HomeAccess, Limits, Network, Policy};
 use super::error::{FailedTrial, MissingLayer};
 use super::sandbox::{Sandbox, SandboxInner};
 use super::view::{self, MachineView};
@@ -83,13 +83,23 @@ impl Sandbox {
 
     /// Runs a command that does nothing.
     async fn attempt(&self, mode: SandboxMode) -> Result<(), FailedTrial> {
-        let workspace = spawn_blocking(tempfile::tempdir).await;
-        let workspace = workspace.map_err(io::Error::from).flatten();
-        let workspace = workspace.map_err(|error| FailedTrial::Workspace(Arc::new(error)))?;
+        let made = spawn_blocking(|| {
+            let folder = tempfile::tempdir()?;
+            std::fs::create_dir(folder.path().join("workspace"))?;
+            Ok(folder)
+        });
+        let folder = made.await.map_err(io::Error::from).flatten();
+        let folder = folder.map_err(|error| FailedTrial::Workspace(Arc::new(error)))?;
+        let workspace = folder.path().join("workspace");
         let command = Command {
             script: "true".to_owned(),
-            workspace: workspace.path().to_owned(),
-            directory: workspace.path().to_owned(),
+            directory: workspace.clone(),
+            workspace,
+            // What is tried is the stricter one, which needs all of the mounts and rules.
+            home: Home {
+                folder: folder.path().join("home"),
+                access: HomeAccess::Caches,
+            },
             policy: Policy {
                 mode,
                 network: Network::Off,

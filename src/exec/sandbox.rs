@@ -7,10 +7,11 @@ use crate::domain::SandboxMode;
 
 use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
-use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
+use super::command::{Command, ExecError, HomeAccess, Limits, MAX_SCRIPT, Network, Policy};
 use super::error::MissingLayer;
 use super::guard;
-use super::job::{AccessRules, Confinement, Job, Lifetime, Namespaces};
+use super::home;
+use super::job::{AccessRules, Confinement, InodePin, Job, Lifetime, Namespaces};
 use super::view::{self, MachineView};
 
 /// Device files that a command may use where it has no `/dev` of its own.
@@ -164,7 +165,8 @@ impl Sandbox {
         check(&command.script)?;
         let parts = &self.parts;
         let mut environment = parts.view.environment.clone();
-        let home = command.workspace.display().to_string();
+        let caches = home::prepare(&command.home)?;
+        let home = command.home.folder.display().to_string();
         environment.insert("HOME".to_owned(), home);
         let mut job = Job {
             wrapper: Vec::new(),
@@ -183,11 +185,15 @@ impl Sandbox {
         };
         match (command.policy.mode, &parts.bubblewrap, &parts.walls) {
             (SandboxMode::Off, _, _) => {}
-            (_, Ok(bubblewrap), _) => self.inside_bubblewrap(&mut job, command, bubblewrap)?,
+            (_, Ok(bubblewrap), _) => {
+                self.inside_bubblewrap(&mut job, command, caches, bubblewrap)?;
+            }
             (SandboxMode::Required, Err(_), _) => {
                 return Err(ExecError::NoSandbox(self.missing()));
             }
-            (SandboxMode::Auto, Err(_), Ok(_)) => self.behind_walls(&mut job, command, scratch),
+            (SandboxMode::Auto, Err(_), Ok(_)) => {
+                self.behind_walls(&mut job, command, caches, scratch);
+            }
             (SandboxMode::Auto, Err(_), Err(_)) => {}
         }
         Ok(job)
@@ -197,6 +203,7 @@ impl Sandbox {
         &self,
         job: &mut Job,
         command: &Command,
+        caches: Vec<InodePin>,
         bubblewrap: &Path,
     ) -> Result<(), ExecError> {
         let guard = guard::repository(&command.workspace)?;
@@ -204,6 +211,8 @@ impl Sandbox {
             view: &self.parts.view,
             helper: &self.parts.helper,
             workspace: &command.workspace,
+            home: &command.home,
+            caches: &caches,
             guard: &guard,
             network: command.policy.network,
         };
@@ -211,28 +220,39 @@ impl Sandbox {
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
         job.confinement.inode_pins = guard.inode_pins;
         // The tree holds only what may be read; Landlock is also told what may be written.
+        let mut write = writable(command);
+        write.extend(["/tmp".into(), "/dev".into()]);
         job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
-            write: vec![command.workspace.clone(), "/tmp".into(), "/dev".into()],
+            write,
+            write_pinned: caches,
             network: command.policy.network,
             namespaces: Namespaces::Bubblewrap,
         });
         Ok(())
     }
 
-    fn behind_walls(&self, job: &mut Job, command: &Command, scratch: &Path) {
+    fn behind_walls(
+        &self,
+        job: &mut Job,
+        command: &Command,
+        caches: Vec<InodePin>,
+        scratch: &Path,
+    ) {
         let view = &self.parts.view;
         let mut read = view.system.clone();
         read.extend(view.open.iter().cloned());
         read.extend(view.tools.iter().cloned());
         read.extend(view.resolver.clone());
+        read.push(command.home.folder.clone());
         if rustix::process::geteuid().is_root() {
             read.extend(PROC_OF_ROOT.iter().map(PathBuf::from));
         } else {
             read.push("/proc".into());
         }
-        let mut write = vec![command.workspace.clone(), scratch.to_owned()];
+        let mut write = writable(command);
+        write.push(scratch.to_owned());
         write.extend(DEVICES.iter().map(PathBuf::from));
         job.confinement
             .environment
@@ -241,6 +261,7 @@ impl Sandbox {
             read,
             list: vec![view::CONFIGURATION.into()],
             write,
+            write_pinned: caches,
             network: command.policy.network,
             namespaces: Namespaces::None,
         });
@@ -252,6 +273,18 @@ impl Sandbox {
             parts: Arc::new(parts.clone()),
         }
     }
+}
+
+/// The folders of the agent that `command` may write as a whole.
+fn writable(command: &Command) -> Vec<PathBuf> {
+    let home = match command.home.access {
+        HomeAccess::Whole => Some(command.home.folder.clone()),
+        HomeAccess::Caches => None,
+    };
+    [command.workspace.clone()]
+        .into_iter()
+        .chain(home)
+        .collect()
 }
 
 fn check(script: &str) -> Result<(), ExecError> {

@@ -96,7 +96,7 @@ impl MachineView {
         } else {
             read.to_vec()
         };
-        // rustup's proxies look for toolchains in the home, which for a command is the workspace.
+        // rustup's proxies look for toolchains in the home, which for a command is a folder of the agent.
         if let Some(home) = rustup_home().filter(|home| tools.contains(home)) {
             environment.insert("RUSTUP_HOME".to_owned(), home.display().to_string());
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -176,7 +177,29 @@ pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
         Err(error) => return Err(failed(folder.display().to_string())(error)),
     }
     sync(agents).map_err(failed(agents.display().to_string()))?;
-    fs::remove_dir_all(&aside).map_err(failed(aside.display().to_string()))
+    remove_tree(&aside).map_err(failed(aside.display().to_string()))
+}
+
+/// Removes a folder of which commands may have closed parts to their owner, as Go does with its cache of modules.
+fn remove_tree(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_tree(folder);
+            fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+/// Lets the owner of `folder` change it and all folders below.
+fn open_tree(folder: &Path) {
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(|entry| entry.path()));
+    }
 }
 
 /// Leftovers of folders that were being made or removed during a crash. To be listed before any is made or removed again.
@@ -193,7 +216,7 @@ pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
 /// Removes such leftovers.
 pub(super) fn sweep(leftovers: &[PathBuf]) {
     for folder in leftovers {
-        if let Err(error) = fs::remove_dir_all(folder) {
+        if let Err(error) = remove_tree(folder) {
             warn!("failed to remove {}: {error}", folder.display());
         }
     }

@@ -16,8 +16,8 @@ use crate::domain::{
 use crate::exec::Policy;
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
-use crate::workspace::Workspace;
 use crate::workspace::size::{self, Size};
+use crate::workspace::{FileError, Jail, Workspace};
 
 use super::AgentManager;
 use super::create_folder::{is_there, off_thread};
@@ -60,6 +60,8 @@ pub struct Status {
     pub charter: Option<OwnCharter>,
     /// The size of its workspace; `None` where that cannot be counted.
     pub workspace: Option<Size>,
+    /// The size of the home of its commands; `None` where there is none yet, or it cannot be counted.
+    pub home: Option<Size>,
 }
 
 /// An agent with `core: true`.
@@ -143,6 +145,7 @@ impl AgentManager {
         let allowed = deps.profiles.load().in_words(&config.permissions);
         let spent = deps.spent(agent.id, agent.guild, clock::now()).await?;
         let latest = deps.store.sessions(agent.id, 0, 1).await?;
+        let [workspace, home] = self.sizes(agent).await;
         Ok(Status {
             name: agent.name.to_string(),
             model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
@@ -160,7 +163,8 @@ impl AgentManager {
             last_session: latest.sessions.into_iter().next(),
             mode: config.mode.unwrap_or_default(),
             charter: self.own_charter(agent).await,
-            workspace: self.workspace_size(agent).await,
+            workspace,
+            home,
         })
     }
 
@@ -214,16 +218,20 @@ impl AgentManager {
         Some(ContextFill { tokens, window })
     }
 
-    /// The size of an agent's workspace, counted only as long as somebody waits.
-    async fn workspace_size(&self, agent: &AgentSummary) -> Option<Size> {
+    /// The sizes of an agent's workspace and of the home of its commands, counted only as long as somebody waits.
+    async fn sizes(&self, agent: &AgentSummary) -> [Option<Size>; 2] {
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let counted = off_thread(move || {
-            let files = Workspace::open(&folder)
-                .ok()
-                .and_then(|whole| whole.files().ok());
-            Ok(files.map(|files| size::of(files.dir(), Instant::now() + COUNTS)))
+            let Ok(whole) = Workspace::open(&folder) else {
+                return Ok([None, None]);
+            };
+            let counted = |jail: Result<Jail, FileError>| {
+                let jail = jail.ok()?;
+                Some(size::of(jail.dir(), Instant::now() + COUNTS))
+            };
+            Ok([whole.files(), whole.home()].map(counted))
         });
-        counted.await.ok().flatten()
+        counted.await.unwrap_or_default()
     }
 
     /// `/agent list`: every agent of a server, destroyed ones last.

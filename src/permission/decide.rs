@@ -28,6 +28,16 @@ impl fmt::Display for Decision {
     }
 }
 
+/// How much of what an action does was meant by what allowed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breadth {
+    /// All of it: a person saw it, or a pattern covers everything, or all but something, that its tool can do.
+    Whole,
+    /// What its text says: only a narrow pattern covers it.
+    #[default]
+    Narrow,
+}
+
 /// A decision and why, in words for people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -35,13 +45,41 @@ pub struct Verdict {
     pub decision: Decision,
     /// The pattern or the doubt that decided.
     pub reason: String,
+    /// By what it is allowed; means nothing for another decision.
+    #[serde(skip)]
+    pub breadth: Breadth,
 }
 
 impl Verdict {
+    /// Allowed as far as the text of the action goes.
     pub(super) fn allow(reason: impl Into<String>) -> Self {
         Self {
             decision: Decision::Allow,
             reason: reason.into(),
+            breadth: Breadth::Narrow,
+        }
+    }
+
+    /// Allowed whatever the action does.
+    pub(super) fn allow_whole(reason: impl Into<String>) -> Self {
+        Self {
+            breadth: Breadth::Whole,
+            ..Self::allow(reason)
+        }
+    }
+
+    /// The stricter of two; of two that allow the first, with the narrower breadth.
+    #[must_use]
+    pub(super) fn and(self, other: Self) -> Self {
+        let breadth = self.breadth.max(other.breadth);
+        let stricter = if other.decision > self.decision {
+            other
+        } else {
+            self
+        };
+        Self {
+            breadth,
+            ..stricter
         }
     }
 
@@ -49,6 +87,7 @@ impl Verdict {
         Self {
             decision: Decision::Ask,
             reason: reason.into(),
+            breadth: Breadth::Narrow,
         }
     }
 
@@ -57,6 +96,7 @@ impl Verdict {
         Self {
             decision: Decision::Deny,
             reason: reason.into(),
+            breadth: Breadth::Narrow,
         }
     }
 }
@@ -81,7 +121,7 @@ impl Profile {
             return denied;
         }
         if always_allow.contains(&text) {
-            return Verdict::allow("allowed to the letter by `always_allow`");
+            return Verdict::allow_whole("allowed to the letter by `always_allow`");
         }
         match action.script() {
             Some(script) => self.decide_script(action, &text, script),

@@ -62,7 +62,7 @@ impl Profile {
         });
         if let Some(pattern) = universal {
             return match self.hidden(action, script) {
-                None => Verdict::allow(format!("allowed by `{}`", pattern.source())),
+                None => Verdict::allow_whole(format!("allowed by `{}`", pattern.source())),
                 Some(doubt) => self.doubtful(action, script, &doubt),
             };
         }
@@ -75,10 +75,7 @@ impl Profile {
         let mut verdict = self.joined(action, script);
         let spent = Spent::default();
         for command in script.commands() {
-            let part = self.part(action, command, &spent);
-            if part.decision > verdict.decision {
-                verdict = part;
-            }
+            verdict = verdict.and(self.part(action, command, &spent));
         }
         verdict
     }
@@ -141,7 +138,8 @@ impl Profile {
             .iter()
             .filter(|pattern| pattern.scope(&action.tool) == PatternScope::Narrow)
             .collect();
-        let allowed = Verdict::allow("every command in it is allowed");
+        // How far it is allowed, its parts say.
+        let allowed = Verdict::allow_whole("every command in it is allowed");
         if script.commands().len() == 1 || narrow.is_empty() {
             return allowed;
         }
@@ -173,7 +171,15 @@ impl Profile {
                 continue;
             }
             match cover::uncovered_part(pattern, action, command, spent) {
-                None => return Verdict::allow(format!("allowed by `{}`", pattern.source())),
+                None => {
+                    let reason = format!("allowed by `{}`", pattern.source());
+                    return match pattern.scope(&action.tool) {
+                        PatternScope::Everything | PatternScope::AllBut => {
+                            Verdict::allow_whole(reason)
+                        }
+                        PatternScope::Narrow => Verdict::allow(reason),
+                    };
+                }
                 Some(found) => uncovered = Some(found),
             }
         }

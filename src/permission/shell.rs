@@ -19,6 +19,7 @@ mod remote;
 mod risk;
 mod scan;
 mod scripts;
+mod settings;
 mod socat;
 mod substitution;
 mod tables;

@@ -53,12 +53,10 @@ impl Stack {
         let mut strictest = self.own.decide(action, always_allow);
         for Member { source, profile } in &self.further {
             let verdict = profile.decide(action, &[]);
-            if verdict.decision > strictest.decision {
-                strictest = Verdict {
-                    reason: format!("{source}: {}", verdict.reason),
-                    ..verdict
-                };
-            }
+            strictest = strictest.and(Verdict {
+                reason: format!("{source}: {}", verdict.reason),
+                ..verdict
+            });
         }
         strictest
     }

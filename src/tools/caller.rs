@@ -8,6 +8,7 @@ use crate::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
     TurnId, UserId,
 };
+use crate::permission::Breadth;
 
 use super::shelf::Shelf;
 
@@ -33,6 +34,8 @@ pub struct Caller {
     pub people: Vec<Participant>,
     /// Who allowed this very call, if somebody was asked.
     pub allowed_by: Option<UserId>,
+    /// How much of what this call does was meant by what allowed it.
+    pub breadth: Breadth,
     /// Whether a person's message is in this very turn.
     pub has_message: bool,
     /// How many hops of hooks or other agents led here; a person's turn is 0.

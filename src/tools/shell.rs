@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use super::ToolContext;
 use super::error::ToolError;
 use super::tasks::TaskError;
-use crate::exec::{Command, ExecError};
-use crate::permission::Action;
+use crate::exec::{Command, ExecError, Home, HomeAccess};
+use crate::permission::{Action, Breadth};
 use crate::workspace::{Workspace, WorkspacePath};
 
 /// A folder of the workspace to run a command in.
 pub(super) struct Place {
     pub(super) workspace: PathBuf,
+    /// The home of the agent's commands.
+    home: PathBuf,
     /// The folder, for the process.
     pub(super) directory: PathBuf,
     /// The folder relative to the workspace, for people.
@@ -53,6 +55,7 @@ fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
     Ok(Place {
         directory: root.join(path.as_path()),
         workspace: root,
+        home: workspace.home_folder(),
         shown: path.as_str().to_owned(),
     })
 }
@@ -76,6 +79,14 @@ pub(super) fn command(
     Ok(Command {
         script: action.detail.clone(),
         workspace: place.workspace.clone(),
+        home: Home {
+            folder: place.home.clone(),
+            // What nobody saw leaves no settings for the programs of later commands.
+            access: match context.breadth {
+                Breadth::Whole => HomeAccess::Whole,
+                Breadth::Narrow => HomeAccess::Caches,
+            },
+        },
         directory: place.directory.clone(),
         policy: rules.policy,
         limits: rules.limits,

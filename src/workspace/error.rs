@@ -32,10 +32,10 @@ pub enum FileError {
     /// A part of a repository that file tools must not change.
     #[error("`{0}` is protected: it decides what git runs; use the git tools")]
     Protected(String),
-    /// Settings of a program, which the workspace holds as the home of its commands.
+    /// Settings of a program.
     #[error(
-        "`{0}` cannot be written by a file tool: the workspace is the home of your commands, and programs run what this file names; \
-         write it with `bash`"
+        "`{0}` cannot be written by a file tool, because programs run what this file names; write it with `bash`, which your \
+         permission profile judges"
     )]
     Settings(String),
     /// Neither file nor folder.

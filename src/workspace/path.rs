@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::error::FileError;
+use crate::domain::are_program_settings;
 use crate::text;
 
 /// Bytes Linux takes in a path.
@@ -30,54 +31,6 @@ const PROTECTED: [&str; 8] = [
     "gitdir",
     "modules",
     "worktrees",
-];
-
-/// Settings in a home by which programs that only show something start others or write files: `less` runs what `.lesskey` says, `man`
-/// what `.manpath` says. The workspace is the home of what runs in it.
-const SETTINGS: [&str; 24] = [
-    ".ackrc",
-    ".aws",
-    ".azure",
-    ".curlrc",
-    "_curlrc",
-    ".docker",
-    ".exrc",
-    ".gnupg",
-    ".gvimrc",
-    ".hgrc",
-    ".kube",
-    ".less",
-    ".lesskey",
-    ".mailcap",
-    ".manpath",
-    ".my.cnf",
-    ".nanorc",
-    ".pip",
-    ".psqlrc",
-    ".sqliterc",
-    ".subversion",
-    ".vim",
-    ".vimrc",
-    ".wgetrc",
-];
-
-/// The same below `.config`.
-const SETTINGS_BELOW: [&str; 15] = [
-    "bat",
-    "containers",
-    "curlrc",
-    "doctl",
-    "fd",
-    "gcloud",
-    "gh",
-    "glab-cli",
-    "helm",
-    "hg",
-    "lesskey",
-    "nano",
-    "nvim",
-    "pip",
-    "vim",
 ];
 
 /// A path below a workspace: no `..`, no empty or `.` parts, nothing that hides what it is.
@@ -171,9 +124,9 @@ impl WorkspacePath {
     }
 
     /// Whether it is, or is in, a part of a repository that only git itself may change, or is a person's own configuration
-    /// of git: the workspace is the home of the commands in it.
+    /// of git: a workspace may be somebody's home, as in a container.
     pub fn is_protected(&self) -> bool {
-        let names: Vec<String> = self.0.split('/').map(folded).collect();
+        let names = self.folded_names();
         let own: Vec<&str> = names.iter().map(String::as_str).collect();
         if matches!(own.as_slice(), [".gitconfig"] | [".config", "git", ..]) {
             return true;
@@ -189,15 +142,14 @@ impl WorkspacePath {
         })
     }
 
-    /// Whether it is, or lies in, a person's own settings of a program: no file tool writes them.
+    /// Whether it is, or lies in, settings by which a program starts others: no file tool writes them.
     pub(super) fn is_settings(&self) -> bool {
-        let names: Vec<String> = self.0.split('/').map(folded).collect();
-        let own: Vec<&str> = names.iter().map(String::as_str).collect();
-        match own.as_slice() {
-            [".config", below, ..] => SETTINGS_BELOW.contains(below),
-            [name, ..] => SETTINGS.contains(name),
-            [] => false,
-        }
+        let names = self.folded_names();
+        are_program_settings(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn folded_names(&self) -> Vec<String> {
+        self.0.split('/').map(folded).collect()
     }
 
     /// Whether its name is that of a repository's own folder, which must stay a folder.

@@ -3,6 +3,7 @@
 mod basics;
 mod effects;
 mod endings;
+mod home;
 mod limits;
 mod repository;
 
@@ -12,8 +13,8 @@ use std::time::Duration;
 
 use chorus::domain::SandboxMode;
 use chorus::exec::{
-    Bounds, Bubblewrap, Command, ExecError, Finished, Limits, Network, Policy, Sandbox,
-    SandboxSettings,
+    Bounds, Bubblewrap, Command, ExecError, Finished, Home, HomeAccess, Limits, Network, Policy,
+    Sandbox, SandboxSettings,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,8 @@ struct Shell {
     folder: TempDir,
     policy: Policy,
     limits: Limits,
+    /// What its commands may write in their home.
+    access: HomeAccess,
 }
 
 impl Shell {
@@ -64,6 +67,15 @@ impl Shell {
                 network: Network::Off,
             },
             limits: Limits::default(),
+            access: HomeAccess::Whole,
+        }
+    }
+
+    /// The same shell, whose commands may write caches in their home and nothing else there.
+    fn with_caches_only(self) -> Self {
+        Self {
+            access: HomeAccess::Caches,
+            ..self
         }
     }
 
@@ -87,6 +99,10 @@ impl Shell {
             script: script.to_owned(),
             workspace: self.workspace(),
             directory: self.workspace(),
+            home: Home {
+                folder: self.outside("home"),
+                access: self.access,
+            },
             policy: self.policy,
             limits: self.limits,
         }

@@ -5,6 +5,7 @@ mod audited;
 mod configuration;
 mod core;
 mod destroy;
+mod home;
 mod init;
 mod keys;
 mod killed;

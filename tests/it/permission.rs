@@ -2,6 +2,7 @@
 
 mod adversaries;
 mod braces;
+mod breadth;
 mod builtin;
 mod corpus;
 mod cover;

@@ -6,6 +6,7 @@ mod bounded;
 mod building;
 mod files;
 mod greed;
+mod home_of_commands;
 mod repository;
 mod self_edit;
 mod shelf;

@@ -43,6 +43,11 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
         let more = if size.whole { "" } else { "more than " };
         lines.push(format!("  workspace: {more}{}", text::bytes(size.bytes)));
     }
+    if let Some(size) = status.home.filter(|size| size.bytes > 0) {
+        let more = if size.whole { "" } else { "more than " };
+        let size = text::bytes(size.bytes);
+        lines.push(format!("  home of its commands: {more}{size}"));
+    }
     if status.mode != Mode::default() {
         lines.push(format!("Mode: {}", status.mode.as_str()));
     }

@@ -10,6 +10,7 @@ use super::plain;
 use super::programs;
 use super::remote;
 use super::scripts::{is_harmless_awk, is_harmless_sed, is_harmless_sql, sed_scripts};
+use super::settings;
 use super::tables::elsewhere::{
     GIT_BEFORE_HARMLESS, GIT_CONFIG_OPTIONS, GIT_CONFIG_READS, GIT_CONFIG_VERBS, GIT_RUNS_OTHERS,
 };
@@ -107,9 +108,10 @@ fn at_depth(words: &[Word], depth: usize) -> Vec<Risk> {
             risks.push(Risk::Option(word.place.start..end.min(word.place.end)));
         }
     }
+    let spelled = code(name, arguments).into_iter();
     risks.extend(
-        code(name, arguments)
-            .into_iter()
+        spelled
+            .chain(settings::named(words))
             .map(|word| Risk::Whole(word.place.clone())),
     );
     risks

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
-use crate::exec::{Bounds, Ended, Finished};
+use crate::exec::{Bounds, Ended, Finished, HomeAccess};
 use crate::permission::{Action, Group};
 use crate::text::long;
 use crate::tools::error::ToolError;
@@ -78,8 +78,14 @@ impl Tool for Bash {
         let mut text = printed(&finished, &handle);
         text.push_str(&ending(&finished, timeout));
         if finished.exit != Some(0) && sandbox.confines(rules.policy) && was_refused(&text) {
+            let home = match command.home.access {
+                HomeAccess::Whole => "$HOME",
+                HomeAccess::Caches => {
+                    "caches in $HOME (all of $HOME only where a person allowed the command)"
+                }
+            };
             text.push_str(&format!(
-                "\n[the sandbox may have refused something: it lets a command write the workspace and /tmp only, and \
+                "\n[the sandbox may have refused something: it lets a command write the workspace, /tmp and {home}, and \
                  not .git/config, .git/hooks or .git/info; {}]",
                 sandbox.describe(rules.policy)
             ));

@@ -69,6 +69,28 @@ async fn what_was_saved_comes_back() {
 }
 
 #[tokio::test]
+async fn the_home_of_commands_comes_back_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home_with_an_agent(folder.path()).await;
+    let of_commands = home.join("agents/lab/home");
+    fs::create_dir_all(of_commands.join(".config/git")).unwrap();
+    fs::write(of_commands.join(".config/git/config"), "[user]").unwrap();
+    set_mode(&of_commands, 0o700);
+    let file = folder.path().join("saved.tar.gz");
+    assert_eq!(backup(&home, &file).code, 0);
+
+    let fresh = folder.path().join("fresh");
+    let restored = seen(&mut chorus(&fresh, &["restore", file.to_str().unwrap()]));
+    assert_eq!(restored.code, 0, "{}", restored.err);
+    let back = fresh.join("agents/lab/home");
+    assert_eq!(mode(&back), 0o700);
+    assert_eq!(
+        fs::read(back.join(".config/git/config")).unwrap(),
+        b"[user]"
+    );
+}
+
+#[tokio::test]
 async fn roles_templates_and_decisions_of_the_home_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let home = home_with_an_agent(folder.path()).await;

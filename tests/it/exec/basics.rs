@@ -23,7 +23,8 @@ async fn a_command_works_in_its_workspace_and_nowhere_else() {
     for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
         let finished = shell.run("pwd; echo $HOME; echo kept > file").await;
         let workspace = shell.workspace();
-        let expected = format!("{0}\n{0}\n", workspace.display());
+        let home = shell.outside("home");
+        let expected = format!("{}\n{}\n", workspace.display(), home.display());
         assert_eq!(printed(&finished), expected);
         assert_eq!(
             fs::read_to_string(workspace.join("file")).unwrap(),

@@ -284,7 +284,7 @@ async fn the_documented_way_to_look_runs_nothing_of_a_repository_below() {
     begin(&shell);
     let trace = shell.outside("ran");
     let script = format!(
-        "{PROGRAM}set -e; git init -q sub; cd sub; git config core.fsmonitor \"$HOME/p.sh\"
+        "{PROGRAM}set -e; git init -q sub; cd sub; git config core.fsmonitor \"$OLDPWD/p.sh\"
          git -c user.name=a -c user.email=a@b -c core.fsmonitor=false commit -q --allow-empty -m x; cd ..
          git -c core.fsmonitor=false add sub 2>&1; echo added"
     );

@@ -11,7 +11,7 @@ use chorus::domain::{
     Person, RoleId, ToolResult, TurnId, UserId,
 };
 use chorus::exec::Workers;
-use chorus::permission::Profiles;
+use chorus::permission::{Breadth, Profiles};
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
@@ -93,6 +93,7 @@ impl Lab {
             shelf: Registry::standard().toolset(|_| true).shelf,
             people: vec![person(7, &[])],
             allowed_by: None,
+            breadth: Breadth::Whole,
             has_message: true,
             depth: 0,
             abort: CancellationToken::new(),

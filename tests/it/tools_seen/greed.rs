@@ -81,7 +81,7 @@ async fn measure(world: &mut World, greed: &Greed) -> Figures {
     world.sees("#lab", &done).await;
     let ended = Instant::now();
     until("everybody to go", world, || {
-        processes_of(&workspace).is_empty()
+        processes_of(workspace.parent().unwrap()).is_empty()
     })
     .await;
     Figures {
@@ -147,9 +147,9 @@ pub(super) fn processes() -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Processes whose home is `workspace`, which only an agent's commands have.
-fn processes_of(workspace: &Path) -> Vec<u32> {
-    let home = format!("HOME={}\0", workspace.display());
+/// Processes of the agent in `folder`: no others have their home there.
+fn processes_of(folder: &Path) -> Vec<u32> {
+    let home = format!("HOME={}\0", folder.join("home").display());
     let is_at_home = |pid: u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         String::from_utf8_lossy(&environment).contains(&home)

@@ -13,6 +13,7 @@ use crate::agent::turn::Turn;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::NotCalled;
 use crate::domain::{CallId, Participant, ToolResult, UserId};
+use crate::permission::Breadth;
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
 use crate::tools::{Caller, ToolContext, guard};
@@ -61,7 +62,7 @@ impl Turn {
         call: &Call,
         runnable: Runnable,
     ) -> Result<ToolResult, StoreError> {
-        let (prepared, allowed_by) = match runnable {
+        let (prepared, allowed_by, breadth) = match runnable {
             Runnable {
                 child: Some(child),
                 assignment: Some(assignment),
@@ -70,8 +71,9 @@ impl Turn {
             Runnable {
                 prepared,
                 allowed_by,
+                breadth,
                 ..
-            } => (prepared, allowed_by),
+            } => (prepared, allowed_by, breadth),
         };
         let people = if prepared.info.by_people {
             self.context.people_now().await?
@@ -83,6 +85,7 @@ impl Turn {
         let _deadline = cancelled_after(&stop, self.time_left());
         let mut context = self.tool_context(call.id.clone(), people, stop);
         context.allowed_by = allowed_by;
+        context.breadth = breadth;
         context.reader = prepared.asks.then(|| self.reader());
         let began = Instant::now();
         let result = Box::pin(guard::run(prepared, &context)).await;
@@ -173,6 +176,7 @@ impl Turn {
             shelf: self.shelf.clone(),
             people,
             allowed_by: None,
+            breadth: Breadth::Narrow,
             has_message: !self.context.run.people().is_empty(),
             depth: self.context.depth,
             stop,

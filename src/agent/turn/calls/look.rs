@@ -10,7 +10,7 @@ use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::{Assignment, NotCalled};
 use crate::agent::turn::question::ToAsk;
 use crate::domain::{CALL_TOOL, UserId};
-use crate::permission::{Decision, ProfileError, Stack, Verdict};
+use crate::permission::{Breadth, Decision, ProfileError, Stack, Verdict};
 use crate::store::StoreError;
 use crate::tools::Prepared;
 
@@ -22,6 +22,8 @@ pub(in crate::agent::turn) struct Runnable {
     pub(in crate::agent::turn) assignment: Option<Assignment>,
     /// Who allowed it, if somebody was asked.
     pub(in crate::agent::turn) allowed_by: Option<UserId>,
+    /// How much of what it does was meant by what allows it.
+    pub(super) breadth: Breadth,
     /// The child turn that carries it out, once that is in the ledger.
     pub(super) child: Option<BegunChild>,
 }
@@ -89,7 +91,11 @@ impl Turn {
                 reason: modes::has_not(self.mode()),
             };
         }
-        let Verdict { decision, reason } = match profiles {
+        let Verdict {
+            decision,
+            reason,
+            breadth,
+        } = match profiles {
             Ok(profiles) => {
                 profiles.decide(&prepared.action, &self.setup.payer().config.always_allow)
             }
@@ -115,6 +121,11 @@ impl Turn {
             prepared,
             assignment,
             allowed_by: None,
+            breadth: match decision {
+                // It runs only after a person saw all of it.
+                Decision::Ask => Breadth::Whole,
+                Decision::Allow | Decision::Deny => breadth,
+            },
             child: None,
         };
         match decision {

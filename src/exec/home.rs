@@ -1,0 +1,102 @@
+//! The home folder of an agent's commands: makes it when a command first needs it, and finds the parts that every command
+//! may write.
+//!
+//! Programs that only show something read settings from a home, and settings can start other programs. So a command that
+//! only a wildcard allowed may read all of its home and write [`CACHES`], where no program keeps settings.
+//!
+//! A command with a writable home may replace any of these folders with a link. So each is opened by descriptor here, and
+//! compared by inode once more when the command is confined ([`InodePin`]).
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
+
+use super::command::{Home, HomeAccess};
+use super::job::InodePin;
+
+/// Permissions of a home: it may hold tokens.
+const PRIVATE: u32 = 0o700;
+
+/// Folders for what programs fetched or computed and can fetch or compute again, relative to the home.
+const CACHES: &[&[&str]] = &[
+    &[".cache"],
+    &[".cargo", "git"],
+    &[".cargo", "registry"],
+    &[".gradle", "caches"],
+    &[".m2", "repository"],
+    &[".npm"],
+    &[".nuget", "packages"],
+    &["go", "pkg"],
+];
+
+/// Makes the home, and returns its parts that a command may write although the rest is read-only.
+///
+/// # Errors
+///
+/// When its path leads to something other than a folder, or it cannot be made.
+pub(super) fn prepare(home: &Home) -> io::Result<Vec<InodePin>> {
+    make(&home.folder)?;
+    match home.access {
+        HomeAccess::Whole => Ok(Vec::new()),
+        HomeAccess::Caches => {
+            let folder = open(&home.folder)?;
+            let found = CACHES
+                .iter()
+                .filter_map(|names| cache(&folder, &home.folder, names));
+            Ok(found.collect())
+        }
+    }
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(PRIVATE).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // The folder that holds it is out of reach for confined commands, so nobody replaces it between these steps.
+    let meta = fs::symlink_metadata(folder)?;
+    if !meta.is_dir() {
+        return Err(io::Error::other(format!(
+            "{} is to be the home of commands and is not a folder; move it away",
+            folder.display()
+        )));
+    }
+    if meta.permissions().mode() & 0o777 != PRIVATE {
+        fs::set_permissions(folder, Permissions::from_mode(PRIVATE))?;
+    }
+    Ok(())
+}
+
+/// The folder that `names` lead to, made where it is missing. `None` where it cannot be made, or where a command put
+/// something else in its place or closed it: then it is as read-only as the rest of the home.
+fn cache(home: &OwnedFd, path: &Path, names: &[&str]) -> Option<InodePin> {
+    let mut folder = None;
+    let mut path = path.to_owned();
+    for name in names {
+        let above = folder.as_ref().unwrap_or(home);
+        // It fails where the folder is there already.
+        let _ = mkdirat(above, *name, Mode::from_raw_mode(0o755));
+        folder = Some(open_below(above, name).ok()?);
+        path.push(name);
+    }
+    let stat = rustix::fs::fstat(folder.as_ref()?).ok()?;
+    Some(InodePin {
+        path,
+        device: stat.st_dev,
+        inode: stat.st_ino,
+    })
+}
+
+fn open(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    Ok(rustix::fs::open(folder, flags, Mode::empty())?)
+}
+
+fn open_below(at: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    openat(at, name, flags, Mode::empty())
+}

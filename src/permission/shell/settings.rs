@@ -1,0 +1,88 @@
+//! Words of a command that name settings of a program: a wildcard must not choose what a later command starts.
+//!
+//! This looks at the text only. A folder that is copied as a whole, an archive or a link brings settings without a name in
+//! the text; the sandbox keeps those out of the home of commands (see `exec::home`).
+
+use super::options;
+use super::plain;
+use super::tables::has;
+use super::tables::programs::{ABOUT_TEXT, WRITERS};
+use super::word::Word;
+use crate::domain::{are_program_settings, hold_program_settings};
+
+/// Harmless programs that do not read what they are given: they put it somewhere else.
+const PUT: &str = "cp ln mv tee";
+
+/// git's subcommands that write no file of the work tree that they are given.
+const GIT_READS: &str = "\
+    add annotate blame cat-file check-attr check-ignore commit describe diff diff-files diff-index diff-tree grep \
+    hash-object log ls-files ls-tree rev-list rev-parse rm shortlog show stage status whatchanged";
+
+/// Names in a repository's own folder that decide what git runs.
+const OF_GIT: &[&str] = &[
+    "commondir",
+    "config",
+    "config.worktree",
+    "hooks",
+    "info",
+    "modules",
+    "worktrees",
+];
+
+/// The arguments of a command that name settings which it may write.
+pub(super) fn named(words: &[Word]) -> Vec<&Word> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Vec::new();
+    };
+    let name = plain::name(&program.value);
+    if only_reads(name, arguments) {
+        return Vec::new();
+    }
+    let named = arguments.iter().filter(|word| names_settings(&word.value));
+    named.collect()
+}
+
+fn only_reads(name: &str, arguments: &[Word]) -> bool {
+    match name {
+        "git" => {
+            let subcommand = arguments.iter().find(|word| !word.is_option());
+            subcommand.is_some_and(|word| has(GIT_READS, &word.value))
+        }
+        name if has(PUT, name) || has(WRITERS, name) => false,
+        name => {
+            options::is_harmless(name)
+                || has(ABOUT_TEXT, name)
+                || matches!(name, "less" | "more" | "man" | "tree" | "file")
+        }
+    }
+}
+
+/// Whether a path in `text` leads to settings. What stands before a sign that some programs put before a path does not count.
+fn names_settings(text: &str) -> bool {
+    text.split(['=', ':', ',', '@', ' ']).any(|path| {
+        let glued = path.strip_prefix('-').and_then(|rest| {
+            let begin = rest.find(['.', '/', '_'])?;
+            rest.get(begin..)
+        });
+        is_settings(path) || glued.is_some_and(is_settings)
+    })
+}
+
+fn is_settings(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let names: Vec<&str> = path
+        .split('/')
+        .filter(|name| !matches!(*name, "" | "."))
+        .collect();
+    let of_git = |at: usize| {
+        names.get(at) == Some(&".git")
+            && names.get(at + 1).is_none_or(|below| OF_GIT.contains(below))
+    };
+    let leads_out = path.starts_with(['/', '~']) || names.contains(&"..");
+    let of_program = if leads_out {
+        hold_program_settings(&names)
+    } else {
+        are_program_settings(&names)
+    };
+    of_program || (0..names.len()).any(of_git)
+}
