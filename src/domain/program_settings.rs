@@ -133,7 +133,6 @@ const OF_FOLDER: &[&str] = &[
     ".yarnrc",
     ".yarnrc.yml",
     "latexmkrc",
-    "mise.toml",
     "pylintrc",
 ];
 

@@ -38,10 +38,14 @@ fn backup(home: &Path, file: &Path) -> Seen {
 async fn what_was_saved_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let home = home_with_an_agent(folder.path()).await;
+    let of_commands = "agents/lab/home";
+    fs::create_dir(home.join(of_commands)).unwrap();
+    set_mode(&home.join(of_commands), 0o700);
+    fs::write(home.join(of_commands).join(".netrc"), "a token").unwrap();
     let file = folder.path().join("saved.tar.gz");
     let made = backup(&home, &file);
     assert_eq!(made.code, 0, "{}", made.err);
-    assert!(made.out.contains("4 files"), "{}", made.out);
+    assert!(made.out.contains("5 files"), "{}", made.out);
 
     let fresh = folder.path().join("fresh");
     fs::create_dir(&fresh).unwrap();
@@ -60,34 +64,14 @@ async fn what_was_saved_comes_back() {
         "{ \"network\": false }"
     );
     assert!(!fresh.join(".env").exists(), "secrets are not saved");
+    assert_eq!(mode(&fresh.join(of_commands)), 0o700);
+    assert!(fresh.join(of_commands).join(".netrc").is_file());
     let store = Store::open(&fresh.join("db/chorus.db")).await.unwrap();
     assert_eq!(
         store.meta("greeting").await.unwrap().as_deref(),
         Some("hello")
     );
     store.close().await;
-}
-
-#[tokio::test]
-async fn the_home_of_commands_comes_back_private() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = home_with_an_agent(folder.path()).await;
-    let of_commands = home.join("agents/lab/home");
-    fs::create_dir_all(of_commands.join(".config/git")).unwrap();
-    fs::write(of_commands.join(".config/git/config"), "[user]").unwrap();
-    set_mode(&of_commands, 0o700);
-    let file = folder.path().join("saved.tar.gz");
-    assert_eq!(backup(&home, &file).code, 0);
-
-    let fresh = folder.path().join("fresh");
-    let restored = seen(&mut chorus(&fresh, &["restore", file.to_str().unwrap()]));
-    assert_eq!(restored.code, 0, "{}", restored.err);
-    let back = fresh.join("agents/lab/home");
-    assert_eq!(mode(&back), 0o700);
-    assert_eq!(
-        fs::read(back.join(".config/git/config")).unwrap(),
-        b"[user]"
-    );
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn status_tells_its_size() {
         assert!(!told.contains("home of its commands"), "{told}");
         fill(world);
         let told = world.ann.asks("/status", "#lab").await;
-        assert!(told.contains("home of its commands: 7 B"), "{told}");
+        assert!(told.contains("home of its commands: 7 bytes"), "{told}");
     })
     .await;
 }

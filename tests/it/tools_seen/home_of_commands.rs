@@ -73,6 +73,8 @@ const CHAINS: &[&[&str]] = &[
     ],
 ];
 
+const NONE: [&[&str]; 0] = [];
+
 fn setup(env: Vec<(&'static str, String)>) -> Setup {
     let allow = json!([
         "tool:create_file:docs/.*",
@@ -145,11 +147,16 @@ fn holds(folder: &Path, name: &str) -> bool {
         })
 }
 
-async fn no_chain_runs_code(env: Vec<(&'static str, String)>) {
-    run_test_with(setup(env), async |world| {
+/// Has the model try each chain in a new home; returns those that ran code.
+async fn chains_that_run_code(setup: Setup) -> Vec<&'static [&'static str]> {
+    let mut found = Vec::new();
+    run_test_with(setup, async |world| {
         is_given(world, "mine").await;
         let agent = world.home().join("agents/lab");
-        for (number, chain) in CHAINS.iter().enumerate() {
+        let home = agent.join("home");
+        for chain in CHAINS {
+            let _ = fs::remove_dir_all(&home);
+            let _ = fs::remove_file(agent.join("workspace/PWN"));
             for (path, content) in [
                 ("docs/g", SETTINGS),
                 ("docs/patch", PATCH),
@@ -161,24 +168,41 @@ async fn no_chain_runs_code(env: Vec<(&'static str, String)>) {
                 fs::write(path, content).unwrap();
             }
             for command in *chain {
-                let home = agent.join("home");
                 tries(world, &command.replace("HOME", home.to_str().unwrap())).await;
             }
-            assert!(!holds(&agent, "PWN"), "chain {number}: {chain:?}");
+            if holds(&agent, "PWN") {
+                found.push(*chain);
+            }
         }
     })
     .await;
+    found
 }
 
 #[tokio::test]
 async fn a_narrow_pattern_leaves_no_settings_for_a_later_command() {
-    no_chain_runs_code(Vec::new()).await;
+    let found = chains_that_run_code(setup(Vec::new())).await;
+    assert_eq!(found, NONE);
 }
 
 #[tokio::test]
 async fn nor_does_it_without_bubblewrap() {
     let (_programs, path) = without_bubblewrap();
-    no_chain_runs_code(vec![("PATH", path)]).await;
+    let found = chains_that_run_code(setup(vec![("PATH", path)])).await;
+    assert_eq!(found, NONE);
+}
+
+/// The chains mean something: most of them run code where everything is allowed. The others come by what else they try.
+#[tokio::test]
+async fn they_do_where_everything_is_allowed() {
+    let (_programs, path) = without_bubblewrap();
+    let profile = json!({"allow": ["tool:bash:.*"], "ask": []});
+    let all_allowed = Setup {
+        config: json!({"profiles": {"mine": profile}}),
+        ..setup(vec![("PATH", path)])
+    };
+    let found = chains_that_run_code(all_allowed).await;
+    assert_eq!(found.len(), 10, "{found:#?}");
 }
 
 #[tokio::test]
