@@ -19,6 +19,7 @@ pub mod hooks;
 mod lines;
 mod output_reading;
 pub mod output_store;
+mod path_argument;
 mod peers;
 pub mod ports;
 mod rate_limit;
@@ -48,7 +49,8 @@ use serde::de::DeserializeOwned;
 
 use crate::domain::Image;
 use crate::exec::WorkError;
-use crate::permission::{Action, Group};
+use crate::permission::{Action, Group, Rights};
+use crate::workspace::WorkspacePath;
 use ports::Reader;
 use work::Work;
 
@@ -58,6 +60,7 @@ pub use delegation::Delegation;
 pub use erased::{Prepared, ToolInfo};
 pub use error::{InvalidArguments, InvalidCall, ToolError};
 pub use git_access::{ForgeAccess, GitAccess, HostAccess};
+pub use path_argument::{PathArgument, PathKind};
 pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::Registry;
@@ -89,6 +92,20 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The action this call would be, from validated arguments.
     fn action(args: &Self::Args) -> Action;
+
+    /// The path that it acts on, as written. Where links lead it is judged, too, and is what the call gets: a tool that declares
+    /// none gets no path that a link leads elsewhere.
+    fn path_argument(_args: &Self::Args) -> Option<PathArgument> {
+        None
+    }
+
+    /// Puts the place where that path leads into the arguments.
+    fn put_path(_args: &mut Self::Args, _reached: &WorkspacePath) {}
+
+    /// The git remote that it speaks to. Its address is shown to people who decide, and the call gets no other.
+    fn remote(_args: &Self::Args) -> Option<String> {
+        None
+    }
 
     /// The workspace path it would write, for calls that may not run side by side.
     fn writes(_args: &Self::Args) -> Option<String> {
@@ -148,6 +165,10 @@ pub struct ToolContext {
     pub services: Arc<Services>,
     /// What this result shares with those of other calls of the step; `None` for a single call that no child answers.
     pub room: Option<ResultRoom>,
+    /// What the turn may do, for what a tool learns only while it runs: where a page redirects to, what lies below a folder.
+    pub rights: Arc<Rights>,
+    /// The address of the call's git remote when it was judged ([`Tool::remote`]).
+    pub address: Option<String>,
     /// Who reads long texts for the caller; `None` for a tool that does not ask for it ([`Tool::asks`]).
     pub reader: Option<Arc<dyn Reader>>,
 }

@@ -236,6 +236,10 @@ pub struct AskedCall {
     pub tool: String,
     /// The action string that was judged.
     pub action: String,
+    /// The action string of the place where links lead its path, which was judged, too.
+    pub reached: Option<String>,
+    /// The address of the git remote that it speaks to.
+    pub address: Option<String>,
     /// Why a person is asked, in words.
     pub reason: String,
     /// The arguments that will run, pretty-printed JSON, in full.

@@ -198,7 +198,8 @@ impl AgentDeps {
             for attempt in 1..1000 {
                 let path = numbered(&name, attempt);
                 let parsed = WorkspacePath::parse(&path)?;
-                if files.read(&parsed, 0).is_ok() || files.open_file(&parsed).is_ok() {
+                // Links count as files, too.
+                if files.dir().symlink_metadata(parsed.as_path()).is_ok() {
                     continue;
                 }
                 content.rewind()?;
@@ -210,19 +211,21 @@ impl AgentDeps {
         saved.await?
     }
 
-    /// Adds `action` to `always_allow` of the agent's file.
-    pub async fn always_allow(&self, agent: &Identity, action: &str) {
-        let (folder, action) = (self.folder(agent), action.to_owned());
+    /// Adds `actions` to `always_allow` of the agent's file.
+    pub async fn always_allow(&self, agent: &Identity, actions: Vec<String>) {
+        let folder = self.folder(agent);
         let written = tokio::task::spawn_blocking(move || -> Result<_, FolderError> {
             let workspace = Workspace::open(&folder)?;
             Ok(agent_file::rewrite(workspace.agent(), |keys| {
                 let list = keys
                     .entry("always_allow")
                     .or_insert_with(|| Value::Array(Vec::new()));
-                if let Value::Array(list) = list
-                    && !list.iter().any(|entry| *entry == action)
-                {
-                    list.push(Value::String(action));
+                if let Value::Array(list) = list {
+                    for action in actions {
+                        if !list.iter().any(|entry| *entry == action) {
+                            list.push(Value::String(action));
+                        }
+                    }
                 }
             })?)
         });

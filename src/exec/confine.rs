@@ -1,13 +1,16 @@
 //! The inner half of the helper: confines itself, then becomes the command.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::process::fchdir;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::error::{HelperError, failed};
@@ -55,7 +58,7 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
         .env_clear()
         .envs(&orders.environment)
         .stdin(Stdio::null());
-    std::env::set_current_dir(&orders.directory)
+    enter(&orders.workspace, &orders.directory)
         .map_err(failed(format!("entering {}", orders.directory.display())))?;
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.
     let _ = rustix::process::setsid();
@@ -69,6 +72,19 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
         syscalls::restrict(walls, reach)?;
     }
     Ok(shell)
+}
+
+/// Enters `directory`, which lies in `workspace`, name by name: a folder that was replaced by a link since it was judged is not entered.
+fn enter(workspace: &Path, directory: &Path) -> io::Result<()> {
+    std::env::set_current_dir(workspace)?;
+    let below = directory
+        .strip_prefix(workspace)
+        .map_err(|_| io::Error::other("it is not in the workspace"))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for name in below.components().filter(|name| *name != Component::CurDir) {
+        fchdir(openat(CWD, name.as_os_str(), flags, Mode::empty())?)?;
+    }
+    Ok(())
 }
 
 /// Fails when a path no longer leads to the file that was meant.

@@ -57,6 +57,8 @@ pub(super) struct Confinement {
     pub(super) shell: PathBuf,
     /// What it is given after `-c`.
     pub(super) script: String,
+    pub(super) workspace: PathBuf,
+    /// Where it starts; in the workspace.
     pub(super) directory: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
     pub(super) limits: Limits,

@@ -176,6 +176,7 @@ impl Sandbox {
             confinement: Confinement {
                 shell: parts.view.shell.clone(),
                 script: command.script.clone(),
+                workspace: command.workspace.clone(),
                 directory: command.directory.clone(),
                 environment,
                 limits: command.limits,

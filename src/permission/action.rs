@@ -34,6 +34,8 @@ pub struct Action {
     pub detail: String,
     script: Option<Arc<Script>>,
     surroundings: Surroundings,
+    /// The same act at the place where links lead its path.
+    reached: Option<Arc<Action>>,
 }
 
 impl Action {
@@ -59,6 +61,7 @@ impl Action {
             detail,
             script: None,
             surroundings: Surroundings::default(),
+            reached: None,
         }
     }
 
@@ -71,6 +74,7 @@ impl Action {
             detail: command,
             script: Some(Arc::new(script)),
             surroundings: Surroundings::default(),
+            reached: None,
         }
     }
 
@@ -79,6 +83,32 @@ impl Action {
     pub fn within(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = surroundings;
         self
+    }
+
+    /// Has it judged as `reached`, too: the same act at the place where links lead its path.
+    #[must_use]
+    pub fn leading_to(mut self, reached: Self) -> Self {
+        self.reached = (reached.to_string() != self.to_string()).then(|| Arc::new(reached));
+        self
+    }
+
+    /// The same act at the place where links lead its path; `None` if they lead nowhere else.
+    pub fn reached(&self) -> Option<&Self> {
+        self.reached.as_deref()
+    }
+
+    /// The action strings that are judged: its own, and that of the place where it leads.
+    pub fn judged(&self) -> Vec<String> {
+        let all = std::iter::once(self).chain(self.reached());
+        all.map(Self::to_string).collect()
+    }
+
+    /// The path that it acts on; for a shell command, the folder that it runs in.
+    pub(super) fn path(&self) -> &str {
+        match &self.script {
+            Some(_) => self.surroundings.folder.as_deref().unwrap_or("."),
+            None => &self.detail,
+        }
     }
 
     /// Reads an action string.

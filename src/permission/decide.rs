@@ -104,8 +104,25 @@ impl Verdict {
 impl Profile {
     /// Judges `action`. Pure: equal inputs give equal verdicts.
     ///
+    /// An action whose path leads elsewhere is judged as written and as reached; the stricter verdict holds.
     /// `always_allow` holds whole action strings, which must match exactly and come after every deny.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
+        let written = self.decide_form(action, always_allow);
+        let Some(reached) = action.reached() else {
+            return written;
+        };
+        let verdict = self.decide_form(reached, always_allow);
+        if verdict.decision <= written.decision {
+            return written;
+        }
+        Verdict {
+            reason: format!("{}, for it leads to `{}`", verdict.reason, reached.path()),
+            ..verdict
+        }
+    }
+
+    /// Judges one form of an action.
+    fn decide_form(&self, action: &Action, always_allow: &[String]) -> Verdict {
         let text = action.to_string();
         let reading = action.plain_reading();
         let denied = self

@@ -88,6 +88,20 @@ impl Profile {
         })
     }
 
+    /// Compiles a profile that denies what a pattern of `deny` matches and allows everything else. There may be more patterns than a
+    /// list of a profile holds: those of several.
+    ///
+    /// # Errors
+    ///
+    /// Names the index and the reason.
+    pub(super) fn denying_each(deny: &[&str]) -> Result<Self, ProfileError> {
+        let mut profile = Self::compile(&[".*"], &[], &[])?;
+        for some in deny.chunks(MAX_PATTERNS) {
+            profile.deny.extend(patterns(List::Deny, some)?);
+        }
+        Ok(profile)
+    }
+
     /// SHA-256 over its lists, lower-case hex: equal profiles decide alike.
     pub fn hash(&self) -> &str {
         &self.hash
@@ -101,6 +115,12 @@ impl Profile {
     /// The patterns that ask, as written.
     pub fn ask(&self) -> impl Iterator<Item = &str> {
         self.ask.iter().map(Pattern::source)
+    }
+
+    /// The patterns that deny and may match an action of `tool`, as written.
+    pub(super) fn deny_about(&self, tool: &str) -> impl Iterator<Item = &str> {
+        let speaks = move |pattern: &&Pattern| pattern.may_speak_of(tool);
+        self.deny.iter().filter(speaks).map(Pattern::source)
     }
 
     /// The patterns that deny, as written.

@@ -69,6 +69,19 @@ impl Stack {
             .all(|member| member.profile.decide(action, &[]).decision == Decision::Allow)
     }
 
+    /// Returns the patterns of `deny` of all of them that may match an action of `tool`, as written.
+    pub fn denying(&self, tool: &str) -> Vec<String> {
+        let further = self.further.iter().map(|member| &member.profile);
+        let mut found: Vec<String> = std::iter::once(&self.own)
+            .chain(further)
+            .flat_map(|profile| profile.deny_about(tool))
+            .map(str::to_owned)
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
     /// Whether one of them denies every action of `subject` ([`Profile::denies_all`]).
     pub fn denies_all(&self, subject: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);

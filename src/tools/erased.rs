@@ -1,6 +1,7 @@
 //! A tool as the registry holds it: without its type, and with its calls checked before anything judges or runs them.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +12,13 @@ use serde_json::{Map, Value};
 use super::change::Change;
 use super::delegation::Delegation;
 use super::error::{InvalidArguments, InvalidCall, ToolError};
-use super::{Output, Tool, ToolContext};
-use super::{arguments, schema};
+use super::{Output, PathArgument, Tool, ToolContext};
+use super::{arguments, git, schema};
 use crate::domain::size_of_fields;
 use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};
 use crate::text::long;
+use crate::workspace::WorkspacePath;
 
 /// What is known about a tool without calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,13 @@ pub struct Prepared {
     /// The arguments, without any that the tool does not know.
     pub arguments: Map<String, Value>,
     pub action: Action,
-    /// The workspace path it writes.
+    /// The path that it acts on, as written.
+    pub path: Option<PathArgument>,
+    /// The git remote that it speaks to.
+    pub remote: Option<String>,
+    /// The address of that remote.
+    pub address: Option<String>,
+    /// The workspace path it writes, once its links are followed.
     pub writes: Option<String>,
     /// What it has a child turn do.
     pub delegation: Option<Delegation>,
@@ -49,18 +57,75 @@ pub struct Prepared {
     pub asks: bool,
     /// How long it may run; `None` for a tool that keeps its own time.
     pub deadline: Option<Duration>,
+    /// Where its path leads by links; `None` where it leads nowhere else, or cannot be one of the agent's.
+    elsewhere: Option<Elsewhere>,
     tool: Arc<dyn AnyTool>,
 }
 
+/// The place where links lead the path of a call.
+#[derive(Clone)]
+struct Elsewhere {
+    reached: WorkspacePath,
+    /// The arguments with that place in them.
+    arguments: Map<String, Value>,
+}
+
+/// A call as it is at the place where links lead its path.
+pub(super) struct AtPlace {
+    arguments: Map<String, Value>,
+    action: Action,
+    writes: Option<String>,
+}
+
 impl Prepared {
+    /// Finds out where its path or remote leads in the agent's `folder`: that is judged, shown and used from now on. Blocks.
+    ///
+    /// A call that is not given to this gets no path that a link leads elsewhere; nor does one whose path cannot be followed.
+    #[must_use]
+    pub fn locate(mut self, folder: &Path) -> Self {
+        if let Some(remote) = &self.remote {
+            self.address = git::address(folder, remote);
+        }
+        let Some(followed) = self.path.as_ref().and_then(|path| path.follow(folder).ok()) else {
+            return self;
+        };
+        let Some(there) = self.tool.at_place(&self.arguments, &followed.reached) else {
+            return self;
+        };
+        self.action = self.action.leading_to(there.action);
+        self.writes = there.writes;
+        self.elsewhere = (there.arguments != self.arguments).then_some(Elsewhere {
+            reached: followed.reached,
+            arguments: there.arguments,
+        });
+        self
+    }
+
+    /// The arguments as the tool gets them.
+    fn used(&self) -> &Map<String, Value> {
+        let elsewhere = self.elsewhere.as_ref();
+        elsewhere.map_or(&self.arguments, |elsewhere| &elsewhere.arguments)
+    }
+
     /// What the call would change in the agent's configuration, as its audit row may hold it.
     pub async fn change(&self, context: &ToolContext) -> Option<Change> {
-        let change = self.tool.change(&self.arguments, context).await?;
+        let change = self.tool.change(self.used(), context).await?;
         Some(change.for_audit(&context.services.redactor))
     }
 
     pub(super) async fn run(self, context: &ToolContext) -> Result<Output, ToolError> {
-        self.tool.run(self.arguments, context).await
+        if let (Some(path), Some(elsewhere)) = (&self.path, &self.elsewhere) {
+            path.still_leads_to(&elsewhere.reached, context).await?;
+        }
+        let arguments = self.used().clone();
+        if self.remote.is_none() {
+            return self.tool.run(arguments, context).await;
+        }
+        let context = ToolContext {
+            address: self.address,
+            ..context.clone()
+        };
+        self.tool.run(arguments, &context).await
     }
 }
 
@@ -78,6 +143,8 @@ pub(super) trait AnyTool: Send + Sync {
     fn info(&self) -> ToolInfo;
     fn schema(&self) -> &ToolSchema;
     fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, InvalidCall>;
+    /// The call with `reached` in the place of its path.
+    fn at_place(&self, arguments: &Map<String, Value>, reached: &WorkspacePath) -> Option<AtPlace>;
     async fn change(&self, arguments: &Map<String, Value>, context: &ToolContext)
     -> Option<Change>;
     async fn run(
@@ -121,12 +188,17 @@ impl<T: Tool> Typed<T> {
     ) -> Result<(T::Args, Map<String, Value>), InvalidArguments> {
         let taken = arguments::check(&self.parameters, given).map_err(InvalidArguments::Schema)?;
         let args = Self::parse(taken)?;
-        // Written back from the type: exactly what the tool will read, in the order of its fields.
-        let Value::Object(mut canonical) = serde_json::to_value(&args)? else {
+        let canonical = Self::written_back(&args)?;
+        Ok((args, canonical))
+    }
+
+    /// The arguments from their type: exactly what the tool will read, in the order of its fields.
+    fn written_back(args: &T::Args) -> Result<Map<String, Value>, InvalidArguments> {
+        let Value::Object(mut canonical) = serde_json::to_value(args)? else {
             return Err(InvalidArguments::NoObject);
         };
         canonical.retain(|_, value| !value.is_null());
-        Ok((args, canonical))
+        Ok(canonical)
     }
 }
 
@@ -164,11 +236,25 @@ impl<T: Tool> AnyTool for Typed<T> {
             info: self.info(),
             arguments,
             action: T::action(&args),
+            path: T::path_argument(&args),
+            remote: T::remote(&args),
+            address: None,
             writes: T::writes(&args),
             delegation: T::delegation(&args),
             asks: T::asks(&args),
             deadline: T::deadline(&args),
+            elsewhere: None,
             tool: self,
+        })
+    }
+
+    fn at_place(&self, arguments: &Map<String, Value>, reached: &WorkspacePath) -> Option<AtPlace> {
+        let mut args = Self::parse(arguments.clone()).ok()?;
+        T::put_path(&mut args, reached);
+        Some(AtPlace {
+            action: T::action(&args),
+            writes: T::writes(&args),
+            arguments: Self::written_back(&args).ok()?,
         })
     }
 

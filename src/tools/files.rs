@@ -1,7 +1,11 @@
 //! Shared by the file tools: the way from a call to the jail, a limit on files in memory, and the texts of errors.
 
-use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 
+use parking_lot::{Mutex, MutexGuard};
+use serde::{Deserialize, Serialize};
+
+use crate::permission::LeftOut;
 use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::workspace::jail::Contents;
@@ -64,6 +68,53 @@ pub(super) fn normal(path: &str) -> String {
     match WorkspacePath::parse(path) {
         Ok(path) => path.to_string(),
         Err(_) => path.to_owned(),
+    }
+}
+
+/// What a tool that looks below a folder leaves out, because a profile denies it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Denied {
+    /// Patterns of `deny`.
+    patterns: Vec<String>,
+}
+
+impl Denied {
+    /// What the turn's profiles deny to `tool`.
+    pub(super) fn of(context: &ToolContext, tool: &str) -> Self {
+        Self {
+            patterns: context.rights.denying(tool),
+        }
+    }
+
+    /// Compiles it for `tool`.
+    pub(super) fn compile(&self, tool: &'static str) -> Result<Skipped, ToolError> {
+        let left_out = LeftOut::new(tool, &self.patterns).map_err(ToolError::failed)?;
+        Ok(Skipped {
+            left_out,
+            any: Cell::new(false),
+        })
+    }
+}
+
+/// Tells what is left out, and keeps whether anything was.
+pub(super) struct Skipped {
+    left_out: LeftOut,
+    any: Cell<bool>,
+}
+
+impl Skipped {
+    /// Checks whether `path` is left out.
+    pub(super) fn has(&self, path: &WorkspacePath) -> bool {
+        let is_left_out = self.left_out.has(path.as_str());
+        self.any.set(self.any.get() || is_left_out);
+        is_left_out
+    }
+
+    /// A line about what was left out; `None` where nothing was.
+    pub(super) fn note(&self) -> Option<&'static str> {
+        self.any
+            .get()
+            .then_some("[what the permissions deny was left out]")
     }
 }
 

@@ -31,5 +31,6 @@ pub(super) use nested::{Nested, nested};
 pub(super) use push::push;
 pub(super) use remote::Remote;
 pub(super) use repository::{
-    Opened, check_sizes, create, diff_options, in_repository, read, read_nested,
+    Opened, address, check_address, check_sizes, create, diff_options, in_repository, read,
+    read_nested,
 };

@@ -9,7 +9,7 @@ use crate::tools::error::ToolError;
 use crate::tools::hooks::{self, HookRequest, Parsed};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
-use crate::tools::{Output, ToolContext};
+use crate::tools::{Output, PathArgument, PathKind, ToolContext};
 use crate::workspace::WorkspacePath;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -44,6 +44,20 @@ impl Args {
             model: hooks.as_ref().and(self.model.clone()),
             hooks,
         })
+    }
+
+    /// The folder that it runs in, if it names one.
+    pub(in crate::tools) fn folder(&self) -> Option<PathArgument> {
+        let written = self.working_directory.clone()?;
+        Some(PathArgument {
+            kind: PathKind::CommandFolder,
+            written,
+        })
+    }
+
+    /// Puts the folder there to which the one that it names leads.
+    pub(in crate::tools) fn put_folder(&mut self, reached: &WorkspacePath) {
+        self.working_directory = Some(reached.to_string());
     }
 }
 

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::ToolContext;
 use super::error::ToolError;
+use super::path_argument::command_folder;
 use super::tasks::TaskError;
 use crate::exec::{Command, ExecError, Home, HomeAccess};
 use crate::permission::{Action, Breadth};
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::Workspace;
 
 /// A folder of the workspace to run a command in.
 pub(super) struct Place {
@@ -40,14 +41,9 @@ impl Place {
 fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
     let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
     let root = workspace.files_folder();
-    // Component by component: a sibling whose name has the same beginning is not inside.
-    let relative = match Path::new(wanted).strip_prefix(&root) {
-        Ok(inside) => inside.to_string_lossy().into_owned(),
-        Err(_) => wanted.to_owned(),
-    };
     let refuse =
         |error: &dyn std::fmt::Display| ToolError::Rejected(format!("working_directory: {error}"));
-    let path = WorkspacePath::parse(&relative).map_err(|error| refuse(&error))?;
+    let path = command_folder(&root, wanted).map_err(|error| refuse(&error))?;
     workspace
         .files()
         .and_then(|files| files.folder(&path))

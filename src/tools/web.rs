@@ -2,11 +2,14 @@
 //!
 //! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The address
 //! is checked where the connection is made: by the resolver, whose answer is used for the connection, and again for each
-//! redirect. Once more it is checked when the answer is there: this machine may have got that address meanwhile. The operator can open single private hosts by name and port.
+//! redirect. Once more it is checked when the answer is there: this machine may have got that address meanwhile. The operator can open
+//! single private hosts by name and port. A redirect is an action of its own: it is followed where the turn may fetch its address
+//! without a question.
 
 mod addresses;
 mod near;
 mod page;
+mod requested;
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -20,9 +23,16 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, Url};
 
 use addresses::Checker;
+
+use crate::permission::{Action, Decision, Rights, Verdict};
+
 pub use addresses::is_public;
 pub use near::{Interface, is_near};
 pub(super) use page::Layout;
+pub(super) use requested::requested;
+
+/// The tool that fetches pages, as actions name it.
+pub(super) const FETCH: &str = "web_fetch";
 
 /// Usual ports of web servers for people.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
@@ -55,8 +65,19 @@ pub(super) enum WebError {
     Unreadable { url: Url, reason: String },
     #[error("{url} answers {status}")]
     Status { url: Url, status: u16 },
+    #[error("the address is longer than {} bytes", requested::LONGEST)]
+    Long,
     #[error("{0} redirects more than {MOST_HOPS} times")]
     ManyRedirects(Url),
+    /// A redirect that only a call of its own may follow.
+    #[error("{from} redirects to {to}; {why}: fetch that address if you need it")]
+    Redirects {
+        from: Url,
+        to: Url,
+        why: &'static str,
+    },
+    #[error("{from} redirects to {to}, which is not permitted: {reason}")]
+    DeniedRedirect { from: Url, to: Url, reason: String },
     #[error("{0} redirects to no address")]
     NoTarget(Url),
     #[error("{url} is not text but {kind}; download it in the shell")]
@@ -83,18 +104,20 @@ impl Web {
         })
     }
 
-    /// The page at `url`.
+    /// The page at `url`. Redirects are followed as far as `rights` allow each of them.
     ///
     /// # Errors
     ///
     /// Why it is not read, for the model.
-    pub(super) async fn fetch(&self, url: &str) -> Result<Page, WebError> {
-        let mut url = Url::parse(url).map_err(WebError::NoAddress)?;
+    pub(super) async fn fetch(&self, url: &str, rights: &Rights) -> Result<Page, WebError> {
+        let mut url = requested(url)?;
         for _ in 0..=MOST_HOPS {
             let answer = self.get(&url).await?;
             let Some(next) = redirect(&url, &answer)? else {
                 return read(url, answer).await;
             };
+            self.client_for(&next)?;
+            check_redirect(&url, &next, rights)?;
             url = next;
         }
         Err(WebError::ManyRedirects(url))
@@ -199,10 +222,34 @@ fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, WebError> {
         .headers()
         .get(LOCATION)
         .and_then(|value| value.to_str().ok());
-    target
-        .and_then(|target| url.join(target).ok())
-        .map(Some)
-        .ok_or_else(|| WebError::NoTarget(url.clone()))
+    let target = target.ok_or_else(|| WebError::NoTarget(url.clone()))?;
+    requested::redirected(url, target).map(Some)
+}
+
+/// The action of fetching `url`.
+pub(super) fn action(url: &Url) -> Action {
+    Action::new(FETCH, url.as_str())
+}
+
+/// Checks that the redirect of `from` to `to` may be followed without a question.
+fn check_redirect(from: &Url, to: &Url, rights: &Rights) -> Result<(), WebError> {
+    let redirects = |why| {
+        let (from, to) = (from.clone(), to.clone());
+        Err(WebError::Redirects { from, to, why })
+    };
+    let Verdict { decision, reason } = rights.decide(&action(to));
+    match decision {
+        Decision::Deny => Err(WebError::DeniedRedirect {
+            from: from.clone(),
+            to: to.clone(),
+            reason,
+        }),
+        Decision::Ask => redirects("a person decides about that one"),
+        Decision::Allow if from.scheme() == "https" && to.scheme() == "http" => {
+            redirects("that one is not encrypted")
+        }
+        Decision::Allow => Ok(()),
+    }
 }
 
 async fn read(url: Url, answer: Response) -> Result<Page, WebError> {

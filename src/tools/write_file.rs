@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ToolError;
-use super::{Output, Tool, ToolContext};
+use super::{Output, PathArgument, Tool, ToolContext};
 use super::{files, lines};
 use crate::permission::{Action, Group};
 use crate::workspace::{Jail, WorkspacePath};
@@ -24,6 +24,9 @@ pub trait WriteFile: Send + Sync + 'static {
     /// The file, as the model wrote it.
     fn path(args: &Self::Args) -> &str;
 
+    /// The same, to put the place there to which it leads.
+    fn path_mut(args: &mut Self::Args) -> &mut String;
+
     /// Writes it, and says what was done.
     fn write(args: &Self::Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError>;
 }
@@ -38,6 +41,14 @@ impl<T: WriteFile> Tool for T {
 
     fn action(args: &Self::Args) -> Action {
         Action::new(<T as WriteFile>::NAME, files::normal(T::path(args)))
+    }
+
+    fn path_argument(args: &Self::Args) -> Option<PathArgument> {
+        Some(PathArgument::file(T::path(args)))
+    }
+
+    fn put_path(args: &mut Self::Args, reached: &WorkspacePath) {
+        *T::path_mut(args) = reached.to_string();
     }
 
     fn writes(args: &Self::Args) -> Option<String> {

@@ -29,6 +29,9 @@ pub enum FileError {
         "`{0}` is a symbolic link, or lies behind one, that leads out of the workspace or nowhere"
     )]
     Outside(String),
+    /// A symbolic link leads to another place than the one that was judged.
+    #[error("a symbolic link now leads `{path}` to `{reached}`, which was not judged; try again")]
+    LeadsElsewhere { path: String, reached: String },
     /// A part of a repository that file tools must not change.
     #[error("`{0}` is protected: it decides what git runs; use the git tools")]
     Protected(String),

@@ -1,8 +1,9 @@
 //! Files beneath one folder, and nothing else.
 //!
-//! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where available). Links
-//! that stay inside are followed; the protected names are then checked on the path that was really reached. Writes go to a
-//! new file that replaces the old one, so a link swapped in meanwhile is replaced, not followed.
+//! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where available). Only
+//! [`Jail::reach`] follows links, those that stay inside: it tells the path to judge, to show and to give to the other calls. These
+//! refuse a path that a link leads elsewhere, so what they act on is what they were given. Writes go to a new file that replaces the
+//! old one, so a link swapped in meanwhile is replaced, not followed.
 //!
 //! Not solved here: reading a hard link made from outside, because it is the file itself. Writing gives it a file of its
 //! own.
@@ -66,6 +67,34 @@ impl Jail {
 
     pub fn dir(&self) -> &Dir {
         &self.root
+    }
+
+    /// Returns the path at which `path` arrives when all links are followed. What does not exist lies where its folder leads.
+    ///
+    /// # Errors
+    ///
+    /// When a link leads out or nowhere, or the path is protected.
+    pub fn reach(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
+        let mut folder = path.clone();
+        let mut missing = Vec::new();
+        loop {
+            if let Some(reached) = self.follow(&folder)? {
+                let reached = missing
+                    .iter()
+                    .rev()
+                    .fold(reached, |reached, name: &String| reached.join(name));
+                return if reached.is_protected() {
+                    Err(FileError::Protected(path.to_string()))
+                } else {
+                    Ok(reached)
+                };
+            }
+            let Some((parent, name)) = folder.split() else {
+                return Ok(path.clone());
+            };
+            missing.push(name.to_owned());
+            folder = parent;
+        }
     }
 
     /// Reads a regular file of at most `limit` bytes.
@@ -297,8 +326,20 @@ impl Jail {
         }
     }
 
-    /// Where `path` leads when all links are followed; `None` when nothing is there.
+    /// `path` itself, which no link may lead elsewhere; `None` when nothing is there.
     fn real(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
+        match self.follow(path)? {
+            Some(reached) if reached.is_protected() => Err(FileError::Protected(path.to_string())),
+            Some(reached) if reached != *path => Err(FileError::LeadsElsewhere {
+                path: path.to_string(),
+                reached: reached.to_string(),
+            }),
+            real => Ok(real),
+        }
+    }
+
+    /// Where `path` leads when all links are followed; `None` when nothing is there.
+    fn follow(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
         }
@@ -362,7 +403,7 @@ impl Jail {
 }
 
 /// The folder `name` of `folder`, if it is one and no link to one.
-fn below(folder: &Dir, name: &str) -> io::Result<Dir> {
+pub(super) fn below(folder: &Dir, name: &str) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = openat(folder, name, flags, Mode::empty())?;
     Ok(Dir::from_std_file(opened.into()))

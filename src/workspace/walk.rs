@@ -10,7 +10,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::path::WorkspacePath;
-use super::regular_file;
+use super::{jail, regular_file};
 
 /// Names looked at in one walk.
 const MOST_NAMES: usize = 200_000;
@@ -45,19 +45,22 @@ pub enum Walked {
 
 struct Walk<'a> {
     names_left: usize,
+    is_left_out: &'a dyn Fn(&WorkspacePath) -> bool,
     visit: &'a mut dyn FnMut(&WorkspacePath) -> Step,
 }
 
 /// Calls `visit` with each regular file below `folder`, in the order of their names.
 ///
-/// `path` is the path of `folder` in its workspace. Unreadable folders are skipped.
+/// `path` is the path of `folder` in its workspace. Unreadable folders are skipped, and files and folders that `is_left_out` names.
 pub fn files(
     folder: &Dir,
     path: &WorkspacePath,
+    is_left_out: &dyn Fn(&WorkspacePath) -> bool,
     visit: &mut dyn FnMut(&WorkspacePath) -> Step,
 ) -> Walked {
     let mut walk = Walk {
         names_left: MOST_NAMES,
+        is_left_out,
         visit,
     };
     match walk.folder(folder, path, &mut Vec::new()) {
@@ -104,13 +107,16 @@ impl Walk<'_> {
             let Ok(below) = WorkspacePath::parse(path.join(&name).as_str()) else {
                 continue;
             };
-            if below.is_repository() || is_ignored(rules, &below, is_folder) {
+            if below.is_repository()
+                || is_ignored(rules, &below, is_folder)
+                || (self.is_left_out)(&below)
+            {
                 continue;
             }
             let step = match is_folder {
                 false => (self.visit)(&below),
                 true if below.as_str().matches('/').count() > DEEPEST => Step::On,
-                true => match folder.open_dir(&name) {
+                true => match jail::below(folder, &name) {
                     Ok(folder) => self.folder(&folder, &below, rules),
                     Err(_) => Step::On,
                 },

@@ -14,6 +14,7 @@ pub(crate) mod grants;
 mod hiding;
 mod limits;
 mod properties;
+mod reached;
 mod soup;
 mod stack;
 mod surroundings;

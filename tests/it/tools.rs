@@ -9,6 +9,7 @@ mod hostile_repositories;
 pub(crate) mod lab;
 mod look;
 pub(crate) mod push;
+mod reached;
 mod registry;
 mod self_edit;
 mod web;

@@ -7,6 +7,7 @@ mod building;
 mod files;
 mod greed;
 mod home_of_commands;
+mod reached;
 mod repository;
 mod self_edit;
 mod shelf;

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Turn;
 use crate::agent::deps::unstored::{Beside, Tally, Unstored};
@@ -118,9 +118,9 @@ impl Turn {
     /// The audit row of a call that runs without a question.
     pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
         let action = prepared.action.to_string();
-        let audit = self
-            .context
-            .audit_row(call, &action, AuditDecision::Allow, None, Value::Null);
+        let audit =
+            self.context
+                .audit_row(call, &action, AuditDecision::Allow, None, leads(prepared));
         self.with_change(call, prepared, audit).await
     }
 
@@ -137,5 +137,21 @@ impl Turn {
             audit.detail = self.context.deps.audit_change(&change);
         }
         audit
+    }
+}
+
+/// Where a call leads that does not say so itself, for its audit row; null where it leads nowhere else.
+pub(super) fn leads(prepared: &Prepared) -> Value {
+    let mut led = Map::new();
+    if let Some(reached) = prepared.action.reached() {
+        led.insert("reached".to_owned(), reached.to_string().into());
+    }
+    if let Some(address) = &prepared.address {
+        led.insert("address".to_owned(), address.as_str().into());
+    }
+    if led.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(led)
     }
 }

@@ -15,7 +15,7 @@ use crate::permission::Stack;
 use crate::store::{AuditDecision, Starting, StoreError};
 use crate::text::long;
 
-use self::look::{Looked, side_by_side, to_ask};
+use self::look::{Checked, Looked, side_by_side, to_ask};
 
 pub(super) use self::look::Runnable;
 
@@ -64,9 +64,10 @@ impl Turn {
         if calls.iter().any(|call| call.name == "sub_agent") {
             self.look_for_roles().await;
         }
-        let look = |(at, call): (usize, &Call)| {
+        let checked = self.prepare(&calls, size).await;
+        let look = |(at, (call, checked)): (usize, (&Call, Checked))| {
             if at < most {
-                self.look(call, profiles.as_ref())
+                self.look(call, checked, profiles.as_ref())
             } else {
                 Looked::Refused {
                     action: call.name.clone(),
@@ -76,8 +77,9 @@ impl Turn {
                 }
             }
         };
-        let looked: Vec<Looked> =
-            long::work_on(size, || calls.iter().enumerate().map(look).collect());
+        let looked: Vec<Looked> = long::work_on(size, || {
+            calls.iter().zip(checked).enumerate().map(look).collect()
+        });
         let looked = self.with_former(looked).await?;
         let has_children = looked.iter().any(Looked::has_child);
         let together = side_by_side(&looked);

@@ -10,12 +10,13 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::time::Instant;
 
 use super::Turn;
+use super::accounting::leads;
 use super::calls::{Call, Runnable};
 use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolResult, UserId, size_of_fields};
-use crate::permission::{Stack, binding_hash};
+use crate::permission::{Action, Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
@@ -149,6 +150,8 @@ impl Turn {
                 call: one.call.id.clone(),
                 tool: one.prepared.info.name.to_owned(),
                 action: one.prepared.action.to_string(),
+                reached: one.prepared.action.reached().map(Action::to_string),
+                address: one.prepared.address.clone(),
                 reason: one.reason.to_owned(),
                 arguments: long::work_on(size, || pretty(one.prepared)),
                 sandbox: self.sandbox_of(one).await,
@@ -337,12 +340,17 @@ impl Turn {
         if always {
             self.context
                 .deps
-                .always_allow(&self.context.agent, &action)
+                .always_allow(&self.context.agent, runnable.prepared.action.judged())
                 .await;
         }
         runnable.allowed_by = by;
         self.shows_call(call);
-        let detail = json!({ "approval": approval, "always": always });
+        let mut detail = json!({ "approval": approval, "always": always });
+        if let (Some(detail), Value::Object(led)) =
+            (detail.as_object_mut(), leads(&runnable.prepared))
+        {
+            detail.extend(led);
+        }
         let audit = self.context.audit_row(call, &action, word, by, detail);
         let audit = self.with_change(call, &runnable.prepared, audit).await;
         self.run_one(call, runnable, audit).await

@@ -188,7 +188,7 @@ impl Approvals {
         self.with(|book| Some(book.asked_about(id)?.question.turn.agent))
     }
 
-    /// The name of the agent that asks, and the actions that it asks about; `None` where all of it is closed.
+    /// The name of the agent that asks, and the actions that it asks about, also as links lead them; `None` where all of it is closed.
     pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
         self.with(|book| {
             let asked = book.asked_about(*calls.first()?)?;
@@ -196,7 +196,10 @@ impl Approvals {
             let wanted = all.filter(|call| calls.contains(&call.approval));
             Some((
                 asked.question.turn.agent_name.to_string(),
-                wanted.map(|call| call.action.clone()).collect(),
+                wanted
+                    .flat_map(|call| std::iter::once(&call.action).chain(&call.reached))
+                    .cloned()
+                    .collect(),
             ))
         })
     }

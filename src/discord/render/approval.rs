@@ -175,7 +175,13 @@ fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
 /// What a call is about, in a few words.
 fn subject_of(call: &AskedCall) -> String {
     let bound = scope(&call.action).bound.into_iter().next();
-    bound.map_or_else(|| call.tool.clone(), |(_, value)| value)
+    let subject = bound.map_or_else(|| call.tool.clone(), |(_, value)| value);
+    match calls::led_to(call) {
+        Some(place) if call.reached.is_some() && call.sandbox.is_none() => {
+            format!("{subject} → {place}")
+        }
+        Some(_) | None => subject,
+    }
 }
 
 fn embed(question: &Question) -> Embed {

@@ -27,6 +27,10 @@ impl WriteFile for AppendFile {
         &args.path
     }
 
+    fn path_mut(args: &mut Args) -> &mut String {
+        &mut args.path
+    }
+
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         let size = text::bytes(args.content.len() as u64);
         Ok(match jail.append(path, args.content.as_bytes())? {

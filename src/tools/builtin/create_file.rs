@@ -28,6 +28,10 @@ impl WriteFile for CreateFile {
         &args.path
     }
 
+    fn path_mut(args: &mut Args) -> &mut String {
+        &mut args.path
+    }
+
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         let verb = match jail.write(path, args.content.as_bytes())? {
             Written::Created => "Created",

@@ -38,6 +38,10 @@ impl Tool for GitMergeRequest {
         Action::new("git", format!("merge_request {}", args.target))
     }
 
+    fn remote(_: &Args) -> Option<String> {
+        Some(REMOTE.to_owned())
+    }
+
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         git::check_branch(&args.source)?;
         git::check_branch(&args.target)?;
@@ -49,6 +53,7 @@ impl Tool for GitMergeRequest {
             found.ok_or_else(|| ToolError::rejected("the repository has no remote `origin`"))
         })
         .await?;
+        git::check_address(context, REMOTE, &url)?;
         let services = &context.services;
         let request = MergeRequest {
             title: args.title,

@@ -36,6 +36,10 @@ impl Tool for GitPush {
         Action::new("git", format!("push {} {}", args.remote, args.branch))
     }
 
+    fn remote(args: &Args) -> Option<String> {
+        Some(args.remote.clone())
+    }
+
     fn writes(_: &Args) -> Option<String> {
         Some(".git".into())
     }

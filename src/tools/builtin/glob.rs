@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
-use crate::tools::files;
+use crate::tools::files::{self, Denied};
 use crate::tools::work::{self, Work};
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, Tool, ToolContext};
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Workspace, WorkspacePath};
 
@@ -45,9 +45,18 @@ impl Tool for Glob {
         )
     }
 
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        args.path.as_deref().map(PathArgument::file)
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.path = Some(reached.to_string());
+    }
+
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let listing = Listing {
             folder: context.services.folder(context),
+            denied: Denied::of(context, Self::NAME),
             args,
         };
         let found = context.by_worker(&listing, &[]).await?;
@@ -60,6 +69,7 @@ impl Tool for Glob {
 pub(in crate::tools) struct Listing {
     /// The agent's folder.
     folder: PathBuf,
+    denied: Denied,
     args: Args,
 }
 
@@ -72,8 +82,10 @@ impl Work for Listing {
         let matcher = Pattern::new("pattern", &pattern)?;
         let path = WorkspacePath::parse(path.as_deref().unwrap_or("."))?;
         let workspace = Workspace::open(&self.folder).map_err(ToolError::failed)?;
+        let skipped = self.denied.compile(Self::NAME)?;
         let mut found = Vec::new();
-        let walked = walk::files(&workspace.files()?.folder(&path)?, &path, &mut |file| {
+        let folder = workspace.files()?.folder(&path)?;
+        let walked = walk::files(&folder, &path, &|below| skipped.has(below), &mut |file| {
             if found.len() == MOST {
                 return Step::Enough;
             }
@@ -83,11 +95,11 @@ impl Work for Listing {
             Step::On
         });
         if found.is_empty() {
-            return Ok(format!("No file below `{path}` matches `{pattern}`."));
-        }
-        if walked == Walked::Partly {
+            found.push(format!("No file below `{path}` matches `{pattern}`."));
+        } else if walked == Walked::Partly {
             found.push("[there may be more; narrow the pattern or the folder]".into());
         }
+        found.extend(skipped.note().map(str::to_owned));
         Ok(found.join("\n"))
     }
 }

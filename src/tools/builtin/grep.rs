@@ -13,9 +13,9 @@ use super::glob::Pattern;
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
-use crate::tools::files;
+use crate::tools::files::{self, Denied};
 use crate::tools::work::{self, Work};
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, Tool, ToolContext};
 use crate::workspace::jail::Kind;
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Jail, Workspace, WorkspacePath};
@@ -68,9 +68,18 @@ impl Tool for Grep {
         )
     }
 
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        args.path.as_deref().map(PathArgument::file)
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.path = Some(reached.to_string());
+    }
+
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let search = Search {
             folder: context.services.folder(context),
+            denied: Denied::of(context, Self::NAME),
             args,
         };
         let found = context.by_worker(&search, &[]).await?;
@@ -83,6 +92,7 @@ impl Tool for Grep {
 pub(in crate::tools) struct Search {
     /// The agent's folder.
     folder: PathBuf,
+    denied: Denied,
     args: Args,
 }
 
@@ -103,7 +113,9 @@ impl Work for Search {
             found.file(&jail, &path);
             return Ok(found.report(&path, Walked::Whole));
         }
-        let walked = walk::files(&jail.folder(&path)?, &path, &mut |file| {
+        let skipped = self.denied.compile(Self::NAME)?;
+        let folder = jail.folder(&path)?;
+        let walked = walk::files(&folder, &path, &|below| skipped.has(below), &mut |file| {
             if only.as_ref().is_none_or(|only| only.matches(&path, file)) {
                 found.file(&jail, file);
             }
@@ -113,7 +125,12 @@ impl Work for Search {
                 Step::On
             }
         });
-        Ok(found.report(&path, walked))
+        let mut report = found.report(&path, walked);
+        if let Some(note) = skipped.note() {
+            report.push('\n');
+            report.push_str(note);
+        }
+        Ok(report)
     }
 }
 

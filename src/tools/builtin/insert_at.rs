@@ -28,6 +28,10 @@ impl WriteFile for InsertAt {
         &args.path
     }
 
+    fn path_mut(args: &mut Args) -> &mut String {
+        &mut args.path
+    }
+
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         edit(jail, path, |text| {
             let (line, most) = (args.line, lines::count(text) + 1);

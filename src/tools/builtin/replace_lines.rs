@@ -31,6 +31,10 @@ impl WriteFile for ReplaceLines {
         &args.path
     }
 
+    fn path_mut(args: &mut Args) -> &mut String {
+        &mut args.path
+    }
+
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         edit(jail, path, |text| {
             let (start, end, most) = (args.start, args.end, lines::count(text));

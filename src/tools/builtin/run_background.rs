@@ -6,7 +6,8 @@ use crate::permission::{Action, Group};
 use crate::store::TaskKind;
 use crate::tools::error::ToolError;
 use crate::tools::run_task::{self, Args};
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, Tool, ToolContext};
+use crate::workspace::WorkspacePath;
 
 pub(super) struct RunBackground;
 
@@ -21,6 +22,14 @@ impl Tool for RunBackground {
 
     fn action(args: &Args) -> Action {
         args.action(Self::NAME)
+    }
+
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        args.folder()
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.put_folder(reached);
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

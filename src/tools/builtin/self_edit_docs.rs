@@ -9,7 +9,7 @@ use crate::text;
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::files;
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, PathKind, Tool, ToolContext};
 use crate::workspace::WorkspacePath;
 use crate::workspace::docs::MOST_BYTES;
 use crate::workspace::jail::Written;
@@ -49,6 +49,17 @@ impl Tool for SelfEditDocs {
 
     fn action(args: &Args) -> Action {
         Action::new("self_edit", format!("docs:{}", args.normal()))
+    }
+
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        Some(PathArgument {
+            kind: PathKind::Note,
+            written: args.below_docs().to_owned(),
+        })
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.path = format!("docs/{reached}");
     }
 
     fn writes(args: &Args) -> Option<String> {

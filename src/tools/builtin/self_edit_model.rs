@@ -5,10 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::effective;
-use crate::permission::{Action, Group};
+use crate::permission::{Action, Group, LeftOut};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::{Output, Tool, ToolContext};
+
+/// The tool that its actions name.
+const TOOL: &str = "self_edit";
 
 pub(super) struct SelfEditModel;
 
@@ -28,7 +31,7 @@ impl Tool for SelfEditModel {
     const SUBJECT: &'static str = "self_edit:model";
 
     fn action(args: &Args) -> Action {
-        Action::new("self_edit", format!("model:{}", args.new_model))
+        Action::new(TOOL, format!("model:{}", args.new_model))
     }
 
     async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
@@ -42,10 +45,23 @@ impl Tool for SelfEditModel {
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let model = context.services.models.resolve(&args.new_model).await?;
+        check_meant(&args.new_model, &model, context)?;
         let configure = &context.services.configure;
         configure
             .set(context, &effective::MODEL, model.as_str().into())
             .await?;
         Ok(format!("You run on `{model}`, from the next step on.").into())
     }
+}
+
+/// Checks that nothing denies the model that a short name means.
+fn check_meant(name: &str, model: &str, context: &ToolContext) -> Result<(), ToolError> {
+    let denying = context.rights.denying(TOOL);
+    let denied = LeftOut::new(TOOL, &denying).map_err(ToolError::failed)?;
+    if denied.has(&format!("model:{model}")) {
+        return Err(ToolError::Rejected(format!(
+            "`{name}` means `{model}`, which the permissions deny; choose another model"
+        )));
+    }
+    Ok(())
 }

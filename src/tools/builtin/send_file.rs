@@ -9,7 +9,8 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::files;
 use crate::tools::ports::OutgoingFile;
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, Tool, ToolContext};
+use crate::workspace::WorkspacePath;
 
 /// Bytes Discord takes from a bot in a server without boosts.
 const LARGEST: u64 = 10 * 1024 * 1024;
@@ -33,6 +34,14 @@ impl Tool for SendFile {
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, files::normal(&args.path))
+    }
+
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        Some(PathArgument::file(&*args.path))
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.path = reached.to_string();
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

@@ -27,6 +27,10 @@ impl WriteFile for StrReplace {
         &args.path
     }
 
+    fn path_mut(args: &mut Args) -> &mut String {
+        &mut args.path
+    }
+
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         edit(jail, path, |text| {
             let found = replace::find(path, text, &args.old_str, &args.new_str)?;

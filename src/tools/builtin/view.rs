@@ -10,7 +10,7 @@ use crate::domain::Image;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::tools::{Output, Tool, ToolContext};
+use crate::tools::{Output, PathArgument, Tool, ToolContext};
 use crate::tools::{files, lines};
 use crate::workspace::instructions;
 use crate::workspace::jail::{Kind, MOST_NAMES};
@@ -52,6 +52,14 @@ impl Tool for View {
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, files::normal(&args.path))
+    }
+
+    fn path_argument(args: &Args) -> Option<PathArgument> {
+        Some(PathArgument::file(&*args.path))
+    }
+
+    fn put_path(args: &mut Args, reached: &WorkspacePath) {
+        args.path = reached.to_string();
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

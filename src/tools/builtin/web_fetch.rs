@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exec::WorkError;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
+use crate::tools::web;
 use crate::tools::{Output, Tool, ToolContext};
 
 /// A slow page is not worth a turn's time.
@@ -26,14 +26,14 @@ pub(super) struct Args {
 impl Tool for WebFetch {
     type Args = Args;
 
-    const NAME: &'static str = "web_fetch";
+    const NAME: &'static str = web::FETCH;
     const DESCRIPTION: &'static str = "Read a public web page as text.";
     const GROUP: Group = Group::WebFetch;
 
     fn action(args: &Args) -> Action {
         // In the form that is requested: `http://2130706433/` is judged as the address that it means.
-        match Url::parse(&args.url) {
-            Ok(url) => Action::new(Self::NAME, url.as_str()),
+        match web::requested(&args.url) {
+            Ok(url) => web::action(&url),
             Err(_) => Action::new(Self::NAME, &*args.url),
         }
     }
@@ -43,7 +43,7 @@ impl Tool for WebFetch {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let page = context.services.web.fetch(&args.url).await;
+        let page = context.services.web.fetch(&args.url, &context.rights).await;
         let page = page.map_err(|error| ToolError::rejected(error.to_string()))?;
         let url = page.url;
         let text = match context.by_worker(&page.layout, &page.bytes).await {

@@ -7,7 +7,7 @@ use git2::{BranchType, Oid};
 
 use super::error::ServerError;
 use super::remote::{Remote, Transport};
-use super::repository::{Opened, in_repository};
+use super::repository::{Opened, check_address, in_repository};
 use super::wire::Advertisement;
 use super::{http, ssh, wire};
 use crate::tools::ToolContext;
@@ -33,6 +33,7 @@ pub(in crate::tools) async fn push(
         let (remote_name, branch) = (remote_name.to_owned(), branch.to_owned());
         in_repository(context, move |opened| plan(opened, &remote_name, &branch)).await?
     };
+    check_address(context, remote_name, &plan.url)?;
     let remote = Remote::parse(&plan.url)?;
     let access = remote.access(&context.services.git)?;
     let name = format!("refs/heads/{branch}");

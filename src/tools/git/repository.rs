@@ -117,6 +117,31 @@ fn within<T>(
     work(&opened)
 }
 
+/// Returns the address of the remote `name` of the repository of the agent in `folder`; `None` where it cannot be read.
+pub(in crate::tools) fn address(folder: &Path, name: &str) -> Option<String> {
+    let files = Workspace::open(folder).ok()?.files().ok()?;
+    vet::address(files.dir(), name).ok()?
+}
+
+/// Checks that the address of a remote is the one that was judged and shown.
+///
+/// # Errors
+///
+/// When it is another one by now.
+pub(in crate::tools) fn check_address(
+    context: &ToolContext,
+    remote: &str,
+    address: &str,
+) -> Result<(), ToolError> {
+    if context.address.as_deref() == Some(address) {
+        return Ok(());
+    }
+    let address = text::one_line(&text::visible(address).0, 200);
+    Err(ToolError::Rejected(format!(
+        "the remote `{remote}` now leads to `{address}`, which is not what was judged; try again"
+    )))
+}
+
 /// Makes an empty repository of the calling agent's workspace.
 pub(in crate::tools) async fn create(context: &ToolContext) -> Result<(), ToolError> {
     let folder = context.services.folder(context);

@@ -81,6 +81,17 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     })
 }
 
+/// The address of the remote `name`, as the configuration of the repository of `files` has it now. Nothing else is checked.
+pub(super) fn address(files: &Dir, name: &str) -> Result<Option<String>, ToolError> {
+    let git = own_folder(files)?;
+    let text = read(&git, "config", LONGEST_CONFIG).map_err(ToolError::failed)?;
+    let config = config::parse(&text).map_err(|found| refused(&found.what.to_string()))?;
+    let mut remotes = config.remotes.into_iter();
+    Ok(remotes
+        .find(|(remote, _)| remote == name)
+        .map(|(_, url)| url))
+}
+
 /// `.git`, which must be a folder of its own.
 fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
     let meta = match files.symlink_metadata(".git") {

@@ -33,6 +33,8 @@ fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
         call: CallId(format!("c{approval}")),
         tool: "bash".into(),
         action: action.into(),
+        reached: None,
+        address: None,
         reason: String::new(),
         arguments: arguments.into(),
         sandbox: Some("in a sandbox, with network access".into()),
@@ -123,6 +125,39 @@ fn arguments_that_the_action_does_not_hold_are_shown_too() {
         "{shown}"
     );
     assert_eq!(shown.matches("a.txt").count(), 1, "{shown}");
+}
+
+#[test]
+fn the_place_where_links_lead_is_shown_beside_the_path() {
+    let mut file = question(
+        "tool:create_file:docs/out/x.rs",
+        r#"{"path": "docs/out/x.rs"}"#,
+    );
+    file.calls[0].reached = Some("tool:create_file:src/x.rs".into());
+    let shown = description(&open(&file));
+    let both = "File\n```\ndocs/out/x.rs\n```\n**Leads to**\n```\nsrc/x.rs\n```";
+    assert!(shown.contains(both), "{shown}");
+
+    let mut folder = question("tool:run_background:make in out", r#"{"command": "make"}"#);
+    folder.calls[0].reached = Some("tool:run_background:make in src".into());
+    let shown = description(&open(&folder));
+    let both = "Folder: `out`\n**Leads to**\n```\nsrc\n```";
+    assert!(shown.contains(both), "{shown}");
+    folder.calls[0].reached = Some("tool:run_background:make".into());
+    let shown = description(&open(&folder));
+    assert!(
+        shown.contains("**Leads to** the workspace itself"),
+        "{shown}"
+    );
+
+    let mut long = question("tool:create_file:a", &"x".repeat(9_000));
+    long.calls[0].reached = Some("tool:create_file:src/a".into());
+    let card = open(&long);
+    assert!(description(&card).contains("Leads to\n```\nsrc/a\n```"));
+    let FileContent::Text(all) = &card.files[0].content else {
+        panic!("{:?}", card.files[0])
+    };
+    assert!(all.contains("Leads to\ntool:create_file:src/a\n"), "{all}");
 }
 
 #[test]

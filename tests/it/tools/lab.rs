@@ -11,7 +11,7 @@ use chorus::domain::{
     Person, RoleId, ToolResult, TurnId, UserId,
 };
 use chorus::exec::Workers;
-use chorus::permission::{Breadth, Profiles};
+use chorus::permission::{Breadth, Profile, Profiles, Rights, Stack};
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
@@ -103,6 +103,8 @@ impl Lab {
             caller,
             services: Arc::new(services),
             room: None,
+            rights: Arc::new(rights(&[".*"], &[], &[])),
+            address: None,
             reader: None,
         };
         Self {
@@ -137,8 +139,19 @@ impl Lab {
 
     /// Runs a call and gives its whole result.
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
-        let prepared = self.prepare(name, arguments).unwrap();
+        let prepared = self.prepared(name, arguments);
         guard::run(prepared, &self.context).await
+    }
+
+    /// A call as it is judged: with the place where links lead its path.
+    pub(crate) fn prepared(&self, name: &str, arguments: Value) -> Prepared {
+        let prepared = self.prepare(name, arguments).unwrap();
+        prepared.locate(&self.home.path().join("agents/lab"))
+    }
+
+    /// Gives the turn other rights than to do everything.
+    pub(crate) fn may(&mut self, allow: &[&str], ask: &[&str], deny: &[&str]) {
+        self.context.rights = Arc::new(rights(allow, ask, deny));
     }
 
     /// Runs a call that works, and gives its text.
@@ -159,6 +172,11 @@ impl Lab {
     pub(crate) fn config(&self) -> AgentConfig {
         config(&self.home.path().join("agents/lab"))
     }
+}
+
+fn rights(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rights {
+    let profile = Profile::compile(allow, ask, deny).unwrap();
+    Rights::new(Ok(Stack::new(Arc::new(profile))), Vec::new())
 }
 
 pub(crate) fn person(id: u64, roles: &[u64]) -> Participant {

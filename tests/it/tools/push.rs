@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chorus::config::{ForgeKind, Secret};
-use chorus::tools::{ForgeAccess, GitAccess, HostAccess};
+use chorus::tools::{ForgeAccess, GitAccess, HostAccess, guard};
 use git2::{Oid, Repository};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
@@ -240,6 +240,26 @@ async fn a_branch_is_pushed_forward_with_the_operator_s_token() {
     lab.does("git_commit", json!({"message": "Mine"})).await;
     assert_snapshot!(pushes().await, @"the server's `main` (HASH) is not part of yours; fetch and merge it in the shell first");
     assert_eq!(tip(&server.repository, "refs/heads/main"), theirs);
+}
+
+#[tokio::test]
+async fn a_remote_that_leads_elsewhere_since_it_was_judged_is_not_pushed_to() {
+    let (lab, server, address) = lab_and_server(ForgeKind::Github).await;
+    let push = json!({"remote": "origin", "branch": "main"});
+    let merge = json!({"title": "T", "description": "D", "source": "main", "target": "main"});
+    for (tool, arguments) in [("git_push", push), ("git_merge_request", merge)] {
+        set_origin(&lab, &format!("http://{address}/ada/lab.git"));
+        let judged = lab.prepared(tool, arguments);
+        let shown = judged.address.clone();
+        assert_eq!(shown, Some(format!("http://{address}/ada/lab.git")));
+        set_origin(&lab, &format!("http://{address}/eve/lab.git"));
+        let told = guard::run(judged, &lab.context).await.content;
+        assert_eq!(
+            told.replace(&address.to_string(), "HOST"),
+            "the remote `origin` now leads to `http://HOST/eve/lab.git`, which is not what was judged; try again"
+        );
+    }
+    assert!(server.asked.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

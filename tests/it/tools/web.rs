@@ -399,3 +399,104 @@ async fn giant_and_tangled_pages_are_bounded() {
         .await;
     assert!(deep.content.contains(&address.to_string()));
 }
+
+/// Answers each request by a redirect to `target`.
+fn redirects(target: String) -> Router {
+    Router::new().fallback(move || async move { (StatusCode::FOUND, [(LOCATION, target)]) })
+}
+
+/// Serves `pages`; gives their host.
+async fn serves(pages: Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move { axum::serve(listener, pages).await });
+    host
+}
+
+/// What stands on the page to which others lead.
+const THERE: &str = "the page of the other host";
+
+#[tokio::test]
+async fn each_redirect_is_judged_as_an_address_of_its_own() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let other = Router::new().fallback(move || async move {
+        counted.fetch_add(1, Ordering::Relaxed);
+        THERE
+    });
+    let other = serves(other).await;
+    let second = serves(redirects(format!("http://{other}/%78?q=1#part"))).await;
+    let first = serves(redirects(format!("http://{second}/on"))).await;
+    let mut lab = Lab::new();
+    let services = Arc::get_mut(&mut lab.context.services).unwrap();
+    services.web = Web::new(vec![other.clone(), second.clone(), first.clone()]).unwrap();
+    let url = json!({"url": format!("http://{first}/")});
+    let pattern = |host: &str| format!("tool:web_fetch:http://{}/.*", host.replace('.', "\\."));
+    let [to_first, to_second, to_other] = [pattern(&first), pattern(&second), pattern(&other)];
+    let named = |text: String| {
+        let text = text.replace(&other.replace('.', "\\."), "OTHER");
+        let text = text.replace(&first, "FIRST").replace(&second, "SECOND");
+        text.replace(&other, "OTHER")
+    };
+
+    lab.may(&[&to_first], &[".*"], &[]);
+    assert_snapshot!(
+        named(lab.refuses("web_fetch", url.clone()).await),
+        @"http://FIRST/ redirects to http://SECOND/on; a person decides about that one: fetch that address if you need it"
+    );
+    lab.may(&[&to_first, &to_second], &[".*"], &[]);
+    assert_snapshot!(
+        named(lab.refuses("web_fetch", url.clone()).await),
+        @"http://SECOND/on redirects to http://OTHER/x?q=1; a person decides about that one: fetch that address if you need it"
+    );
+    lab.may(&[".*"], &[], &[&to_other.replace("/.*", "/x.*")]);
+    assert_snapshot!(
+        named(lab.refuses("web_fetch", url.clone()).await),
+        @r"http://SECOND/on redirects to http://OTHER/x?q=1, which is not permitted: denied by `tool:web_fetch:http://OTHER/x.*`"
+    );
+    lab.may(&[&to_first], &[], &[]);
+    let told = lab.refuses("web_fetch", url.clone()).await;
+    assert!(told.contains("which is not permitted"), "{told}");
+    assert_eq!(asked.load(Ordering::Relaxed), 0, "the other host was asked");
+
+    lab.may(&[&to_first, &to_second, &to_other], &[], &[]);
+    let read = lab.does("web_fetch", url).await;
+    assert!(read.contains(THERE), "{read}");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn no_redirect_leads_to_what_is_never_read() {
+    for (target, why) in [
+        ("http://ada:pw@1.1.1.1/".to_owned(), "user name or password"),
+        ("ftp://1.1.1.1/".to_owned(), "only http and https"),
+        ("http://1.1.1.1:22/".to_owned(), "only ports"),
+        ("http://[bad/".to_owned(), "redirects to no address"),
+        (
+            format!("http://1.1.1.1/{}", "x".repeat(9_000)),
+            "longer than",
+        ),
+    ] {
+        let (lab, address) = lab_with(redirects(target)).await;
+        let url = json!({"url": format!("http://{address}/")});
+        let told = lab.refuses("web_fetch", url).await;
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn an_address_is_judged_in_the_form_in_which_it_is_requested() {
+    let lab = Lab::new();
+    for spelling in [
+        "http://a.example/%78#y",
+        "HTTP://A.example.:80/x",
+        "http://a.example/b/%2e./x",
+    ] {
+        let call = lab.prepare("web_fetch", json!({"url": spelling})).unwrap();
+        assert_eq!(
+            call.action.to_string(),
+            "tool:web_fetch:http://a.example/x",
+            "{spelling}"
+        );
+    }
+}

@@ -1,5 +1,6 @@
 //! Carries a call out: its start and its result are in the ledger, whether it succeeds or fails.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::agent::turn::Turn;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::NotCalled;
 use crate::domain::{CallId, Participant, ToolResult, UserId};
-use crate::permission::Breadth;
+use crate::permission::{Breadth, Rights};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
 use crate::tools::{Caller, ToolContext, guard};
@@ -157,6 +158,13 @@ impl Turn {
         Ok(result)
     }
 
+    /// What the turn may do by the profiles of this step.
+    fn rights(&self) -> Rights {
+        let profiles = self.context.deps.profiles_of(&self.setup);
+        let always_allow = self.setup.payer().config.always_allow.clone();
+        Rights::new(profiles, always_allow)
+    }
+
     /// What a tool is called with.
     pub(in crate::agent::turn) fn tool_context(
         &self,
@@ -186,6 +194,8 @@ impl Turn {
             caller,
             services: self.context.deps.services.clone(),
             room: self.results.clone(),
+            rights: Arc::new(self.rights()),
+            address: None,
             reader: None,
         }
     }

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use tokio::task::spawn_blocking;
+
 use super::Call;
 use crate::agent::setup::modes;
 use crate::agent::turn::Turn;
@@ -12,7 +14,8 @@ use crate::agent::turn::question::ToAsk;
 use crate::domain::{CALL_TOOL, UserId};
 use crate::permission::{Breadth, Decision, ProfileError, Stack, Verdict};
 use crate::store::StoreError;
-use crate::tools::Prepared;
+use crate::text::long;
+use crate::tools::{InvalidCall, Prepared};
 
 /// A call that may run, as far as is known now.
 #[derive(Clone)]
@@ -35,7 +38,10 @@ impl Runnable {
     }
 }
 
-/// A call after it was checked.
+/// A call whose arguments were checked, or what is wrong with them.
+pub(super) type Checked = Result<Prepared, InvalidCall>;
+
+/// A call after it was judged.
 #[derive(Clone)]
 pub(super) enum Looked {
     Run(Runnable),
@@ -60,8 +66,30 @@ impl Looked {
 }
 
 impl Turn {
-    /// Checks and judges a call; nothing runs.
-    pub(super) fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
+    /// Checks the arguments of calls, and finds out where the paths and remotes in them lead.
+    pub(super) async fn prepare(&self, calls: &[Call], size: usize) -> Vec<Checked> {
+        let tools = &self.context.deps.tools;
+        let check = |call: &Call| tools.prepare(&call.name, &call.arguments);
+        let check_all = || long::work_on(size, || calls.iter().map(check).collect());
+        let checked: Vec<Checked> = check_all();
+        let leads = |one: &Prepared| one.path.is_some() || one.remote.is_some();
+        if !checked.iter().flatten().any(leads) {
+            return checked;
+        }
+        let folder = self.context.deps.folder(&self.context.agent);
+        let locate = move |one: Checked| one.map(|prepared| prepared.locate(&folder));
+        let located = spawn_blocking(move || checked.into_iter().map(locate).collect()).await;
+        // A path that was not followed is used as written, which no link may lead elsewhere.
+        located.unwrap_or_else(|_| check_all())
+    }
+
+    /// Judges a call; nothing runs.
+    pub(super) fn look(
+        &self,
+        call: &Call,
+        checked: Checked,
+        profiles: Result<&Stack, &ProfileError>,
+    ) -> Looked {
         if let Some(reason) = self.refused_hand_over(call) {
             return Looked::Refused {
                 action: call.name.clone(),
@@ -76,7 +104,7 @@ impl Turn {
                 reason: refusal.to_string(),
             };
         }
-        let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {
+        let prepared = match checked {
             Ok(prepared) => prepared,
             Err(invalid) => {
                 return Looked::Refused {

@@ -44,7 +44,11 @@ pub(super) fn too_long(question: &Question) -> Option<String> {
     for call in &question.calls {
         let (action, _) = text::visible(&call.action);
         let (arguments, _) = text::visible(&call.arguments);
-        let _ = write!(all, "Action\n{action}\n\nArguments\n{arguments}\n\n");
+        let _ = write!(all, "Action\n{action}\n\n");
+        if let Some(place) = call.reached.as_ref().or(call.address.as_ref()) {
+            let _ = write!(all, "Leads to\n{}\n\n", text::visible(place).0);
+        }
+        let _ = write!(all, "Arguments\n{arguments}\n\n");
     }
     Some(all)
 }
@@ -52,16 +56,13 @@ pub(super) fn too_long(question: &Question) -> Option<String> {
 /// Warns of characters in the actions and the arguments that a reader could mistake for others.
 fn warnings(question: &Question) -> String {
     let mut warnings = String::new();
-    let texts = || {
-        let calls = question.calls.iter();
-        calls.flat_map(|call| [&call.action, &call.arguments])
-    };
-    if texts().any(|text| text.contains(text::is_hidden)) {
+    let all = || question.calls.iter().flat_map(texts);
+    if all().any(|text| text.contains(text::is_hidden)) {
         warnings.push_str(
             "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
         );
     }
-    if texts().any(|text| text::holds_fence(text)) {
+    if all().any(|text| text::holds_fence(text)) {
         warnings.push_str(
             "⚠️ **Three backticks.** They would end the block that shows this; each is written as `\\u{60}`.\n\n",
         );
@@ -71,7 +72,11 @@ fn warnings(question: &Question) -> String {
         .iter()
         .flat_map(|call| words_of(&call.arguments))
         .collect();
-    let actions = question.calls.iter().map(|call| call.action.as_str());
+    let calls = question.calls.iter();
+    let actions = calls.flat_map(|call| {
+        let led = call.reached.iter().chain(&call.address);
+        std::iter::once(&call.action).chain(led).map(String::as_str)
+    });
     let words = actions.chain(arguments.iter().map(String::as_str));
     let alike: Vec<String> = text::look_alikes(words)
         .iter()
@@ -119,9 +124,7 @@ fn words_of(arguments: &str) -> Vec<String> {
 fn whole(question: &Question) -> Option<String> {
     // Calls that are clearly too long are not written out to find that out.
     let calls = question.calls.iter();
-    let bytes: usize = calls
-        .map(|call| call.action.len() + call.arguments.len())
-        .sum();
+    let bytes: usize = calls.flat_map(texts).map(String::len).sum();
     if bytes > MAX_SHOWN * 4 {
         return None;
     }
@@ -165,6 +168,13 @@ fn call_whole(call: &AskedCall) -> String {
         }
         shown.push('\n');
     }
+    if let Some(place) = led_to(call) {
+        if place.is_empty() {
+            shown.push_str("**Leads to** the workspace itself\n");
+        } else {
+            let _ = writeln!(shown, "**Leads to**\n{}", text::fenced(&place, ""));
+        }
+    }
     if let Some(sandbox) = &call.sandbox {
         let _ = writeln!(shown, "Runs {sandbox}.");
     }
@@ -182,6 +192,24 @@ fn call_whole(call: &AskedCall) -> String {
         let _ = writeln!(shown, "Arguments\n{}", text::fenced(&json, "json"));
     }
     shown
+}
+
+/// The place where links lead the path of a call, if they lead elsewhere, or the address of its remote; empty for the workspace itself.
+pub(super) fn led_to(call: &AskedCall) -> Option<String> {
+    if let Some(address) = &call.address {
+        return Some(address.clone());
+    }
+    let written = scope(&call.action).bound;
+    let reached = scope(call.reached.as_ref()?).bound;
+    let mut reached = reached.into_iter();
+    let (_, place) = reached.find(|bound| !written.contains(bound))?;
+    Some(place)
+}
+
+/// The texts of a call that a reader must not mistake for others.
+fn texts(call: &AskedCall) -> impl Iterator<Item = &String> {
+    let led = call.reached.iter().chain(&call.address);
+    [&call.action, &call.arguments].into_iter().chain(led)
 }
 
 /// The arguments that the description of a call does not contain: texts, and all others.
@@ -219,8 +247,14 @@ fn call_ends(call: &AskedCall, end: usize) -> String {
     let size = text::bytes(arguments.len() as u64);
     let count = arguments.chars().count();
     let tail: String = arguments.chars().skip(count.saturating_sub(end)).collect();
+    let led_to = led_to(call).map_or_else(String::new, |place| {
+        format!(
+            "Leads to\n{}\n",
+            text::fenced_head(&clip(&place, end), "", MAX_END)
+        )
+    });
     format!(
-        "Action begins\n{}\nArguments begin ({size}, {count} characters)\n{}\nArguments end\n{}\n",
+        "Action begins\n{}\n{led_to}Arguments begin ({size}, {count} characters)\n{}\nArguments end\n{}\n",
         text::fenced_head(&clip(action, end), "", MAX_END),
         text::fenced_head(&clip(arguments, end), "", MAX_END),
         text::fenced_tail(&tail, "", MAX_END)

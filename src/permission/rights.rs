@@ -1,0 +1,74 @@
+//! What a turn may do at this moment: its profiles, and what people allowed for good.
+//!
+//! A tool gets it for what it learns only while it runs: where a page redirects to, which files lie below a folder.
+
+use super::action::Action;
+use super::decide::{Decision, Verdict};
+use super::profile::{Profile, ProfileError};
+use super::stack::Stack;
+
+/// The profiles of a turn and its agent's `always_allow`.
+#[derive(Clone, Debug)]
+pub struct Rights {
+    /// The profiles, or why they cannot be read: then everything is denied.
+    profiles: Result<Stack, ProfileError>,
+    always_allow: Vec<String>,
+}
+
+impl Rights {
+    /// The rights that `profiles` and the entries of `always_allow` give.
+    pub fn new(profiles: Result<Stack, ProfileError>, always_allow: Vec<String>) -> Self {
+        Self {
+            profiles,
+            always_allow,
+        }
+    }
+
+    /// Judges `action`.
+    pub fn decide(&self, action: &Action) -> Verdict {
+        match &self.profiles {
+            Ok(profiles) => profiles.decide(action, &self.always_allow),
+            Err(invalid) => Verdict::deny(invalid.to_string()),
+        }
+    }
+
+    /// Returns the patterns of `deny` that may match an action of `tool`, as written.
+    pub fn denying(&self, tool: &str) -> Vec<String> {
+        match &self.profiles {
+            Ok(profiles) => profiles.denying(tool),
+            Err(_) => vec![".*".to_owned()],
+        }
+    }
+}
+
+/// Tells what a tool leaves out of what it comes upon, because a pattern of `deny` matches it.
+#[derive(Debug)]
+pub struct LeftOut {
+    tool: &'static str,
+    profile: Option<Profile>,
+}
+
+impl LeftOut {
+    /// Leaves out what one of `patterns` denies to `tool`.
+    ///
+    /// # Errors
+    ///
+    /// When a pattern does not compile.
+    pub fn new(tool: &'static str, patterns: &[String]) -> Result<Self, ProfileError> {
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let profile = if patterns.is_empty() {
+            None
+        } else {
+            Some(Profile::denying_each(&patterns)?)
+        };
+        Ok(Self { tool, profile })
+    }
+
+    /// Checks whether `detail`, such as a path, is left out.
+    pub fn has(&self, detail: &str) -> bool {
+        self.profile.as_ref().is_some_and(|profile| {
+            let action = Action::new(self.tool, detail);
+            profile.decide(&action, &[]).decision == Decision::Deny
+        })
+    }
+}

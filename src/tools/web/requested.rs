@@ -1,0 +1,136 @@
+//! Addresses in the one form in which they are judged, shown and requested. Pure.
+//!
+//! Two spellings of one address must not be two actions: a deny of `https://a.example/x` holds for `https://A.example.:443/%78#y`.
+
+use reqwest::Url;
+
+use super::WebError;
+
+/// Bytes of an address: few servers take more.
+pub(super) const LONGEST: usize = 8 * 1024;
+
+/// Reads `text` as an address.
+///
+/// # Errors
+///
+/// When it is none, or too long.
+pub(in crate::tools) fn requested(text: &str) -> Result<Url, WebError> {
+    if text.len() > LONGEST {
+        return Err(WebError::Long);
+    }
+    Url::parse(text)
+        .map_err(WebError::NoAddress)
+        .and_then(normal)
+}
+
+/// Reads `target`, the answer of `from`, as the address to go on with.
+///
+/// # Errors
+///
+/// When it is none, or too long.
+pub(super) fn redirected(from: &Url, target: &str) -> Result<Url, WebError> {
+    if target.len() > LONGEST {
+        return Err(WebError::Long);
+    }
+    let next = from.join(target);
+    next.map_err(|_| WebError::NoTarget(from.clone()))
+        .and_then(normal)
+}
+
+/// The address without what no server sees (a fragment) and without spellings that mean the same. `Url` has seen to the case, the
+/// port and the letters of the host.
+fn normal(mut url: Url) -> Result<Url, WebError> {
+    if matches!(url.scheme(), "http" | "https") {
+        url.set_fragment(None);
+        let host = url.domain().and_then(|host| host.strip_suffix('.'));
+        if let Some(host) = host.filter(|host| !host.is_empty()).map(str::to_owned) {
+            url.set_host(Some(&host)).map_err(WebError::NoAddress)?;
+        }
+        let path = plain(url.path());
+        url.set_path(&path);
+        let query = url.query().map(plain);
+        url.set_query(query.as_deref());
+    }
+    if url.as_str().len() > LONGEST {
+        return Err(WebError::Long);
+    }
+    Ok(url)
+}
+
+/// `text` without escapes of letters that need none (RFC 3986, 6.2.2), and with the others in capitals.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.push_str(before);
+        let code = after
+            .get(..2)
+            .filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some((code, byte)) =
+            code.and_then(|code| Some((code, u8::from_str_radix(code, 16).ok()?)))
+        else {
+            plain.push('%');
+            rest = after;
+            continue;
+        };
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            plain.push(char::from(byte));
+        } else {
+            plain.push('%');
+            plain.push_str(&code.to_ascii_uppercase());
+        }
+        rest = &after[2..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, redirected, requested};
+
+    #[test]
+    fn spellings_of_one_address_become_one() {
+        for spelling in [
+            "https://a.example/x?y=z",
+            "HTTPS://A.EXAMPLE/x?y=z",
+            "https://a.example:443/x?y=z",
+            "https://a.example./x?y=z",
+            "https://a.example/x?y=z#part",
+            "https://a.example/x?y=z#",
+            "https://a.example/%78?%79=%7A",
+            "https://a.example/b/../x?y=z",
+            "https://a.example/b/%2E%2e/x?y=z",
+            "https:\\\\a.example\\x?y=z",
+            "https://\u{ff41}.example/x?y=z",
+            " https://a.exa\tmple/x?y=z\n",
+        ] {
+            let url = requested(spelling).map(|url| url.to_string());
+            assert_eq!(
+                url.ok().as_deref(),
+                Some("https://a.example/x?y=z"),
+                "{spelling}"
+            );
+        }
+        let escaped = requested("https://a.example/%2f%e4%25?%26").map(|url| url.to_string());
+        assert_eq!(
+            escaped.ok().as_deref(),
+            Some("https://a.example/%2F%E4%25?%26")
+        );
+        let broken = requested("https://a.example/%zz%4").map(|url| url.to_string());
+        assert_eq!(broken.ok().as_deref(), Some("https://a.example/%zz%4"));
+        let name = requested("http://b\u{fc}cher.example/").map(|url| url.to_string());
+        assert_eq!(name.ok().as_deref(), Some("http://xn--bcher-kva.example/"));
+    }
+
+    #[test]
+    fn an_address_has_a_length() {
+        let long = format!("https://a.example/{}", "x".repeat(LONGEST));
+        assert!(requested(&long).is_err());
+        // Each letter becomes nine bytes.
+        let grows = format!("https://a.example/{}", "\u{20ac}".repeat(LONGEST / 4));
+        assert!(requested(&grows).is_err());
+        let from = requested("https://a.example/").ok();
+        assert!(from.is_some_and(|from| redirected(&from, &grows).is_err()));
+    }
+}
