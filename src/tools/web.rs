@@ -69,21 +69,34 @@ pub(super) enum WebError {
     Long,
     #[error("{0} redirects more than {MOST_HOPS} times")]
     ManyRedirects(Url),
-    /// A redirect that only a call of its own may follow.
-    #[error("{from} redirects to {to}; {why}: fetch that address if you need it")]
-    Redirects {
-        from: Url,
-        to: Url,
-        why: &'static str,
-    },
-    #[error("{from} redirects to {to}, which is not permitted: {reason}")]
-    DeniedRedirect { from: Url, to: Url, reason: String },
+    #[error("{0}")]
+    Redirects(Box<StoppedRedirect>),
     #[error("{0} redirects to no address")]
     NoTarget(Url),
     #[error("{url} is not text but {kind}; download it in the shell")]
     NoText { url: Url, kind: String },
     #[error("{url} broke off: {reason}")]
     BrokeOff { url: Url, reason: String },
+}
+
+/// A redirect that only a call of its own may follow.
+#[derive(Debug, thiserror::Error)]
+#[error("{from} redirects to {to}{why}")]
+pub(super) struct StoppedRedirect {
+    from: Url,
+    to: Url,
+    why: WhyStopped,
+}
+
+/// Why a redirect is not followed.
+#[derive(Debug, thiserror::Error)]
+enum WhyStopped {
+    #[error("; a person decides about that one: fetch that address if you need it")]
+    Asks,
+    #[error("; that one is not encrypted: fetch that address if you need it")]
+    Unencrypted,
+    #[error(", which is not permitted: {0}")]
+    Denied(String),
 }
 
 /// What reads the web. Cheap to clone.
@@ -233,23 +246,20 @@ pub(super) fn action(url: &Url) -> Action {
 
 /// Checks that the redirect of `from` to `to` may be followed without a question.
 fn check_redirect(from: &Url, to: &Url, rights: &Rights) -> Result<(), WebError> {
-    let redirects = |why| {
-        let (from, to) = (from.clone(), to.clone());
-        Err(WebError::Redirects { from, to, why })
-    };
     let Verdict { decision, reason } = rights.decide(&action(to));
-    match decision {
-        Decision::Deny => Err(WebError::DeniedRedirect {
-            from: from.clone(),
-            to: to.clone(),
-            reason,
-        }),
-        Decision::Ask => redirects("a person decides about that one"),
+    let why = match decision {
+        Decision::Deny => WhyStopped::Denied(reason),
+        Decision::Ask => WhyStopped::Asks,
         Decision::Allow if from.scheme() == "https" && to.scheme() == "http" => {
-            redirects("that one is not encrypted")
+            WhyStopped::Unencrypted
         }
-        Decision::Allow => Ok(()),
-    }
+        Decision::Allow => return Ok(()),
+    };
+    Err(WebError::Redirects(Box::new(StoppedRedirect {
+        from: from.clone(),
+        to: to.clone(),
+        why,
+    })))
 }
 
 async fn read(url: Url, answer: Response) -> Result<Page, WebError> {

@@ -33,6 +33,9 @@ fn audit_line(row: &AuditRow) -> String {
         row.decision.as_str(),
         escape::code_within(&row.action, 160)
     );
+    if let Some(place) = led_to(row) {
+        line.push_str(&format!(" · led to {}", escape::code_within(&place, 160)));
+    }
     if let Some(change) = change_of(row) {
         line.push_str(&format!(" · {change}"));
     }
@@ -54,6 +57,13 @@ fn audit_line(row: &AuditRow) -> String {
         line.push_str(&format!(" · run `{}`", run.short()));
     }
     line
+}
+
+/// The place where links led an action, or the address of its remote.
+fn led_to(row: &AuditRow) -> Option<String> {
+    let detail: serde_json::Value = serde_json::from_str(row.detail.as_deref()?).ok()?;
+    let place = detail["reached"].as_str().or(detail["address"].as_str())?;
+    Some(place.to_owned())
 }
 
 /// Old and new value of a changed configuration, shortened; the export has them whole.

@@ -150,6 +150,13 @@ fn the_place_where_links_lead_is_shown_beside_the_path() {
         "{shown}"
     );
 
+    let push = r#"{"remote": "origin", "branch": "main"}"#;
+    let mut push = question("tool:git:push origin main", push);
+    push.calls[0].address = Some("https://git.example/eve/lab".into());
+    let shown = description(&open(&push));
+    let address = "**Leads to**\n```\nhttps://git.example/eve/lab\n```";
+    assert!(shown.contains(address), "{shown}");
+
     let mut long = question("tool:create_file:a", &"x".repeat(9_000));
     long.calls[0].reached = Some("tool:create_file:src/a".into());
     let card = open(&long);

@@ -3,7 +3,8 @@
 use std::fs;
 
 use chorus::domain::SandboxMode;
-use chorus::exec::{ExecError, MAX_SCRIPT};
+use chorus::exec::{Bounds, Command, ExecError, MAX_SCRIPT};
+use tokio_util::sync::CancellationToken;
 
 use super::{LONG, Shell, printed};
 
@@ -30,6 +31,36 @@ async fn a_command_works_in_its_workspace_and_nowhere_else() {
             fs::read_to_string(workspace.join("file")).unwrap(),
             "kept\n"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_became_a_link_is_not_entered() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let workspace = shell.workspace();
+        fs::create_dir_all(workspace.join("real/deep")).unwrap();
+        std::os::unix::fs::symlink("real", workspace.join("link")).unwrap();
+        let run = async |folder: &str| {
+            let command = Command {
+                directory: workspace.join(folder),
+                ..shell.command("pwd; echo ran > ran")
+            };
+            let bounds = Bounds {
+                timeout: LONG,
+                abort: CancellationToken::new(),
+                spool: None,
+            };
+            let stop = CancellationToken::new();
+            shell.sandbox.run(&command, bounds, &stop).await
+        };
+        let finished = run("real/deep").await.unwrap();
+        let expected = format!("{}\n", workspace.join("real/deep").display());
+        assert_eq!(printed(&finished), expected);
+        for folder in ["link", "link/deep"] {
+            let outcome = run(folder).await;
+            assert!(outcome.is_err(), "{outcome:?}");
+        }
+        assert!(!workspace.join("real/ran").exists());
     }
 }
 

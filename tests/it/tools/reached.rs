@@ -207,7 +207,7 @@ async fn what_runs_is_what_was_judged() {
     let listed = lab
         .does("glob", json!({"pattern": "*", "path": "chain"}))
         .await;
-    assert_eq!(listed, "real/deep/g\nreal/f");
+    assert_eq!(listed, "real/deep/g\nreal/f\nreal/new/x");
     lab.does("send_file", json!({"path": "a/last"})).await;
     assert_eq!(
         lab.seen.files.lock().unwrap()[0].content,

@@ -156,7 +156,9 @@ async fn the_audit_is_told_old_and_new_before_the_call_runs() {
 async fn a_short_name_does_not_lead_to_a_model_that_is_denied() {
     let mut lab = Lab::new();
     lab.may(&[".*"], &[], &["tool:self_edit:model:demo-small"]);
-    let told = lab.refuses("self_edit_model", json!({"new_model": "small"})).await;
+    let told = lab
+        .refuses("self_edit_model", json!({"new_model": "small"}))
+        .await;
     assert_snapshot!(told, @"`small` means `demo-small`, which the permissions deny; choose another model");
     assert_eq!(lab.config().model, None);
 }

@@ -73,12 +73,15 @@ async fn a_file_behind_a_link_is_asked_about_where_it_is() {
         world.sees("#lab", "Two.").await;
         assert_eq!(fs::read_to_string(written).unwrap(), "fn x() {}");
         let audited = world
-            .ledger("SELECT detail FROM audit_log WHERE action = 'tool:create_file:docs/out/x.rs'")
+            .ledger("SELECT detail FROM audit_log WHERE action_string = 'tool:create_file:docs/out/x.rs'")
             .await;
         assert!(
             audited[0].contains("tool:create_file:src/x.rs"),
             "{audited:?}"
         );
+        let audit = world.ann.asks("/audit", "#lab").await;
+        let led = "`tool:create_file:docs/out/x.rs` · led to `tool:create_file:src/x.rs`";
+        assert!(audit.contains(led), "{audit}");
     })
     .await;
 }
@@ -175,7 +178,8 @@ async fn what_is_always_allowed_behind_a_link_is_asked_about_once_it_leads_elsew
             .waits("ann to be asked once more", |world| {
                 let private = world.discord.private_messages(world.ann.id());
                 let asked = private.iter().rfind(|one| !one.buttons().is_empty())?;
-                Some(world.discord.shown(asked))
+                let asked = world.discord.shown(asked);
+                asked.contains("Always allow?").then_some(asked)
             })
             .await;
         assert!(

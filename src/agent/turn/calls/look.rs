@@ -77,8 +77,14 @@ impl Turn {
             return checked;
         }
         let folder = self.context.deps.folder(&self.context.agent);
-        let locate = move |one: Checked| one.map(|prepared| prepared.locate(&folder));
-        let located = spawn_blocking(move || checked.into_iter().map(locate).collect()).await;
+        let most = self.limits().calls;
+        let locate = move |(at, one): (usize, Checked)| match one {
+            // Further calls of a step do not run.
+            Ok(prepared) if at < most => Ok(prepared.locate(&folder)),
+            one => one,
+        };
+        let located =
+            spawn_blocking(move || checked.into_iter().enumerate().map(locate).collect()).await;
         // A path that was not followed is used as written, which no link may lead elsewhere.
         located.unwrap_or_else(|_| check_all())
     }
