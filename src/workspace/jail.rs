@@ -75,26 +75,30 @@ impl Jail {
     ///
     /// When a link leads out or nowhere, or the path is protected.
     pub fn reach(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
-        let mut folder = path.clone();
-        let mut missing = Vec::new();
-        loop {
-            if let Some(reached) = self.follow(&folder)? {
-                let reached = missing
-                    .iter()
-                    .rev()
-                    .fold(reached, |reached, name: &String| reached.join(name));
-                return if reached.is_protected() {
-                    Err(FileError::Protected(path.to_string()))
-                } else {
-                    Ok(reached)
-                };
-            }
-            let Some((parent, name)) = folder.split() else {
-                return Ok(path.clone());
-            };
-            missing.push(name.to_owned());
-            folder = parent;
+        let reached = match self.follow(path)? {
+            Some(reached) => reached,
+            None => self.reach_missing(path)?,
+        };
+        if reached.is_protected() {
+            return Err(FileError::Protected(path.to_string()));
         }
+        Ok(reached)
+    }
+
+    /// Follows the links of the folders of `path`, where nothing is, that exist: a few looks find the last one.
+    fn reach_missing(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
+        let names: Vec<&str> = path.as_str().split('/').collect();
+        let mut reached = WorkspacePath::root();
+        let (mut existing, mut missing) = (0, names.len());
+        while missing - existing > 1 {
+            let middle = (existing + missing) / 2;
+            match self.follow(&WorkspacePath::parse(&names[..middle].join("/"))?)? {
+                Some(place) => (existing, reached) = (middle, place),
+                None => missing = middle,
+            }
+        }
+        let below = names[existing..].iter();
+        Ok(below.fold(reached, |reached, name| reached.join(name)))
     }
 
     /// Reads a regular file of at most `limit` bytes.

@@ -484,19 +484,61 @@ async fn no_redirect_leads_to_what_is_never_read() {
     }
 }
 
+/// The address by which a fetch of `url` is judged.
+fn judged(lab: &Lab, url: &str) -> String {
+    let call = lab.prepare("web_fetch", json!({"url": url})).unwrap();
+    call.action.detail
+}
+
 #[test]
-fn an_address_is_judged_in_the_form_in_which_it_is_requested() {
+fn spellings_of_one_address_are_judged_as_one() {
     let lab = Lab::new();
     for spelling in [
-        "http://a.example/%78#y",
-        "HTTP://A.example.:80/x",
-        "http://a.example/b/%2e./x",
+        "https://a.example/x?y=z",
+        "HTTPS://A.EXAMPLE/x?y=z",
+        "https://a.example:443/x?y=z",
+        "https://a.example./x?y=z",
+        "https://a.example/x?y=z#part",
+        "https://a.example/x?y=z#",
+        "https://a.example/%78?%79=%7A",
+        "https://a.example/b/../x?y=z",
+        "https://a.example/b/%2E%2e/x?y=z",
+        "https:\\\\a.example\\x?y=z",
+        "https://\u{ff41}.example/x?y=z",
+        " https://a.exa\tmple/x?y=z\n",
     ] {
-        let call = lab.prepare("web_fetch", json!({"url": spelling})).unwrap();
         assert_eq!(
-            call.action.to_string(),
-            "tool:web_fetch:http://a.example/x",
+            judged(&lab, spelling),
+            "https://a.example/x?y=z",
             "{spelling}"
         );
+    }
+    for (written, requested) in [
+        (
+            "https://a.example/%2f%e4%25?%26",
+            "https://a.example/%2F%E4%25?%26",
+        ),
+        ("https://a.example/%zz%4", "https://a.example/%zz%4"),
+        (
+            "http://b\u{fc}cher.example/",
+            "http://xn--bcher-kva.example/",
+        ),
+        ("http://a.example:8080/", "http://a.example:8080/"),
+    ] {
+        assert_eq!(judged(&lab, written), requested);
+    }
+}
+
+#[tokio::test]
+async fn an_address_has_a_length() {
+    let lab = Lab::new();
+    for tail in [
+        "x".repeat(8 << 10),
+        // Each of them becomes nine bytes.
+        "\u{20ac}".repeat(2 << 10),
+    ] {
+        let url = json!({"url": format!("https://a.example/{tail}")});
+        let told = lab.refuses("web_fetch", url).await;
+        assert_eq!(told, "the address is longer than 8192 bytes");
     }
 }
