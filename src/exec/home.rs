@@ -21,17 +21,25 @@ use super::job::InodePin;
 /// Permissions of a home: it may hold tokens.
 const PRIVATE: u32 = 0o700;
 
-/// Folders for what programs fetched or computed and can fetch or compute again, relative to the home.
+/// Folders for what package managers fetched or computed and can get again, relative to the home.
+///
+/// None of them holds a program that a launcher runs, as `.cache/node/corepack`, `.cache/bazelisk` and `.gradle/native` do:
+/// what is in these is used by builds, which run the workspace's own code anyway. For Go's see [`LOCAL_TOOLCHAIN`].
 const CACHES: &[&[&str]] = &[
-    &[".cache"],
+    &[".cache", "go-build"],
+    &[".cache", "pip"],
+    &[".cache", "uv"],
+    &[".cache", "yarn"],
     &[".cargo", "git"],
     &[".cargo", "registry"],
-    &[".gradle", "caches"],
     &[".m2", "repository"],
-    &[".npm"],
-    &[".nuget", "packages"],
+    &[".npm", "_cacache"],
+    &[".npm", "_logs"],
     &["go", "pkg"],
 ];
+
+/// Keeps `go` from running a toolchain that lies in its cache of modules, for commands that may write there.
+pub(super) const LOCAL_TOOLCHAIN: (&str, &str) = ("GOTOOLCHAIN", "local");
 
 /// Makes the home, and returns its parts that a command may write although the rest is read-only.
 ///

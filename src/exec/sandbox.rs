@@ -166,8 +166,12 @@ impl Sandbox {
         let parts = &self.parts;
         let mut environment = parts.view.environment.clone();
         let caches = home::prepare(&command.home)?;
-        let home = command.home.folder.display().to_string();
-        environment.insert("HOME".to_owned(), home);
+        let folder = command.home.folder.display().to_string();
+        environment.insert("HOME".to_owned(), folder);
+        if command.home.access == HomeAccess::Caches {
+            let (name, value) = home::LOCAL_TOOLCHAIN;
+            environment.insert(name.to_owned(), value.to_owned());
+        }
         let mut job = Job {
             wrapper: Vec::new(),
             life,

@@ -30,7 +30,7 @@ const CHAINS: &[&[&str]] = &[
     &["cp docs/g ../home/.gitconfig", "git status"],
     &["mv docs/g HOME/.gitconfig", "git status"],
     &[
-        "ln -s ../home docs/h",
+        "ln -s ../../home docs/h",
         "cp docs/g docs/h/.gitconfig",
         "git status",
     ],
@@ -63,7 +63,7 @@ const CHAINS: &[&[&str]] = &[
         "git status",
     ],
     &[
-        "ln -sfn ../docs/dotfiles/.config ../home/.config",
+        "ln -sfn ../workspace/docs/dotfiles/.config ../home/.config",
         "git status",
     ],
     &[
@@ -221,9 +221,14 @@ async fn what_a_person_allowed_sets_up_programs_for_later_commands() {
             told.contains("write the workspace, /tmp and caches in $HOME"),
             "{told}"
         );
-        let cached = json!({"command": "mkdir ../home/.cache/pip"});
+        let cached = json!({"command": "mkdir ../home/.cache/pip/http"});
         uses(world, "bash", cached).await.ok();
-        assert!(world.home().join("agents/lab/home/.cache/pip").is_dir());
+        assert!(
+            world
+                .home()
+                .join("agents/lab/home/.cache/pip/http")
+                .is_dir()
+        );
     })
     .await;
 }
@@ -232,9 +237,9 @@ async fn what_a_person_allowed_sets_up_programs_for_later_commands() {
 async fn a_task_has_the_same_home() {
     run_test_with(setup(Vec::new()), async |world| {
         is_given(world, "mine").await;
-        let task = json!({"command": "cp docs/none ../home/x || mkdir ../home/.cache/task"});
+        let task = json!({"command": "cp docs/none ../home/x || mkdir ../home/.cache/pip/task"});
         uses(world, "run_background", task).await;
-        let made = world.home().join("agents/lab/home/.cache/task");
+        let made = world.home().join("agents/lab/home/.cache/pip/task");
         until(|| made.is_dir()).await;
         assert!(!world.home().join("agents/lab/home/x").exists());
     })
