@@ -10,7 +10,7 @@ mod sources;
 use anstyle::AnsiColor;
 
 use self::check::{Check, Verdict};
-use super::environment::EnvFile;
+use super::environment::{EnvFile, refuse_strangers_home};
 use super::failure::Failure;
 use super::looking;
 use super::output::{self, print_json, print_line};
@@ -31,6 +31,7 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let env = env_file.of_process()?;
+        refuse_strangers_home(&env)?;
         let checks = looking::runtime()?.block_on(examine(&env));
         if self.json {
             print_json(&checks)?;

@@ -4,19 +4,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
+use super::service::MACHINE_HOME;
 use crate::config::{Env, EnvError, UnreadDotenv};
 
 /// The option that names a file of variables.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct EnvFile {
     /// Read secrets from this file too. It must be yours or root's, and lie where no agent writes
-    #[arg(long = "env-file", global = true, value_name = "FILE")]
-    path: Option<PathBuf>,
+    #[arg(long, global = true, value_name = "FILE")]
+    env_file: Option<PathBuf>,
 }
 
 impl EnvFile {
     pub(super) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        self.env_file.as_deref()
     }
 
     /// Reads the environment of this process.
@@ -34,7 +35,7 @@ impl EnvFile {
 
     /// Refuses the option for a subcommand without use for it.
     pub(super) fn refuse(&self, why: &str) -> Result<(), Failure> {
-        match &self.path {
+        match &self.env_file {
             Some(path) => Err(Failure::Configuration(format!(
                 "--env-file {} is not read: {why}",
                 path.display()
@@ -42,6 +43,15 @@ impl EnvFile {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses a home that a stranger made where everybody may make folders, before secrets are used with its settings. Root reads
+/// such homes otherwise, as those of other users. The machine's own home is made by its installation.
+pub(super) fn refuse_strangers_home(env: &Env) -> Result<(), Failure> {
+    if env.paths.home != Path::new(MACHINE_HOME) {
+        env.check_home()?;
+    }
+    Ok(())
 }
 
 /// Returns the `.env` in the working directory that is not read.

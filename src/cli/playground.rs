@@ -11,7 +11,7 @@ use anyhow::Context;
 use tokio::sync::watch;
 use tracing::warn;
 
-use super::environment::{EnvFile, unread_dotenv};
+use super::environment::{EnvFile, refuse_strangers_home, unread_dotenv};
 use super::failure::Failure;
 use super::handover;
 use super::output::print_line;
@@ -41,6 +41,7 @@ impl PlaygroundCommand {
         let home = self.home_directory(&variables)?;
         set(&mut variables, "CHORUS_HOME", home.display().to_string());
         let env = env_file.with(variables.clone())?;
+        refuse_strangers_home(&env)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             let signals = Signals::listen()?;

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::environment::{EnvFile, unread_dotenv};
+use super::environment::{EnvFile, refuse_strangers_home, unread_dotenv};
 use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
@@ -59,6 +59,7 @@ impl Run {
 /// What the daemon is started with.
 fn options(env: Env, signals: &Signals) -> Result<DaemonOptions, Failure> {
     refuse_root(&env)?;
+    refuse_strangers_home(&env)?;
     let mut options = DaemonOptions::load(env)?;
     options.reload = Arc::clone(&signals.reload);
     Ok(options)

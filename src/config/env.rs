@@ -114,10 +114,9 @@ impl Env {
     ) -> Result<Self, EnvError> {
         let mut variables = Variables::new(variables.into_iter().collect());
         let home = variables.home()?;
-        trust::check_home(&home).map_err(|fault| EnvError::Untrusted {
-            path: home.clone(),
-            fault,
-        })?;
+        if !rustix::process::geteuid().is_root() {
+            check_home(&home)?;
+        }
         let env_file = env_file.map(absolute).transpose()?;
         if let Some(file) = &env_file {
             variables.read_env_file(file, &home)?;
@@ -146,6 +145,16 @@ impl Env {
     /// See [`Env::read`].
     pub fn read_again(&self) -> Result<Self, EnvError> {
         Self::read(self.variables.process.clone(), self.env_file.as_deref())
+    }
+
+    /// Checks that a stranger did not make the home where everybody may make folders, such as `/tmp`. Users other than root
+    /// read no such home at all.
+    ///
+    /// # Errors
+    ///
+    /// When a stranger made it.
+    pub fn check_home(&self) -> Result<(), EnvError> {
+        check_home(&self.paths.home)
     }
 
     /// Returns the files with secrets that others of this machine may read: those of variables, and those that hold the
@@ -350,6 +359,13 @@ fn whole(name: &str, path: &Path) -> Result<PathBuf, EnvError> {
         name: name.to_owned(),
         value: path.display().to_string(),
         expected: "write the whole path, from / on; another one leads elsewhere in each folder",
+    })
+}
+
+fn check_home(home: &Path) -> Result<(), EnvError> {
+    trust::check_home(home).map_err(|fault| EnvError::Untrusted {
+        path: home.to_owned(),
+        fault,
     })
 }
 

@@ -146,9 +146,9 @@ impl Web {
         let peer = answer.remote_addr().map(|peer| peer.ip());
         if !self.is_opened(url)
             && let Some(peer) = peer
-            && let Err(why) = addresses::check(peer)
+            && let Err(unfit) = addresses::check(peer)
         {
-            let url = url.clone();
+            let (url, why) = (url.clone(), unfit.as_str());
             return Err(WebError::Refused { url, why });
         }
         Ok(answer)
@@ -189,7 +189,7 @@ impl Web {
         match numeric.parse::<IpAddr>() {
             Ok(address) => match addresses::check(address) {
                 Ok(()) => Ok(&self.public),
-                Err(why) => refuse(why),
+                Err(unfit) => refuse(unfit.as_str()),
             },
             Err(_) => Ok(&self.public),
         }

@@ -23,27 +23,17 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 /// What new agents' folders are copied from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Template {
-    /// A folder: the source tree's `template/`, or one an operator named.
+    /// A folder that an operator named.
     Folder(PathBuf),
     /// The one compiled into this program.
     Embedded,
 }
 
 impl Template {
-    /// The folder `named` by an operator (`CHORUS_TEMPLATE_DIR`), else the source tree's when the program is run in it,
-    /// else the embedded one.
+    /// Returns the folder `named` by an operator (`CHORUS_TEMPLATE_DIR`), else the embedded template. Nothing is looked for in
+    /// the working directory: a template decides the permissions of new agents.
     pub fn find(named: Option<PathBuf>) -> Self {
-        if let Some(folder) = named {
-            return Self::Folder(folder);
-        }
-        let here = Path::new("template");
-        let is_source_tree = fs::read_to_string("Cargo.toml")
-            .is_ok_and(|manifest| manifest.contains("name = \"chorus\""));
-        if is_source_tree && here.join("agent.json").is_file() {
-            Self::Folder(here.to_owned())
-        } else {
-            Self::Embedded
-        }
+        named.map_or(Self::Embedded, Self::Folder)
     }
 
     /// Makes the agent folder `to`, which must not exist, with `sessions/` beside the template's files.

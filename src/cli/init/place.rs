@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::{Map, Value};
 
-use crate::cli::environment::EnvFile;
+use crate::cli::environment::{EnvFile, refuse_strangers_home};
 use crate::cli::failure::Failure;
 use crate::cli::home_files::{self, Owner, change_config, keep_in_dotenv};
 use crate::cli::output::print_line;
@@ -39,6 +39,7 @@ impl Place {
     pub(super) fn make(whose: Whose, env: &Env, env_file: &EnvFile) -> Result<Self, Failure> {
         match whose {
             Whose::You => {
+                refuse_strangers_home(env)?;
                 let home = env.paths.home.clone();
                 make_folder(&home)?;
                 Ok(Self {

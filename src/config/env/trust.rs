@@ -120,8 +120,7 @@ pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
     let is_open = |folder: &Path| {
         fs::metadata(folder).is_ok_and(|metadata| metadata.mode() & WRITABLE_BY_ALL != 0)
     };
-    let is_known = is_own_or_roots(owner) || is_from_outside(owner);
-    if !is_known && found.ancestors().skip(1).any(is_open) {
+    if !is_own_or_roots(owner) && found.ancestors().skip(1).any(is_open) {
         return Err(Fault::Planted(owner));
     }
     Ok(())
@@ -294,22 +293,6 @@ fn check_mode(file: &Metadata, refused: u32) -> Result<(), Fault> {
 
 fn is_own_or_roots(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
-}
-
-/// The owner that a user namespace shows for files of users who do not exist in it.
-const NOBODY: u32 = 65_534;
-
-/// Whether `owner` stands for users outside of this process's user namespace. Nobody in it could have made their files: they
-/// came with the container.
-fn is_from_outside(owner: u32) -> bool {
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let mut ranges = map.lines().filter_map(|line| {
-        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
-        let first = numbers.next()?.ok()?;
-        let count = numbers.nth(1)?.ok()?;
-        Some(first..first.saturating_add(count))
-    });
-    owner == NOBODY && !map.is_empty() && !ranges.any(|range| range.contains(&u64::from(owner)))
 }
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {

@@ -4,12 +4,33 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::near::{Interface, interfaces, is_near};
 
+/// Why an address is not read. The text is for the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.as_str())]
+pub(super) enum Unfit {
+    NotPublic,
+    Near,
+    Unlisted,
+}
+
+impl Unfit {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotPublic => "the address is not a public one",
+            Self::Near => "the address belongs to this machine or to its own network",
+            Self::Unlisted => {
+                "this machine's own addresses cannot be listed; the operator must let the daemon open netlink sockets"
+            }
+        }
+    }
+}
+
 /// Checks `address` against the registries and against the interfaces that this machine has now.
 ///
 /// # Errors
 ///
-/// Why it is not read, for the model.
-pub(super) fn check(address: IpAddr) -> Result<(), &'static str> {
+/// When it is not read.
+pub(super) fn check(address: IpAddr) -> Result<(), Unfit> {
     Checker::new()?.check(address)
 }
 
@@ -22,19 +43,17 @@ impl Checker {
     /// # Errors
     ///
     /// When they cannot be listed: then nothing is read, since any address may be this machine's.
-    pub(super) fn new() -> Result<Self, &'static str> {
-        let listed = interfaces();
-        let unknown = "this machine's own addresses cannot be listed; the operator must let the daemon open netlink sockets";
-        listed.map(Self).map_err(|_| unknown)
+    pub(super) fn new() -> Result<Self, Unfit> {
+        interfaces().map(Self).map_err(|_| Unfit::Unlisted)
     }
 
     /// Checks one address.
-    pub(super) fn check(&self, address: IpAddr) -> Result<(), &'static str> {
+    pub(super) fn check(&self, address: IpAddr) -> Result<(), Unfit> {
         if !is_public(address) {
-            return Err("the address is not a public one");
+            return Err(Unfit::NotPublic);
         }
         if is_near(address, &self.0) {
-            return Err("the address belongs to this machine or to its own network");
+            return Err(Unfit::Near);
         }
         Ok(())
     }

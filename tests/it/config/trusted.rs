@@ -256,7 +256,7 @@ fn the_dotenv_of_the_home_is_the_owners_and_no_link() {
 }
 
 #[test]
-fn root_reads_what_the_owner_of_a_home_wrote_unless_anyone_could_have_made_that_home() {
+fn root_reads_what_the_owner_of_a_home_wrote_and_sees_where_anyone_could_have_made_it() {
     let place = Place::new();
     let file = place.file("home/.env", "OPENAI_API_KEY=k\n");
     if !give_away(&file) {
@@ -264,7 +264,12 @@ fn root_reads_what_the_owner_of_a_home_wrote_unless_anyone_could_have_made_that_
     }
     chown(place.at("home"), Some(STRANGER), Some(STRANGER)).unwrap();
     // The folder of all temporary files, above this one, is anyone's.
-    let said = place.reads(None).unwrap_err();
+    let said = place
+        .reads(None)
+        .unwrap()
+        .check_home()
+        .unwrap_err()
+        .to_string();
     assert!(
         said.ends_with("it belongs to uid 54321 and lies where everybody may make folders: choose a folder of your own"),
         "{said}"
@@ -279,6 +284,7 @@ fn root_reads_what_the_owner_of_a_home_wrote_unless_anyone_could_have_made_that_
     let home = home.display().to_string();
     let env = Env::read([("CHORUS_HOME".to_owned(), home)], None).unwrap();
     assert!(env.openai.key.is_some());
+    env.check_home().unwrap();
 }
 
 #[test]

@@ -78,3 +78,12 @@ fn the_first_commit_is_the_agent_s_own() {
     assert!(commit.tree().unwrap().get_name(".gitkeep").is_some());
     assert!(opened.statuses(None).unwrap().is_empty());
 }
+
+#[test]
+fn no_template_is_looked_for_where_the_program_is_started() {
+    // These tests are started in the source tree, which looks as one that an agent could have made.
+    assert!(std::path::Path::new("template/agent.json").is_file());
+    assert_eq!(Template::find(None), Template::Embedded);
+    let named = std::path::PathBuf::from("/srv/template");
+    assert_eq!(Template::find(Some(named.clone())), Template::Folder(named));
+}
