@@ -53,4 +53,4 @@ pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
 pub use turn::end_reason::EndReason;
 pub use turn::last_line::LastLine;
-pub use turn::trigger::{Overrides, Source, Trigger};
+pub use turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};

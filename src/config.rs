@@ -4,6 +4,7 @@
 //! [`effective`] merges them; it is pure, so whoever holds the four values can ask at any time.
 
 mod check;
+mod day_budget;
 pub mod effective;
 mod env;
 mod keys;
@@ -15,6 +16,7 @@ pub mod units;
 mod value_kind;
 mod values;
 
+pub use day_budget::{DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, DayBudget, DaySet};
 pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
 pub use env::{
     ADDRESSES, Env, EnvError, Fault, Origin, ProviderEnv, SECRETS, Source, UnreadDotenv,

@@ -4,7 +4,9 @@
 
 mod agent;
 mod attempt;
+pub mod causes;
 mod ids;
+mod marks;
 mod message;
 mod program_settings;
 pub mod read_ids;
@@ -20,6 +22,7 @@ pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
     TurnId, UserId,
 };
+pub use marks::unmarked;
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use program_settings::{are_program_settings, hold_program_settings};
 pub use run::{CausedRun, Node, Op, OpKind, Run};

@@ -20,6 +20,7 @@ mod batch;
 mod behind;
 mod broken;
 mod calls;
+mod causes;
 mod children;
 mod codec;
 mod conversations;
@@ -68,6 +69,7 @@ pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, SpentUpTo, Sum, UsageFilt
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use broken::{LeftOpen, Took};
 pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};
+pub use causes::{KeptNote, NewKeptNote};
 pub use children::{EndedBelow, NewChild, NextStage, ToldOfEnd};
 pub use conversations::{ConversationRow, NewConversation};
 pub use error::{DiskFault, StoreError, UnknownWord};
@@ -89,7 +91,9 @@ pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
 pub use turn_rows::{TurnEnd, TurnRow};
-pub use turns::{Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Recorded, Starting};
+pub use turns::{
+    Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Opening, Recorded, Starting,
+};
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };

@@ -26,7 +26,7 @@ mod running;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
@@ -369,6 +369,7 @@ impl Actor {
                     0 => Items::Here(Arc::default()),
                     _ => Items::Stored,
                 },
+                has_kept_notes: Arc::new(AtomicBool::new(row.has_kept_notes)),
                 seed: Seed::of(row.seed.as_deref()),
                 calibration: Default::default(),
                 len: Arc::new(AtomicUsize::new(row.items as usize)),

@@ -6,7 +6,7 @@ pub(super) mod saving;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -37,6 +37,8 @@ pub(super) struct Conversation {
     pub items: Items,
     /// Number of items, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
+    /// Whether notes wait for its next turn.
+    pub has_kept_notes: Arc<AtomicBool>,
     /// What its requests say of earlier conversations.
     pub seed: Seed,
     /// What turns learned about its size in tokens.

@@ -1,5 +1,6 @@
 //! The parts of the daemon that agents use.
 
+mod causes;
 pub(super) mod identity;
 pub mod idle_timer;
 pub(super) mod unstored;

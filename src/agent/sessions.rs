@@ -58,6 +58,8 @@ pub struct Save {
     pub trigger: SaveTrigger,
     /// What it says about itself.
     pub summary: Summary,
+    /// Whether words in it passed a role before people got them. Its label has none of a model's words then.
+    pub hides_words: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -366,7 +368,17 @@ fn write(
     let saved_at = clock::now();
     let given = save.description.as_deref().map(str::trim);
     let given = given.filter(|text| !text.is_empty());
-    let said = save.summary.text();
+    let said = save.summary.text().filter(|_| !save.hides_words);
+    let (description, summary) = if save.hides_words {
+        let label = session_label::of_people(saved_at, &save.items);
+        (given.map_or_else(|| label.clone(), str::to_owned), label)
+    } else {
+        let summary = said.unwrap_or(session_label::SUMMARY_FAILED);
+        (
+            session_label::description(given, said, &save.items),
+            summary.to_owned(),
+        )
+    };
     let slug = session_label::slug(given, said, &save.items);
     let stem = stem(saved_at, &slug);
     let file = SessionFile {
@@ -374,10 +386,11 @@ fn write(
         session_id: stem.clone(),
         agent_id: Some(agent),
         agent_name: name,
-        description: session_label::description(given, said, &save.items),
-        summary: save.summary.as_str().to_owned(),
+        description,
+        summary,
         saved_at,
         trigger: save.trigger,
+        hides_words: save.hides_words,
         items: Arc::unwrap_or_clone(save.items),
     };
     let meta = file.meta(save.id, agent);

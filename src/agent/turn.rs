@@ -24,6 +24,7 @@ mod finish;
 pub(super) mod heading;
 mod in_its_place;
 mod incoming;
+mod kept;
 pub(super) mod last_line;
 mod last_words;
 mod live;
@@ -46,7 +47,7 @@ mod unclosed;
 mod window;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
@@ -125,6 +126,8 @@ pub(super) struct TurnParams {
     pub calibration: Calibration,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
+    /// Whether notes wait for it.
+    pub has_kept_notes: Arc<AtomicBool>,
     /// Messages that come while it runs.
     pub steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// Receives messages to its child turns that arrived too late.
@@ -341,10 +344,13 @@ impl Turn {
     /// Keeps the latest calls for the live status.
     fn note_recent(&self, call: &ToolCall) {
         let redactor = &self.context.deps.services.redactor;
-        // The action is made of the model's words, which may have to pass a role first.
-        let message = (!self.context.run.hides_words()).then_some("message");
-        let telling = ["command", "path", "url"].into_iter().chain(message);
-        self.live.note_recent(call, telling, redactor);
+        // Arguments are words of the model, which may have to pass a role first.
+        let telling: &[&'static str] = match self.context.run.hides_words() {
+            true => &[],
+            false => &["command", "path", "url", "message"],
+        };
+        self.live
+            .note_recent(call, telling.iter().copied(), redactor);
     }
 
     /// What the actor gets back. Where the ledger failed, people are told.

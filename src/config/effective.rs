@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use super::day_budget::DayBudget;
 use super::keys::{Config, Tiers};
 use super::units::{Seconds, Usd};
 use super::value_kind::ValueKind;
@@ -261,7 +262,7 @@ keys! {
     /// The most money one turn may cost, in US dollars. Default: `budgets.turn` of `config.json`.
     BUDGET_TURN = Key::new("budget_turn", ValueKind::Money)
         .for_agents(Right::GrantOpen, Unset::Inherited);
-    /// The most money one day (UTC) may cost, in US dollars. Default: `budgets.agent_day` of `config.json`.
+    /// The most money one day (UTC) may cost, in US dollars; 0: no limit. Default: `budgets.agent_day` of `config.json`.
     BUDGET_DAY = Key::new("budget_day", ValueKind::Money)
         .for_agents(Right::GrantOpen, Unset::Inherited);
 }
@@ -350,8 +351,8 @@ pub struct Effective {
     pub notify_after: Option<Duration>,
     /// Most money one turn may cost, in US dollars.
     pub budget_turn: Option<f64>,
-    /// Most money one day (UTC) may cost, in US dollars.
-    pub budget_day: Option<f64>,
+    /// What one day (UTC) may cost.
+    pub budget_day: DayBudget,
     /// How its commands are confined.
     pub sandbox: SandboxMode,
     /// Whether its commands reach the network.
@@ -404,7 +405,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
                 .map_or(DEFAULT_NOTIFY_AFTER, Duration::from_secs),
         ),
         budget_turn: budget(agent.budget_turn, config.budgets.turn),
-        budget_day: budget(agent.budget_day, config.budgets.agent_day),
+        budget_day: DayBudget::of(agent.budget_day, &config.budgets),
         sandbox: agent.sandbox.or(settings.sandbox).unwrap_or(config.sandbox),
         network: agent.network.or(settings.network).unwrap_or(config.network),
         access_roles: access_roles.clone(),

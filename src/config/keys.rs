@@ -380,7 +380,7 @@ impl Default for CatchUp {
 pub struct Budgets {
     /// By one turn.
     pub turn: Option<Usd>,
-    /// By one agent in one day (UTC).
+    /// By one agent in one day (UTC). Default: 20, and 20 million tokens of models whose price is not known. `0`: no limit.
     pub agent_day: Option<Usd>,
     /// By one Discord server in one month (UTC).
     pub month: Option<Usd>,

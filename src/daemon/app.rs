@@ -97,7 +97,7 @@ impl App {
         let places = Places::new(queue_limits);
         places.set(PlaceLimits::of(&config));
         let (models, router) = models(providers, &config, &paths, &places);
-        let shell = shell(&store, &paths, &config, sandbox.clone(), &link);
+        let shell = shell(&store, &paths, sandbox.clone(), &link);
         let tasks = shell.tasks.clone();
         let services = services(&config, &env, (shell, workers), &redactor, &link)?;
         let config = Arc::new(ArcSwap::from_pointee(config));
@@ -373,15 +373,8 @@ fn sandbox(program: Option<PathBuf>, config: &Config) -> Probing {
     }))
 }
 
-fn shell(
-    store: &Store,
-    paths: &Paths,
-    config: &Config,
-    sandbox: Probing,
-    link: &Arc<ToolPorts>,
-) -> Shell {
-    let hops = u8::try_from(config.max_hook_recursion_depth.get()).unwrap_or(u8::MAX);
-    let tasks = Tasks::new(store.clone(), sandbox.clone(), paths.agents(), hops);
+fn shell(store: &Store, paths: &Paths, sandbox: Probing, link: &Arc<ToolPorts>) -> Shell {
+    let tasks = Tasks::new(store.clone(), sandbox.clone(), paths.agents());
     tasks.connect(link.clone());
     Shell {
         sandbox,

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
+use super::marks::LINE_ENDS;
 
 /// One message that reached the daemon and is meant for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,11 +66,6 @@ impl Quote {
     }
 }
 
-/// Everything that ends a line, by Unicode.
-const LINE_ENDS: [char; 7] = [
-    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
-];
-
 /// A name that cannot leave its quotation marks and brackets.
 fn in_brackets(name: &str) -> String {
     let harmless = |letter: char| match letter {
@@ -87,9 +83,19 @@ const NAME: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Via {
     /// Hops of hooks and agents since a person spoke.
-    pub depth: u8,
+    pub depth: u32,
     /// The turn that caused it.
     pub parent: TurnId,
+}
+
+impl Via {
+    /// One hop further than the turn `parent`, to which so many hops led.
+    pub const fn after(parent: TurnId, hops: u32) -> Self {
+        Self {
+            depth: hops + 1,
+            parent,
+        }
+    }
 }
 
 /// A member of a server at one moment: rights are read again for each decision.

@@ -34,6 +34,9 @@ pub struct SessionMeta {
     /// What its turns used, where that is known: not for a file that came from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<SessionUsage>,
+    /// Whether it holds words that passed a role before people got them; its label has none of these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_words: bool,
 }
 
 /// What the turns of a conversation used, with their child turns.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ids::{CallId, MessageId};
+use super::marks::unmarked;
 use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
 
@@ -113,11 +114,13 @@ impl UserText {
             to.write_str(&quote.for_model())?;
         }
         match &self.author {
-            _ if self.note => to.write_str("[note] ")?,
-            Some(author) => write!(to, "{}: ", author.name)?,
-            None => {}
+            // Whoever makes a note keeps the words of others in it from imitating one.
+            _ if self.note => write!(to, "[note] {}", self.text)?,
+            Some(author) => {
+                write!(to, "{}: {}", unmarked(&author.name), unmarked(&self.text))?;
+            }
+            None => to.write_str(&self.text)?,
         }
-        to.write_str(&self.text)?;
         for attachment in &self.attachments {
             if let Some(path) = &attachment.saved_as {
                 let size = attachment.size;

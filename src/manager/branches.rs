@@ -255,7 +255,7 @@ fn view(row: ConversationRow, states: &[crate::agent::ConversationState]) -> Bra
     BranchView {
         number: row.number,
         thread: row.thread,
-        prompt: row.prompt,
+        prompt: row.shown_prompt().to_owned(),
         role: row.role,
         last_active_at: row.last_active_at,
         running: state

@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::agent::event::Event;
 use crate::agent::{Asker, Caps, KnownSums, Spender, refine};
 use crate::clock;
-use crate::config::effective;
+use crate::config::{DayBudget, effective};
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
 use crate::llm::places::Lane;
 use crate::permission::may_grant;
@@ -263,9 +263,9 @@ impl AgentManager {
         })
     }
 
-    /// The asker for an agent that does not exist yet: its server pays.
+    /// The asker for an agent that does not exist yet.
     fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
-        let month = self.inner.deps.config.load().budgets.month;
+        let budgets = self.inner.deps.config.load().budgets;
         Asker {
             spender: Spender {
                 agent,
@@ -277,7 +277,8 @@ impl AgentManager {
                 known: KnownSums::default(),
             },
             caps: Caps {
-                month: month.map(|usd| usd.get()),
+                agent_day: DayBudget::of(None, &budgets),
+                month: budgets.month.map(|usd| usd.get()),
                 ..Caps::default()
             },
             lane: Lane::default(),

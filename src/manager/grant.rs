@@ -70,7 +70,10 @@ impl AgentManager {
             ("network", kept.network == Some(true)),
             ("core", kept.core == Some(true)),
             ("budget_turn", lifts(kept.budget_turn, others.budget_turn)),
-            ("budget_day", lifts(kept.budget_day, others.budget_day)),
+            (
+                "budget_day",
+                others.budget_day.is_lifted_by(kept.budget_day),
+            ),
         ]
         .into_iter()
         .filter_map(|(key, is_wider)| is_wider.then_some(key))

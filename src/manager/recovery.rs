@@ -183,6 +183,7 @@ async fn save_one(
             description: None,
             trigger: SaveTrigger::CrashRecovery,
             summary: Summary::Failed,
+            hides_words: conversation.hides_words,
         };
         manager.save(save).await?;
     }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::agent::event::ChildProgress;
 use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole, Spent};
 use crate::clock;
-use crate::config::effective;
+use crate::config::{DaySet, effective};
 use crate::domain::{
     AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, SessionMeta,
 };
@@ -94,6 +94,10 @@ pub struct Money {
     pub today: f64,
     /// None without a budget.
     pub left_today: Option<f64>,
+    /// Who set that budget.
+    pub day_set: DaySet,
+    /// Tokens left today for models without a known price; `None` without such a limit, and where none was used.
+    pub unpriced_left: Option<u64>,
     /// Of the whole server.
     pub left_this_month: Option<f64>,
 }
@@ -102,7 +106,13 @@ impl Money {
     fn of(spent: Spent, caps: Caps) -> Self {
         Self {
             today: spent.today,
-            left_today: caps.agent_day.map(|cap| cap - spent.today),
+            left_today: caps.agent_day.usd.map(|cap| cap - spent.today),
+            day_set: caps.agent_day.set,
+            unpriced_left: caps
+                .agent_day
+                .unpriced
+                .filter(|_| spent.unpriced_today > 0)
+                .map(|cap| cap.saturating_sub(spent.unpriced_today)),
             left_this_month: caps.month.map(|cap| cap - spent.this_month),
         }
     }

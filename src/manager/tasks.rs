@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use crate::agent::event::Event;
 use crate::agent::{
-    AgentCommand, NewBranch, Overrides, Place, Prompt, Source, Stop, Stopper, Target, Trigger,
+    AgentCommand, NewBranch, Note, Overrides, Place, Prompt, Source, Stop, Stopper, Target,
+    ToldOfNote, Trigger,
 };
-use crate::domain::{AgentId, TaskId, TurnId, Via};
-use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
+use crate::domain::{AgentId, Person, TaskId, Via};
+use crate::tools::tasks::{TaskEffect, TaskEvent, TaskNote, TaskView, Tasks};
 
 use super::AgentManager;
 use super::error::ManagerError;
@@ -42,23 +43,27 @@ impl AgentManager {
         Ok(format!("Stopped {id}."))
     }
 
-    /// The latest lines that a task of an agent has printed.
+    /// The latest lines that a task of an agent has printed, for `by`.
     ///
     /// # Errors
     ///
-    /// When there is no such task.
+    /// When there is no such task, or it belongs to a run whose words pass a role and `by` does not manage the server.
     pub async fn task_logs(
         &self,
         agent: &AgentSummary,
         task: &str,
         lines: usize,
+        by: &Person,
     ) -> Result<Vec<String>, ManagerError> {
         let id = TaskId(task.trim().to_owned());
         let tasks = self.task_registry()?;
-        tasks
-            .row(agent.id, &id)
-            .await
-            .map_err(|error| ManagerError::refused(format!("{error}.")))?;
+        let row = tasks.row(agent.id, &id).await;
+        let row = row.map_err(|error| ManagerError::refused(format!("{error}.")))?;
+        if row.hides_words && !(by.may_manage_server || by.is_administrator) {
+            return Err(ManagerError::refused(format!(
+                "What {id} prints is shown only to members with Manage Server: what this agent says passes a role first."
+            )));
+        }
         let mut all = match tasks.tail(agent.id, &id) {
             Some(tail) => tail,
             None => {
@@ -129,9 +134,13 @@ impl AgentManager {
             // A sub-agent handles its own commands, which end with it.
             return Ok(());
         }
-        let via = Via {
+        let via = event.task.task.turn.map(|parent| Via {
             depth: event.depth,
-            parent: event.task.task.turn.unwrap_or_else(TurnId::random),
+            parent,
+        });
+        let place = match event.task.task.conversation {
+            Some(conversation) => Place::Conversation(conversation),
+            None => Place::Channel(event.task.task.channel),
         };
         match event.effect {
             TaskEffect::Notify(text) => {
@@ -139,16 +148,14 @@ impl AgentManager {
                 deps.emit(Event::Outbox(event.task.task.channel));
                 Ok(())
             }
-            TaskEffect::Inject(text) => {
-                let place = match event.task.task.conversation {
-                    Some(conversation) => Place::Conversation(conversation),
-                    None => Place::Channel(event.task.task.channel),
+            TaskEffect::Inject(note) => self.note(&agent, note, via, place, event.model).await,
+            TaskEffect::SpawnBranch(note) => {
+                // A branch that may not begin is not opened: its note is kept where the task was started.
+                let place = match deps.refusal(via.as_ref()).await? {
+                    None => Place::NewBranch(NewBranch::default()),
+                    Some(_) => place,
                 };
-                self.note(&agent, text, via, place, event.model).await
-            }
-            TaskEffect::SpawnBranch(text) => {
-                let place = Place::NewBranch(NewBranch::default());
-                self.note(&agent, text, via, place, event.model).await
+                self.note(&agent, note, via, place, event.model).await
             }
             TaskEffect::StopBranch => {
                 let Some(conversation) = event.task.task.conversation else {
@@ -183,11 +190,16 @@ impl AgentManager {
     async fn note(
         &self,
         agent: &AgentSummary,
-        mut text: String,
-        via: Via,
+        note: TaskNote,
+        via: Option<Via>,
         place: Place,
         mut model: Option<String>,
     ) -> Result<(), ManagerError> {
+        let TaskNote {
+            mut text,
+            about,
+            output,
+        } = note;
         // The model existed when the hook was made.
         let models = &self.inner.deps.models;
         if let Some(gone) =
@@ -199,11 +211,12 @@ impl AgentManager {
         }
         let prompt = Prompt {
             trigger: Trigger::new(
-                Source::Note {
+                Source::Note(Box::new(Note {
                     text,
-                    via: Some(via),
+                    via,
                     report_of: None,
-                },
+                    told: ToldOfNote { about, output },
+                })),
                 Overrides::model(model),
             ),
             place,

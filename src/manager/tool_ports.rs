@@ -15,10 +15,11 @@ use tracing::warn;
 
 use crate::agent::event::Event;
 use crate::agent::{
-    AgentCommand, AuxiliaryRequest, NewBranch, Overrides, Place, Prompt, Source, Trigger,
+    AgentCommand, AuxiliaryRequest, NewBranch, Note, Overrides, Place, Prompt, Source, ToldOfNote,
+    Trigger,
 };
 use crate::config::{Key, effective};
-use crate::domain::{AgentName, AttemptKind, GuildId, Participant, SandboxMode, Via};
+use crate::domain::{AgentName, AttemptKind, GuildId, Participant, SandboxMode, Via, unmarked};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
@@ -64,6 +65,21 @@ fn agent_of(manager: &AgentManager, caller: &Caller) -> Result<AgentSummary, Por
         .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))
 }
 
+/// What a turn that the call begins is caused by.
+///
+/// # Errors
+///
+/// When the message behind the call has caused enough already.
+async fn may_cause(manager: &AgentManager, caller: &Caller) -> Result<Via, PortError> {
+    let via = Via::after(caller.turn, caller.depth);
+    match manager.deps().refusal(Some(&via)).await.map_err(broken)? {
+        None => Ok(via),
+        Some(refusal) => Err(PortError::Refused(format!(
+            "{refusal}; do it yourself, or say in your own channel what is left to do"
+        ))),
+    }
+}
+
 fn broken(error: impl std::fmt::Display) -> PortError {
     PortError::Broken(error.to_string())
 }
@@ -72,17 +88,19 @@ fn broken(error: impl std::fmt::Display) -> PortError {
 impl Messenger for ToolPorts {
     async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         let deps = self.manager()?.deps();
-        let caption = deps
-            .services
-            .redactor
-            .redact(file.caption.as_deref().unwrap_or_default())
-            .into_owned();
+        let caption = file.caption.as_deref().unwrap_or_default();
+        let (caption, name) = match caller.hides_words {
+            // Both are words of the model.
+            true => ("", plain_name(&file.name)),
+            false => (caption, file.name),
+        };
+        let caption = deps.services.redactor.redact(caption).into_owned();
         let part = NewPart {
             kind: PartKind::File,
             body: PartBody {
                 content: text::for_discord(&text::one_line(&caption, 1_900)),
                 files: vec![OutFile::Bytes {
-                    name: file.name,
+                    name,
                     base64: STANDARD.encode(file.content),
                 }],
                 ..PartBody::default()
@@ -132,24 +150,29 @@ impl AgentDirectory for ToolPorts {
                 "somebody behind this turn may not talk to agent `{to}`"
             )));
         }
+        let via = may_cause(manager, caller).await?;
         let shown = deps.services.redactor.redact(&message).into_owned();
-        let post = format!(
-            "**From agent `{}`:** {}",
-            caller.name,
-            escape::text(&text::one_line(&shown, 1_800))
-        );
+        let quote = match caller.hides_words {
+            true => {
+                "-# its words pass a role before people get them, so they are not shown".to_owned()
+            }
+            false => escape::text(&text::one_line(&shown, 1_800)),
+        };
+        let post = format!("**From agent `{}`:** {quote}", caller.name);
         deps.store.notice(channel, &post).await.map_err(broken)?;
         deps.emit(Event::Outbox(channel));
         let prompt = Prompt {
             trigger: Trigger::new(
-                Source::Note {
-                    text: format!("Agent `{}` writes to you:\n{shown}", caller.name),
-                    via: Some(Via {
-                        depth: caller.depth.saturating_add(1),
-                        parent: caller.turn,
-                    }),
+                Source::Note(Box::new(Note {
+                    text: format!(
+                        "Agent `{}` writes to you:\n{}",
+                        caller.name,
+                        unmarked(&shown)
+                    ),
+                    via: Some(via),
                     report_of: None,
-                },
+                    told: ToldOfNote::about(format!("Agent `{}` has written", caller.name)),
+                })),
                 Overrides::default(),
             ),
             place: Place::Channel(channel),
@@ -190,14 +213,12 @@ impl AgentDirectory for ToolPorts {
         let manager = self.manager()?;
         let agent = agent_of(manager, caller)?;
         let (opened, number) = oneshot::channel();
-        let note = Source::Note {
+        let note = Source::Note(Box::new(Note {
             text: task.prompt,
-            via: Some(Via {
-                depth: caller.depth.saturating_add(1),
-                parent: caller.turn,
-            }),
+            via: Some(may_cause(manager, caller).await?),
             report_of: None,
-        };
+            told: ToldOfNote::about("A branch was opened"),
+        }));
         let prompt = Prompt {
             trigger: Trigger::new(note, Overrides::default()),
             place: Place::NewBranch(NewBranch {
@@ -276,6 +297,11 @@ impl Configure for ToolPorts {
 impl ServerDecisions for ToolPorts {
     async fn record(&self, caller: &Caller, text: String) -> Result<u32, PortError> {
         let manager = self.manager()?;
+        if caller.hides_words {
+            return Err(PortError::Refused(
+                "what this agent says passes a role before people get it, and a decision would not; ask somebody to add it with `/decisions add`".to_owned(),
+            ));
+        }
         let allowed_by = match caller.allowed_by {
             Some(user) => Some(manager.deps().participant(caller.guild, user).await),
             None => None,
@@ -364,6 +390,17 @@ impl HookWriter for ToolPorts {
         deps.ask_small(asker, &models, request, timeout)
             .await
             .map_err(|error| PortError::Broken(error.to_string()))
+    }
+}
+
+/// A file's name without the words in it: only its ending is kept.
+fn plain_name(name: &str) -> String {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_plain = (1..=5).contains(&ending.len())
+        && ending.bytes().all(|letter| letter.is_ascii_alphanumeric());
+    match is_plain {
+        true => format!("file.{ending}"),
+        false => "file".to_owned(),
     }
 }
 

@@ -39,6 +39,12 @@ impl AttachedRows {
             batch
                 .add("UPDATE turns SET hides_words = 1 WHERE id = ?")
                 .bind(root.to_string());
+            batch
+                .add(
+                    "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
+                         AND id = (SELECT conversation_id FROM turns WHERE id = ?)",
+                )
+                .bind(root.to_string());
         }
     }
 }

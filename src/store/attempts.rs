@@ -91,6 +91,22 @@ pub struct Sum {
     pub usd: f64,
     /// Of requests and answers.
     pub tokens: u64,
+    /// Those among the tokens whose price is not known.
+    pub unpriced: u64,
+}
+
+impl Sum {
+    /// A request that cost so much and took so many tokens.
+    pub fn of(cost: Cost, tokens: u64) -> Self {
+        Self {
+            usd: cost.known_usd(),
+            tokens,
+            unpriced: match cost {
+                Cost::Usd(_) => 0,
+                Cost::Unknown => tokens,
+            },
+        }
+    }
 }
 
 /// What was spent up to some row of the ledger.
@@ -259,6 +275,7 @@ impl Store {
         };
         let mut query = sql(format!(
             "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens,
+                 coalesce(sum(input + output + cache_read + cache_write) FILTER (WHERE cost_usd IS NULL), 0) AS unpriced,
                  (SELECT coalesce(max(id), 0) FROM attempts) AS latest
              FROM attempts {rows}"
         ));
@@ -273,6 +290,7 @@ impl Store {
                     sum: Sum {
                         usd: before.usd + row.get::<_, f64>("usd")?,
                         tokens: before.tokens + counted(row, "tokens")?,
+                        unpriced: before.unpriced + counted(row, "unpriced")?,
                     },
                     row: row.get("latest")?,
                 })

@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::items::replace;
 use super::statement::{scalar, sql};
 use super::turn_rows::OF_MESSAGE;
-use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId};
+use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId, TurnId};
 
 /// A branch to open beside an agent's main conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub struct NewConversation {
     pub role: Option<String>,
     /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
+    /// The turn that opens it.
+    pub opened_by: Option<TurnId>,
+    /// The conversation that its first items are of.
+    pub from: Option<ConversationId>,
 }
 
 /// One conversation of an agent.
@@ -42,6 +46,8 @@ pub struct ConversationRow {
     pub role: Option<String>,
     /// The conversation that is still to get a branch's report.
     pub reports_to: Option<ConversationId>,
+    /// The turn that opened a branch, where a turn did.
+    pub opened_by: Option<TurnId>,
     pub opened_at: DateTime<Utc>,
     /// When an item was last added to it.
     pub last_active_at: DateTime<Utc>,
@@ -56,12 +62,25 @@ pub struct ConversationRow {
     pub crash_session: Option<SessionId>,
     /// What it knows of earlier conversations.
     pub seed: Option<String>,
+    /// Whether notes wait for its next turn.
+    pub has_kept_notes: bool,
+    /// Whether it holds words that pass a role before people get them.
+    pub hides_words: bool,
 }
 
 impl ConversationRow {
     /// Whether it holds items that no session covers.
     pub const fn is_unsaved(&self) -> bool {
         self.items > self.saved_items
+    }
+
+    /// What a branch was opened for, as people may see it: nothing where a model wrote words that pass a role first.
+    pub fn shown_prompt(&self) -> &str {
+        if self.hides_words && self.opened_by.is_some() {
+            ""
+        } else {
+            &self.prompt
+        }
     }
 
     /// The session that holds exactly its items, if there is one.
@@ -75,7 +94,9 @@ impl ConversationRow {
 /// end; its interruption does not count.
 pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
-     WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at FROM conversations c";
+     WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at,
+    EXISTS (SELECT 1 FROM kept_notes k WHERE k.agent_id = c.agent_id AND k.number = c.number) AS has_kept_notes
+    FROM conversations c";
 
 /// The main conversation of an agent that is open.
 static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {
@@ -199,6 +220,22 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
+    /// Whether a conversation holds words that pass a role before people get them. One that is not known does.
+    pub async fn hides_words(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+        let query = sql("SELECT hides_words FROM conversations WHERE id = ?").bind(conversation.0);
+        let found = self.read(move |db| query.first(db, scalar::<bool>)).await?;
+        Ok(found.unwrap_or(true))
+    }
+
+    /// Notes that a conversation holds words that pass a role before people get them.
+    pub async fn hide_words(&self, conversation: ConversationId) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("UPDATE conversations SET hides_words = 1 WHERE id = ?")
+            .bind(conversation.0);
+        self.run(batch).await.map(drop)
+    }
+
     /// Ends a conversation: its items stay in the ledger, the agent's next message opens a new one.
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
@@ -267,8 +304,11 @@ fn open_branch(
         .one(db, scalar)?;
     let opened = now();
     sql(
-        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_at, last_active_at)
-         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
+        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, hides_words, opened_at,
+             last_active_at)
+         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
+             WHERE t.id = ?), (SELECT c.hides_words FROM conversations c WHERE c.id = ?), 0), ?, ?)
+         RETURNING *, 0 AS items, NULL AS turn_at, 0 AS has_kept_notes",
     )
     .bind(agent.to_string())
     .bind(last + 1)
@@ -276,6 +316,9 @@ fn open_branch(
     .bind(branch.prompt)
     .bind(branch.role)
     .bind(branch.reports_to.map(|conversation| conversation.0))
+    .bind(branch.opened_by.map(|turn| turn.to_string()))
+    .bind(branch.opened_by.map(|turn| turn.to_string()))
+    .bind(branch.from.map(|conversation| conversation.0))
     .bind(&opened)
     .bind(&opened)
     .one(db, conversation)
@@ -308,6 +351,7 @@ pub(super) fn conversation(row: &Row<'_>) -> Result<ConversationRow, StoreError>
         prompt: row.get("prompt")?,
         role: row.get("role")?,
         reports_to: row.get::<_, Option<i64>>("parent_id")?.map(ConversationId),
+        opened_by: parsed_option(row, "opened_by")?,
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,
@@ -316,6 +360,8 @@ pub(super) fn conversation(row: &Row<'_>) -> Result<ConversationRow, StoreError>
         saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
         seed: row.get("seed")?,
+        has_kept_notes: row.get("has_kept_notes")?,
+        hides_words: row.get("hides_words")?,
     })
 }
 

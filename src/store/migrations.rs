@@ -22,7 +22,7 @@ const APPLIED: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
 )";
 
 /// All files of `migrations/`, in order: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 14] = [
+const MIGRATIONS: [(i64, &str, &str); 15] = [
     (
         1,
         "ledger",
@@ -76,6 +76,11 @@ const MIGRATIONS: [(i64, &str, &str); 14] = [
         14,
         "fewer_bytes",
         include_str!("../../migrations/0014_fewer_bytes.sql"),
+    ),
+    (
+        15,
+        "causes",
+        include_str!("../../migrations/0015_causes.sql"),
     ),
 ];
 

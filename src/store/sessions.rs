@@ -1,5 +1,6 @@
 //! The index of saved sessions; the sessions themselves are files.
 
+use chrono::{DateTime, Utc};
 use rusqlite::Row;
 
 use super::Store;
@@ -86,8 +87,8 @@ impl Store {
         batch
             .add(
                 "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
-                     message_count, token_estimate, file_path, file_sha256)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                     message_count, token_estimate, file_path, file_sha256, hides_words)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             )
             .bind(&id)
             .bind(session.session_id)
@@ -100,7 +101,8 @@ impl Store {
             .bind(count(session.message_count))
             .bind(count(session.token_estimate))
             .bind(session.file_path)
-            .bind(session.file_sha256);
+            .bind(session.file_sha256)
+            .bind(session.hides_words);
         if let Some(covered) = covered {
             batch.add(SPENT).bind(covered.conversation.0).bind(&id);
             batch
@@ -174,6 +176,19 @@ impl Store {
         .await
     }
 
+    /// When the first turn of an agent began whose words pass a role before people get them.
+    pub async fn hides_words_since(
+        &self,
+        agent: AgentId,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        let query = sql(
+            "SELECT began_at FROM turns WHERE agent_id = ? AND hides_words = 1 ORDER BY began_at LIMIT 1",
+        )
+        .bind(agent.to_string());
+        self.read(move |db| query.first(db, |row| time(row, "began_at")))
+            .await
+    }
+
     /// The files of an agent's sessions that the index knows, relative to the agent's directory.
     pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
         let query =
@@ -202,6 +217,7 @@ fn session(row: &Row<'_>) -> Result<SessionMeta, StoreError> {
         file_path: row.get("file_path")?,
         file_sha256: row.get("file_sha256")?,
         spent: spent(row)?,
+        hides_words: row.get("hides_words")?,
     })
 }
 

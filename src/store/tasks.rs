@@ -51,7 +51,7 @@ pub struct NewTask {
     /// The channel it is shown in.
     pub channel: ChannelId,
     /// Hops of hooks or other agents that led here.
-    pub depth: u8,
+    pub depth: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub struct TaskRow {
     pub exit_code: Option<i32>,
     pub started_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
+    /// Whether it was started in a run whose words pass a role before people get them.
+    pub hides_words: bool,
 }
 
 /// A hook to be added to a task.
@@ -98,24 +100,28 @@ pub struct Hook {
 impl Store {
     /// Adds a task, running and without a process yet, under its agent's next number.
     pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
+        let turn = task.turn.map(|turn| turn.to_string());
         let mut batch = Batch::default();
         batch
             .add(
                 "INSERT INTO tasks (number, agent_id, kind, command, directory, turn_id, conversation_id, channel_id,
-                     depth, status, started_at)
+                     depth, status, started_at, hides_words)
                  VALUES ((SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE agent_id = ?),
-                     ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?) RETURNING *",
+                     ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?,
+                     coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?), 0))
+                 RETURNING *",
             )
             .bind(task.agent.to_string())
             .bind(task.agent.to_string())
             .bind(task.kind.as_str())
             .bind(task.command)
             .bind(task.directory)
-            .bind(task.turn.map(|turn| turn.to_string()))
+            .bind(&turn)
             .bind(task.conversation.map(|conversation| conversation.0))
             .bind(task.channel.as_i64())
             .bind(task.depth)
-            .bind(now());
+            .bind(now())
+            .bind(&turn);
         self.row(batch, task_row).await
     }
 
@@ -280,6 +286,7 @@ fn task_row(row: &Row<'_>) -> Result<TaskRow, StoreError> {
         exit_code: row.get("exit_code")?,
         started_at: time(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
+        hides_words: row.get("hides_words")?,
     })
 }
 

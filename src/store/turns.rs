@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::broken::{self, Took};
+use super::causes::{begun_for, forget_kept, message_behind, set_cause};
 use super::children::{EndedBelow, NewChild, begun_child, end_below, insert_child};
 use super::codec::{count, dollars, now, words};
 use super::conversations::has_reported;
@@ -16,6 +18,7 @@ use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
+use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId,
     ToolCall, TurnId, Usage,
@@ -33,7 +36,7 @@ pub struct NewTurn {
     /// The turn that caused it: it began this child, or a hook or message of its led to this turn.
     pub parent: Option<TurnId>,
     /// Hops of hooks or other agents that led here; a person's turn is 0.
-    pub depth: u8,
+    pub depth: u32,
     pub channel: ChannelId,
     /// The message its reply refers to.
     pub reply_to: Option<MessageId>,
@@ -44,6 +47,11 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
+    /// Whether a person's message begins it, and nothing that another turn caused.
+    const fn is_by_person(&self) -> bool {
+        self.trigger.is_some() && self.parent.is_none()
+    }
+
     /// The root of its run, which the run is named by.
     pub fn run(&self) -> TurnId {
         self.child.as_ref().map_or(self.id, |child| child.run)
@@ -75,12 +83,44 @@ words! {
     }
 }
 
+/// A turn about to begin, and what begins with it.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    pub turn: NewTurn,
+    /// The items that start it.
+    pub items: Vec<Item>,
+    /// The message that starts it as it is in memory: the turn begins only if it has not changed since.
+    pub unchanged: Option<&'a Inbound>,
+    /// The branch whose report starts it: the branch has reported then, and does so only once.
+    pub report_of: Option<ConversationId>,
+    /// The kept notes that are among the items.
+    pub kept: Vec<i64>,
+    /// Hops that may lead to a turn which no person began.
+    pub most_hops: u32,
+}
+
+impl Opening<'_> {
+    /// A turn that only these items start.
+    pub const fn new(turn: NewTurn, items: Vec<Item>) -> Self {
+        Self {
+            turn,
+            items,
+            unchanged: None,
+            report_of: None,
+            kept: Vec::new(),
+            most_hops: 0,
+        }
+    }
+}
+
 /// The outcome of beginning a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     Running,
     /// Another root turn has this trigger, or it has changed.
     Not,
+    /// No person began it, and too much was caused already.
+    Refused(Refusal),
 }
 
 /// The end of a turn: its outcome, decided before any of it is shown.
@@ -182,42 +222,22 @@ pub struct Recorded {
 }
 
 impl Store {
-    /// D2. Begins a turn with the items that start it; the messages they came in are claimed.
-    pub async fn begin_turn(&self, turn: NewTurn, items: Vec<Item>) -> Result<Begun, StoreError> {
-        self.begin(turn, items, Batch::default(), None).await
-    }
-
-    /// D2 of a turn that begins with the report of `branch`: the branch has reported then, and does so only once.
-    pub async fn begin_with_report(
-        &self,
-        turn: NewTurn,
-        item: Item,
-        branch: ConversationId,
-    ) -> Result<Begun, StoreError> {
+    /// D2. Begins a turn with the items that start it; the messages they came in are claimed. A turn that no person began
+    /// is judged in the same transaction: it does not begin where its message has caused enough.
+    pub async fn begin_turn(&self, opening: Opening<'_>) -> Result<Begun, StoreError> {
+        let Opening {
+            turn,
+            items,
+            unchanged,
+            report_of,
+            kept,
+            most_hops,
+        } = opening;
         let mut batch = Batch::default();
-        has_reported(&mut batch, branch);
-        self.begin(turn, vec![item], batch, None).await
-    }
-
-    /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if the message has not changed
-    /// since.
-    pub async fn begin_turn_with(
-        &self,
-        turn: NewTurn,
-        item: Item,
-        trigger: &Inbound,
-    ) -> Result<Begun, StoreError> {
-        self.begin(turn, vec![item], Batch::default(), Some(trigger))
-            .await
-    }
-
-    async fn begin(
-        &self,
-        turn: NewTurn,
-        items: Vec<Item>,
-        mut batch: Batch,
-        unchanged: Option<&Inbound>,
-    ) -> Result<Begun, StoreError> {
+        if let Some(branch) = report_of {
+            has_reported(&mut batch, branch);
+        }
+        forget_kept(&mut batch, &kept);
         batch
             .add(
                 "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
@@ -259,10 +279,15 @@ impl Store {
         for message in claimed {
             claim(&mut batch, of_turn(message), message);
         }
-        match self.run(batch).await {
-            Ok(_) => Ok(Begun::Running),
+        let begun = if turn.is_by_person() {
+            self.run(batch).await.map(|_| Begun::Running)
+        } else {
+            self.write(move |db| begin_caused(db, &turn, batch, most_hops))
+                .await
+        };
+        match begun {
             Err(StoreError::NotFound(_)) => Ok(Begun::Not),
-            Err(error) => Err(error),
+            begun => begun,
         }
     }
 
@@ -410,6 +435,29 @@ impl Store {
             .bind(turn.to_string());
         self.run(batch).await.map(drop)
     }
+}
+
+/// Begins a turn that no person began, unless its message caused too much already.
+fn begin_caused(
+    db: &Connection,
+    turn: &NewTurn,
+    batch: Batch,
+    most_hops: u32,
+) -> Result<Begun, StoreError> {
+    let root = match turn.parent {
+        Some(parent) => message_behind(db, parent)?,
+        None => None,
+    };
+    let cause = Cause {
+        hops: turn.depth,
+        begun: root.map(|root| begun_for(db, root)).transpose()?,
+    };
+    if let Err(refusal) = cause.may_begin(most_hops) {
+        return Ok(Begun::Refused(refusal));
+    }
+    batch.run(db)?;
+    set_cause(db, turn.id, root)?;
+    Ok(Begun::Running)
 }
 
 /// Ends a turn, with everything that is stored with its end.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
     TurnId, UserId,
@@ -38,10 +39,29 @@ pub struct Caller {
     pub breadth: Breadth,
     /// Whether a person's message is in this very turn.
     pub has_message: bool,
-    /// How many hops of hooks or other agents led here; a person's turn is 0.
-    pub depth: u8,
+    /// How many hops of tasks, hooks or other agents led here since a person spoke.
+    pub depth: u32,
+    /// How many hops one message may cause in a row.
+    pub most_hops: u32,
+    /// Whether words of its turn pass a role before people get them: what people see of the call shows none.
+    pub hides_words: bool,
     /// Cancelled when the call is to end: by any stop of the turn, and by the end of its time.
     pub stop: CancellationToken,
     /// Cancelled by an abort of the turn: then even an orderly end is given almost no time.
     pub abort: CancellationToken,
+}
+
+impl Caller {
+    /// Checks whether so few hops led here that one more may follow.
+    ///
+    /// # Errors
+    ///
+    /// When there were too many.
+    pub fn may_hop(&self) -> Result<(), Refusal> {
+        let cause = Cause {
+            hops: self.depth + 1,
+            begun: Some(0),
+        };
+        cause.may_begin(self.most_hops)
+    }
 }

@@ -97,6 +97,9 @@ pub(in crate::tools) async fn start(
     let pid = row.pid.map_or("none".to_owned(), |pid| pid.to_string());
     let mut text = format!("{} is running (PID {pid}).\n", row.id);
     text.push_str(match kind {
+        TaskKind::Concurrent if context.may_hop().is_err() => {
+            "No turn begins when it ends: the channel is told, and your next turn here.\n"
+        }
         TaskKind::Concurrent => "You are told here when it ends.\n",
         TaskKind::Background => "It goes on after this turn; look at it with read_task_output.\n",
     });

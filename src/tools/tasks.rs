@@ -34,7 +34,7 @@ use crate::exec::{Ending, ExecError, Probing, TaskFiles};
 use crate::store::{Hook, Store, StoreError, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
-pub use event::{TaskEffect, TaskEvent, TaskEvents};
+pub use event::{TaskEffect, TaskEvent, TaskEvents, TaskNote};
 pub use follow::Tail;
 pub use start::NewCommand;
 pub(in crate::tools) use text::outcome;
@@ -84,7 +84,6 @@ struct Inner {
     store: Store,
     sandbox: Probing,
     agents: PathBuf,
-    max_depth: u8,
     events: OnceLock<Arc<dyn TaskEvents>>,
     live: Mutex<HashMap<Key, Live>>,
     watches: TaskTracker,
@@ -111,15 +110,13 @@ enum Order {
 }
 
 impl Tasks {
-    /// Tasks stored in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
-    /// hooks one message may cause.
-    pub fn new(store: Store, sandbox: Probing, agents: PathBuf, max_depth: u8) -> Self {
+    /// Tasks stored in `store`, run by `sandbox`, with their files below `agents`.
+    pub fn new(store: Store, sandbox: Probing, agents: PathBuf) -> Self {
         Self {
             inner: Arc::new(Inner {
                 store,
                 sandbox,
                 agents,
-                max_depth,
                 events: OnceLock::new(),
                 live: Mutex::default(),
                 watches: TaskTracker::new(),

@@ -246,7 +246,9 @@ pub(super) fn action(url: &Url) -> Action {
 
 /// Checks that the redirect of `from` to `to` may be followed without a question.
 fn check_redirect(from: &Url, to: &Url, rights: &Rights) -> Result<(), WebError> {
-    let Verdict { decision, reason } = rights.decide(&action(to));
+    let Verdict {
+        decision, reason, ..
+    } = rights.decide(&action(to));
     let why = match decision {
         Decision::Deny => WhyStopped::Denied(reason),
         Decision::Ask => WhyStopped::Asks,

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use chorus::domain::{
     AgentId, Assistant, AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Cost, Item,
-    ToolCall, ToolResult, TurnId, Usage, UserText,
+    MessageId, ToolCall, ToolResult, TurnId, Usage, UserText,
 };
 use chorus::drawing::{self, Detail};
 use chorus::store::{
     AttachedRows, AttemptRow, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn,
-    Previews, Starting, Store, ToldOfEnd,
+    Opening, Previews, Starting, Store, ToldOfEnd,
 };
 use chorus::text::redact::Redactor;
 use tempfile::TempDir;
@@ -86,7 +86,7 @@ async fn fill(store: &Store) -> TurnId {
         ..UserText::default()
     });
     store
-        .begin_turn(root.clone(), vec![words.clone()])
+        .begin_turn(Opening::new(root.clone(), vec![words.clone()]))
         .await
         .unwrap();
     for number in 0..CHILDREN {
@@ -150,7 +150,7 @@ fn turn(agent: AgentId, conversation: ConversationId, child: Option<(TurnId, Cal
         id: TurnId::random(),
         agent,
         conversation,
-        trigger: None,
+        trigger: child.is_none().then_some(MessageId(1)),
         parent: child.as_ref().map(|(root, _)| *root),
         depth: 0,
         channel: ChannelId(1),

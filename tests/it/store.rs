@@ -2,6 +2,7 @@
 
 mod audit_upgrade;
 mod bytes_upgrade;
+mod causes_upgrade;
 mod children;
 pub(crate) mod damaged;
 mod disk;
@@ -20,7 +21,7 @@ use chorus::domain::{
 };
 use chorus::store::{
     AgentRow, AttachedRows, ConversationRow, FinishedTurn, FirstPart, NewPart, NewQuestion,
-    NewTurn, Store,
+    NewTurn, Opening, Store,
 };
 use tempfile::TempDir;
 
@@ -69,7 +70,7 @@ impl Home {
         self.store.accept(&message).await.unwrap();
         let turn = new_turn(self.agent, &conversation, trigger);
         self.store
-            .begin_turn(turn.clone(), vec![user(trigger, "please")])
+            .begin_turn(Opening::new(turn.clone(), vec![user(trigger, "please")]))
             .await
             .unwrap();
         turn.id

@@ -58,7 +58,6 @@ impl World {
             store.clone(),
             sandbox.clone(),
             lab.home.path().join("agents"),
-            3,
         );
         let (sender, events) = mpsc::unbounded_channel();
         tasks.connect(Arc::new(Recorded(sender)));

@@ -2,7 +2,7 @@
 
 use super::Actor;
 use crate::agent::conversation::mailbox::{AgentCommand, NewBranch, Place, Prompt};
-use crate::domain::{ChannelId, ConversationId};
+use crate::domain::{ChannelId, ConversationId, TurnId};
 use crate::store::{ConversationRow, NewConversation, StoreError};
 use crate::text;
 
@@ -27,7 +27,7 @@ impl Actor {
                     thread: Some(thread),
                     ..NewBranch::default()
                 };
-                self.open_branch(branch, prompt).await?
+                self.open_branch(branch, prompt, None).await?
             }
         };
         Ok(self.take_in(&row))
@@ -37,12 +37,15 @@ impl Actor {
         &self,
         branch: NewBranch,
         prompt: &str,
+        opened_by: Option<TurnId>,
     ) -> Result<ConversationRow, StoreError> {
         let conversation = NewConversation {
             thread: branch.thread,
             prompt: text::one_line(&self.deps.services.redactor.redact(prompt), 200),
             role: branch.role,
             reports_to: branch.reports_to,
+            opened_by,
+            from: branch.from,
         };
         let store = &self.deps.store;
         let opened = store.open_branch_with(self.agent.id, conversation, branch.history);
@@ -62,7 +65,8 @@ impl Actor {
         let Prompt { trigger, place } = prompt;
         let place = match place {
             Place::NewBranch(branch) => {
-                let opened = self.open_branch(branch, trigger.text()).await;
+                let opened = self.open_branch(branch, trigger.text(), trigger.caused_by());
+                let opened = opened.await;
                 opened.map(|row| self.take_in(&row))
             }
             Place::Channel(channel) if channel != self.agent.channel => {

@@ -66,6 +66,6 @@ impl Actor {
             history: vec![note],
             ..NewBranch::default()
         };
-        self.open_branch(branch, &child.prompt).await
+        self.open_branch(branch, &child.prompt, None).await
     }
 }

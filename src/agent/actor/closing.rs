@@ -113,11 +113,11 @@ impl Actor {
                 Source::Message(message) => {
                     self.deps.store.skip(message.id, why).await?;
                 }
-                Source::Note {
-                    report_of: Some(branch),
-                    ..
-                } => self.deps.store.drop_report(branch).await?,
-                Source::Note { .. } => {}
+                Source::Note(note) => {
+                    if let Some(branch) = note.report_of {
+                        self.deps.store.drop_report(branch).await?;
+                    }
+                }
             }
         }
         Ok(())

@@ -111,6 +111,7 @@ impl Actor {
     /// have compacted it since.
     pub(super) async fn save_beside_turn(
         &self,
+        id: ConversationId,
         items: Held,
         summary: Option<Summary>,
         description: Option<String>,
@@ -122,8 +123,9 @@ impl Actor {
             description,
             trigger: SaveTrigger::ManualSave,
             summary: summary.unwrap_or(Summary::Failed),
+            hides_words: false,
         };
-        self.deps.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, id, save).await
     }
 
     pub(super) async fn clear(
@@ -162,6 +164,9 @@ impl Actor {
         } else {
             SavedAs::Others
         };
+        if session.meta.hides_words {
+            self.deps.store.hide_words(id).await?;
+        }
         self.deps
             .store
             .replace_items(id, items.clone(), saved)
@@ -239,8 +244,9 @@ impl Actor {
             description,
             trigger,
             summary,
+            hides_words: false,
         };
-        let meta = self.deps.save_session(&self.agent, save).await?;
+        let meta = self.deps.save_session(&self.agent, id, save).await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.saved = len;
         }
@@ -304,15 +310,15 @@ impl Actor {
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
         let all = contexts.iter();
         let all: Vec<_> = all
-            .map(|(id, items)| (Arc::clone(items), stops.signal(*id)))
+            .map(|(id, items)| (*id, Arc::clone(items), stops.signal(*id)))
             .collect();
         async move {
             let config = deps.agent_config(&agent).await;
-            let summaries = all.into_iter().map(|(items, stop)| {
+            let summaries = all.into_iter().map(|(id, items, stop)| {
                 let (deps, agent, config) = (&deps, &agent, &config);
                 async move {
                     let limit = SummaryLimit { timeout, stop };
-                    summaries::summary(deps, agent, config, &items, limit).await
+                    summaries::summary(deps, agent, config, (id, &items), limit).await
                 }
             });
             join_all(summaries).await

@@ -273,8 +273,9 @@ async fn save_all(
             description: None,
             trigger,
             summary,
+            hides_words: false,
         };
-        saves.push(save_one(deps, agent, save).await);
+        saves.push(save_one(deps, agent, conversation, save).await);
     }
     saves
 }
@@ -284,10 +285,11 @@ async fn save_all(
 async fn save_one(
     deps: &AgentDeps,
     agent: &Identity,
+    conversation: ConversationId,
     save: Save,
 ) -> Result<SessionMeta, SessionError> {
-    if let (SaveTrigger::Shutdown, Some(conversation)) = (save.trigger, save.conversation) {
+    if save.trigger == SaveTrigger::Shutdown {
         deps.store.promise_session(conversation, save.id).await?;
     }
-    deps.save_session(agent, save).await
+    deps.save_session(agent, conversation, save).await
 }

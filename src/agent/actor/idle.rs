@@ -212,8 +212,9 @@ impl Actor {
             description: None,
             summary,
             trigger: SaveTrigger::IdleTimeout,
+            hides_words: false,
         };
-        self.deps.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, id, save).await
     }
 }
 

@@ -70,7 +70,7 @@ impl Actor {
             let config = deps.agent_config(&agent).await;
             Done::Summary(
                 id,
-                summaries::summary(&deps, &agent, &config, &held, limit).await,
+                summaries::summary(&deps, &agent, &config, (id, &held), limit).await,
             )
         });
         self.set_stage(id, items, stop, &task);
@@ -121,7 +121,7 @@ impl Actor {
                 let saved = match job.stage {
                     Stage::Summary {
                         beside_turn: true, ..
-                    } => self.save_beside_turn(items, summary, description).await,
+                    } => self.save_beside_turn(id, items, summary, description).await,
                     Stage::Summary { .. } | Stage::TurnEnd => {
                         let saved = self.save_by_hand(id, items, summary, description, then);
                         saved.await

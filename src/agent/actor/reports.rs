@@ -4,8 +4,8 @@ use super::Actor;
 use crate::agent::conversation::mailbox::{AgentCommand, Place, Prompt};
 use crate::agent::turn::end_reason::EndReason;
 use crate::agent::turn::heading::Heading;
-use crate::agent::turn::trigger::{Overrides, Source, Trigger};
-use crate::domain::{ConversationId, Item, TurnId, Via};
+use crate::agent::turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};
+use crate::domain::{ConversationId, Item, TurnId, Via, unmarked};
 use crate::store::{ConversationRow, StoreError, TurnEnd};
 use crate::text;
 
@@ -68,11 +68,18 @@ impl Actor {
             text::one_line(&branch.prompt, 80)
         );
         let Some(turn) = store.turns(branch.id, 1).await?.pop() else {
-            return Ok(Some(Source::Note {
-                text: format!("{what} It did not begin: the daemon was stopped before."),
-                via: None,
+            let opener = match branch.opened_by {
+                Some(turn) => store.turn(turn).await?,
+                None => None,
+            };
+            let note = Note {
+                text: format!("{what} It did not begin."),
+                // One hop to the branch, and one back.
+                via: opener.map(|opener| Via::after(opener.begun.id, opener.begun.depth + 1)),
                 report_of: Some(branch.id),
-            }));
+                told: ToldOfNote::about(format!("**Branch #{number}** did not begin")),
+            };
+            return Ok(Some(Source::Note(Box::new(note))));
         };
         if turn.state == TurnEnd::Running {
             return Ok(None);
@@ -93,14 +100,14 @@ impl Actor {
             cost,
         };
         let told = self.told(id, branch.id).await?;
-        Ok(Some(Source::Note {
+        let note = Note {
             text: format!("{what}\n{}\n{told}", heading.line()),
-            via: Some(Via {
-                depth: turn.begun.depth.saturating_add(1),
-                parent: id,
-            }),
+            via: Some(Via::after(id, turn.begun.depth)),
             report_of: Some(branch.id),
-        }))
+            // What it came to stands in the channel already.
+            told: ToldOfNote::about(format!("**Branch #{number}** has ended")),
+        };
+        Ok(Some(Source::Note(Box::new(note))))
     }
 
     /// What the latest turn of a conversation answered, as a note holds it: whole, or its beginning and end with how to
@@ -118,7 +125,8 @@ impl Actor {
         if answer.trim().is_empty() {
             return Ok("It gave no answer.".to_owned());
         }
-        let answer = self.deps.services.redactor.redact(answer).into_owned();
+        let answer = self.deps.services.redactor.redact(answer);
+        let answer = unmarked(&answer).into_owned();
         let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
         let (id, whole) = (turn.short(), answer.clone());
         // A short one is kept too: after a summary its id is all that remains of it.

@@ -71,6 +71,7 @@ impl Actor {
             seed: conversation.seed.clone(),
             calibration: conversation.calibration,
             len: conversation.len.clone(),
+            has_kept_notes: conversation.has_kept_notes.clone(),
             steered,
             strays: self.strays.0.clone(),
             stop: stop.clone(),

@@ -13,7 +13,9 @@ use crate::agent::deps::identity::Identity;
 use crate::agent::sessions::Summary;
 use crate::agent::stop::deadline::Deadline;
 use crate::clock;
-use crate::domain::{AgentConfig, AttemptKind, CALL_TOOL, Item, SessionId, StopReason, UserText};
+use crate::domain::{
+    AgentConfig, AttemptKind, CALL_TOOL, ConversationId, Item, SessionId, StopReason, UserText,
+};
 use crate::llm::route::StepFailure;
 use crate::llm::{history, tokens};
 use crate::text;
@@ -69,16 +71,20 @@ pub(in crate::agent) async fn summarise(
 }
 
 /// Two to four sentences on a conversation that is saved: done, decided, files changed, unfinished. Asked for once; a
-/// failure is logged.
+/// failure is logged. None where its words pass a role before people get them.
 pub(in crate::agent) async fn summary(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
-    items: &[Item],
+    (conversation, items): (ConversationId, &[Item]),
     limit: SummaryLimit,
 ) -> Summary {
     if items.is_empty() {
         return Summary::Failed;
+    }
+    // Where that is not known, none is made either.
+    if deps.store.hides_words(conversation).await.unwrap_or(true) {
+        return Summary::Withheld;
     }
     let question = Question {
         system: instructions::SUMMARY,

@@ -99,6 +99,8 @@ pub struct NewBranch {
     pub reports_to: Option<ConversationId>,
     /// Its first items.
     pub history: Vec<Item>,
+    /// The conversation that these are of.
+    pub from: Option<ConversationId>,
     /// Gets its number.
     pub opened: Option<oneshot::Sender<u32>>,
 }

@@ -11,6 +11,9 @@ use crate::store::StoreError;
 use crate::text::long;
 use crate::text::redact::Redactor;
 
+/// What the history says of a conversation whose words pass a role before people get them.
+const NO_SUMMARY: &str = "(no summary: what was answered passed a role before people got it)";
+
 impl AgentDeps {
     /// The sessions of an agent.
     pub fn sessions(&self, agent: &Identity) -> SessionManager {
@@ -22,19 +25,29 @@ impl AgentDeps {
         )
     }
 
-    /// Saves a conversation; secrets stay out of the file.
+    /// Saves what was said in the conversation `of`; secrets stay out of the file, and words that pass a role out of its
+    /// label.
     pub(in crate::agent) async fn save_session(
         &self,
         agent: &Identity,
+        of: ConversationId,
         mut save: Save,
     ) -> Result<SessionMeta, SessionError> {
+        if self.store.hides_words(of).await? {
+            save.hides_words = true;
+            save.summary = Summary::Withheld;
+        }
         let redactor = &self.services.redactor;
         if let Summary::Said(text) = &mut save.summary {
             *text = redactor.redact(text).into_owned();
         }
         let size = save.items.iter().map(Item::size).sum();
         save.items = long::work_on(size, || without_secrets(redactor, save.items));
-        let said = save.summary.text().map(str::to_owned);
+        let said = match &save.summary {
+            Summary::Said(text) => Some(text.clone()),
+            Summary::Withheld => Some(NO_SUMMARY.to_owned()),
+            Summary::Failed => None,
+        };
         let meta = self.sessions(agent).save(save).await?;
         if let Some(summary) = said {
             self.add_to_history(agent, &meta, &summary).await;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Datelike, TimeZone, Utc};
 use parking_lot::Mutex;
 
-use crate::domain::{AgentId, GuildId, TurnId};
+use crate::config::{DayBudget, DaySet};
+use crate::domain::{AgentId, Cost, GuildId, TurnId};
 use crate::llm::route::Planned;
 use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 
@@ -14,6 +15,9 @@ use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 ///
 /// Where a budget leaves fewer, the turn gets its last step instead.
 pub(in crate::agent) const LEAST_OUTPUT: u32 = 1_024;
+
+/// What the budget of a day is called where nobody set it.
+const DEFAULT_DAY: &str = "day (the default of `budgets.agent_day`)";
 
 /// Fewest tokens of an answer without tools: enough to say what is done and what is not.
 pub(in crate::agent) const LEAST_WORDS: u32 = 256;
@@ -26,7 +30,7 @@ pub struct Caps {
     /// The same in tokens of requests and answers.
     pub turn_tokens: Option<u64>,
     /// By this agent today (UTC).
-    pub agent_day: Option<f64>,
+    pub agent_day: DayBudget,
     /// By this server this month (UTC).
     pub month: Option<f64>,
 }
@@ -57,6 +61,8 @@ impl RoleCap {
 pub struct Spent {
     /// By an agent today (UTC).
     pub today: f64,
+    /// Its tokens today of models without a known price.
+    pub unpriced_today: u64,
     /// By its server this month (UTC).
     pub this_month: f64,
 }
@@ -70,8 +76,10 @@ impl Spent {
         now: DateTime<Utc>,
     ) -> Result<Self, StoreError> {
         let (of_day, of_month) = day_and_month(agent, guild, now);
+        let today = store.spent(of_day, None).await?.sum;
         Ok(Self {
-            today: store.spent(of_day, None).await?.sum.usd,
+            today: today.usd,
+            unpriced_today: today.unpriced,
             this_month: store.spent(of_month, None).await?.sum.usd,
         })
     }
@@ -211,6 +219,8 @@ struct Account {
 enum Cap {
     Usd(f64),
     Tokens(u64),
+    /// Tokens of models whose price is not known.
+    Unpriced(u64),
 }
 
 impl Reservations {
@@ -304,9 +314,17 @@ impl Reservations {
             agent_day,
             month,
         } = request.caps;
-        let (day, month) = (agent_day.map(Cap::Usd), month.map(Cap::Usd));
+        let day = [
+            agent_day.usd.map(Cap::Usd),
+            agent_day.unpriced.map(Cap::Unpriced),
+        ];
+        let month = month.map(Cap::Usd);
+        let day_name = match agent_day.set {
+            DaySet::ByPeople => "day",
+            DaySet::ByDefault => DEFAULT_DAY,
+        };
         let mut budgets = vec![
-            ("day", Scope::Agent(agent), of_day, [day, None]),
+            (day_name, Scope::Agent(agent), of_day, day),
             ("month", Scope::Guild(guild), of_month, [month, None]),
         ];
         if let Some(run) = *run {
@@ -334,6 +352,7 @@ impl Reservations {
             let used = Sum {
                 usd: spent.usd + (reserved.usd - before.usd).max(0.0),
                 tokens: spent.tokens + reserved.tokens.saturating_sub(before.tokens),
+                unpriced: spent.unpriced + reserved.unpriced.saturating_sub(before.unpriced),
             };
             let of_scope = caps.into_iter().flatten();
             accounts.extend(of_scope.map(|cap| Account { what, cap, used }));
@@ -360,10 +379,7 @@ fn day_and_month(agent: AgentId, guild: GuildId, now: DateTime<Utc>) -> (UsageFi
 
 /// The most that a request with an answer of `output` tokens can take.
 fn worst(planned: &Planned<'_>, output: u32) -> Sum {
-    Sum {
-        usd: planned.worst(output).known_usd(),
-        tokens: planned.input + u64::from(output),
-    }
+    Sum::of(planned.worst(output), planned.input + u64::from(output))
 }
 
 impl Shared {
@@ -378,6 +394,7 @@ impl Shared {
             let held = reserved.entry(*scope).or_default();
             held.sum.usd += sum.usd;
             held.sum.tokens += sum.tokens;
+            held.sum.unpriced += sum.unpriced;
             held.count += 1;
         }
     }
@@ -389,6 +406,7 @@ impl Shared {
             let held = reserved.entry(*scope).or_default();
             held.sum.usd -= sum.usd;
             held.sum.tokens = held.sum.tokens.saturating_sub(sum.tokens);
+            held.sum.unpriced = held.sum.unpriced.saturating_sub(sum.unpriced);
             held.count = held.count.saturating_sub(1);
             if held.count == 0 {
                 reserved.remove(scope);
@@ -402,12 +420,9 @@ impl Account {
     fn allows(&self, planned: &Planned<'_>) -> u32 {
         match self.cap {
             Cap::Usd(cap) => planned.affordable(cap - self.used.usd),
-            Cap::Tokens(cap) => {
-                let left = cap.saturating_sub(self.used.tokens + planned.input);
-                u32::try_from(left)
-                    .unwrap_or(u32::MAX)
-                    .min(planned.max_output)
-            }
+            Cap::Tokens(cap) => left_of(cap, self.used.tokens, planned),
+            Cap::Unpriced(_) if planned.worst(0) != Cost::Unknown => planned.max_output,
+            Cap::Unpriced(cap) => left_of(cap, self.used.unpriced, planned),
         }
     }
 
@@ -418,16 +433,33 @@ impl Account {
             Cap::Tokens(cap) => {
                 [cap, self.used.tokens, worst.tokens].map(|count| format!("{count} tokens"))
             }
+            Cap::Unpriced(cap) => {
+                let [cap, used, worst] = [cap, self.used.unpriced, worst.unpriced]
+                    .map(|count| format!("{count} tokens"));
+                [
+                    format!("{cap} of models without a known price"),
+                    used,
+                    worst,
+                ]
+            }
         };
         let takes = match self.cap {
             Cap::Usd(_) => "cost up to",
-            Cap::Tokens(_) => "take up to",
+            Cap::Tokens(_) | Cap::Unpriced(_) => "take up to",
         };
         format!(
             "the budget of this {} is {cap}; {used} is spent or promised, and the next request may {takes} {worst}",
             self.what
         )
     }
+}
+
+/// Tokens of an answer that a limit of tokens still allows.
+fn left_of(cap: u64, used: u64, planned: &Planned<'_>) -> u32 {
+    let left = cap.saturating_sub(used + planned.input);
+    u32::try_from(left)
+        .unwrap_or(u32::MAX)
+        .min(planned.max_output)
 }
 
 /// A sum with as many digits as are needed to see it: budgets of a cent and prices of a thousandth of one exist.

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Builder;
 
 use super::session_file::{self, SessionFile};
-use super::{SESSIONS, SessionError, SessionManager, blocking};
+use super::{SESSIONS, SessionError, SessionManager, blocking, session_label};
 use crate::domain::{AgentId, SessionId, SessionMeta};
 
 /// Files in an agent's folder that are not its sessions.
@@ -31,7 +31,17 @@ impl SessionManager {
             reasons,
             ..Unknown::default()
         };
+        let hidden_since = match found.is_empty() {
+            true => None,
+            false => self.store.hides_words_since(self.agent).await?,
+        };
         for (mut meta, file) in found {
+            // Files of older versions do not say whether their label is made from words that passed a role first.
+            if !meta.hides_words && hidden_since.is_some_and(|since| meta.saved_at >= since) {
+                meta.hides_words = true;
+                meta.description = session_label::of_people(meta.saved_at, &[]);
+                meta.summary.clone_from(&meta.description);
+            }
             if let Some(foreign) = self.foreign(&file, &meta.session_id).await? {
                 unknown.reasons.push(foreign.to_string());
                 unknown.foreign.push(meta.session_id);

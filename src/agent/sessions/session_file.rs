@@ -29,6 +29,8 @@ pub struct SessionFile {
     pub saved_at: DateTime<Utc>,
     pub trigger: SaveTrigger,
     pub items: Vec<Item>,
+    /// Whether it holds words that passed a role before people got them.
+    pub hides_words: bool,
 }
 
 impl SessionFile {
@@ -48,6 +50,7 @@ impl SessionFile {
             file_path: String::new(),
             file_sha256: String::new(),
             spent: None,
+            hides_words: self.hides_words,
         }
     }
 

@@ -1,5 +1,6 @@
 //! How a session is labelled: slug, description, shortened summary. Pure.
 
+use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -72,6 +73,22 @@ pub fn description(given: Option<&str>, summary: Option<&str>, items: &[Item]) -
             .unwrap_or("")
     });
     one_line(text, DESCRIPTION)
+}
+
+/// The label of a conversation whose words pass a role before people get them: its date, and the first words of a person in
+/// it. Nothing that a model wrote is part of it.
+pub fn of_people(saved_at: DateTime<Utc>, items: &[Item]) -> String {
+    let date = saved_at.format("%Y-%m-%d");
+    let words = items.iter().find_map(|item| match item {
+        Item::User(words) if !words.note && words.author.is_some() => {
+            words.text.lines().find(|line| !line.trim().is_empty())
+        }
+        Item::User(_) | Item::Assistant(_) | Item::ToolResult(_) => None,
+    });
+    match words {
+        Some(words) => one_line(&format!("Session of {date}: {words}"), DESCRIPTION),
+        None => format!("Session of {date}"),
+    }
 }
 
 /// A model's summary as it is kept: one paragraph, bounded. `None` when it is empty.

@@ -8,6 +8,8 @@ pub enum Summary {
     Said(String),
     /// No summary could be made.
     Failed,
+    /// None is made: words of the conversation passed a role before people got them.
+    Withheld,
 }
 
 impl Summary {
@@ -16,16 +18,11 @@ impl Summary {
         session_label::summary(said).map_or(Self::Failed, Self::Said)
     }
 
-    /// The words that are kept and shown.
-    pub fn as_str(&self) -> &str {
-        self.text().unwrap_or(session_label::SUMMARY_FAILED)
-    }
-
     /// The model's words, if it made a summary.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Said(text) => Some(text),
-            Self::Failed => None,
+            Self::Failed | Self::Withheld => None,
         }
     }
 }

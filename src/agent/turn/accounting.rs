@@ -91,10 +91,8 @@ impl Accounting {
     /// Keeps the row of an answer, and the reservation for its cost, until the answer is stored.
     pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
-            held.settle(Sum {
-                usd: row.cost.known_usd(),
-                tokens: row.usage.input_total() + row.usage.output,
-            });
+            let tokens = row.usage.input_total() + row.usage.output;
+            held.settle(Sum::of(row.cost, tokens));
             self.held.push(held);
         }
         self.attached.attempts.push(row);

@@ -1,20 +1,22 @@
 //! How a turn begins: the words that start it become an item, and the ledger takes both (D2).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::incoming::{item_of, quote_for};
+use super::kept;
 use super::prompt;
 use super::ready::{Ready, Start, Told};
-use super::trigger::{Source, Trigger};
+use super::trigger::{Note, Source, Trigger};
 use super::{Turn, TurnEnd, TurnParams, Worker};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, MessageId, TurnId, UserText, Via};
 use crate::llm::history;
-use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
+use crate::store::{Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError};
 
 /// The outcome of the attempt to begin.
 pub(super) enum Begun {
@@ -41,7 +43,9 @@ pub(super) async fn begin(
         let opening = Opening {
             turn: params.turn,
             conversation: params.conversation,
+            number: params.branch.unwrap_or_default(),
             channel: params.channel,
+            has_kept_notes: params.has_kept_notes.clone(),
             told,
         };
         let items = params.items.take();
@@ -73,7 +77,11 @@ pub(super) async fn begin(
 struct Opening {
     turn: TurnId,
     conversation: ConversationId,
+    /// The conversation's number: 0 for the main one.
+    number: u32,
     channel: ChannelId,
+    /// Whether notes wait for a turn of the conversation.
+    has_kept_notes: Arc<AtomicBool>,
     told: Told,
 }
 
@@ -94,17 +102,21 @@ impl Opening {
             let told = prompt::closed_branch(branch, &items, clock::now());
             self.told.facts.push_str(&told.unwrap_or_default());
         }
-        let begun = match source {
-            Source::Message(message) => self.with_message(deps, agent, &items, *message).await?,
-            Source::Note {
-                text,
-                via,
-                report_of,
-            } => {
-                let note = self.with_note(deps, agent, text, via.as_ref(), report_of);
-                note.await?
-            }
+        let kept = match self.has_kept_notes.load(Ordering::Relaxed) {
+            true => deps.store.kept_notes(agent.id, self.number).await?,
+            false => Vec::new(),
         };
+        let has_kept_notes = Arc::clone(&self.has_kept_notes);
+        let begun = match source {
+            Source::Message(message) => {
+                let begun = self.with_message(deps, agent, &items, *message, &kept);
+                begun.await?
+            }
+            Source::Note(note) => self.with_note(deps, agent, *note, &kept).await?,
+        };
+        if begun.is_some() {
+            has_kept_notes.store(false, Ordering::Relaxed);
+        }
         Ok((begun, items))
     }
 
@@ -131,6 +143,7 @@ impl Opening {
         agent: &Identity,
         items: &[Item],
         message: Inbound,
+        kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
         let turn = self.turn(agent, Some(message.id), message.via.as_ref());
         let people = match message.via {
@@ -151,13 +164,15 @@ impl Opening {
                 facts.clone(),
             )
             .await;
-            let begun = deps
-                .store
-                .begin_turn_with(turn.clone(), item.clone(), &message);
-            if begun.await? == Stored::Running {
+            let items = with_kept(kept, item);
+            let opening = Stores {
+                unchanged: Some(&message),
+                ..stores(deps, &turn, &items, kept)
+            };
+            if deps.store.begin_turn(opening).await? == Stored::Running {
                 return Ok(Some(Start {
                     turn,
-                    item,
+                    items,
                     people,
                     asker: None,
                 }));
@@ -167,53 +182,67 @@ impl Opening {
             return Ok(None);
         };
         let item = item_of(deps, agent, latest, most, quote, facts).await;
-        let begun = deps
-            .store
-            .begin_turn(turn.clone(), vec![item.clone()])
-            .await?;
+        let items = with_kept(kept, item);
+        let opening = stores(deps, &turn, &items, kept);
+        let begun = deps.store.begin_turn(opening).await?;
         Ok((begun == Stored::Running).then_some(Start {
             turn,
-            item,
+            items,
             people,
             asker: None,
         }))
     }
 
-    /// Begins with words that did not come as a message.
+    /// Begins with words that did not come as a message. Where they may begin no turn, they are kept for the next one.
     async fn with_note(
         self,
         deps: &AgentDeps,
         agent: &Identity,
-        text: String,
-        via: Option<&Via>,
-        report_of: Option<ConversationId>,
+        note: Note,
+        kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
-        let turn = self.turn(agent, None, via);
+        let turn = self.turn(agent, None, note.via.as_ref());
         let item = Item::User(UserText {
             facts: Some(self.told.facts),
             at: Some(clock::now()),
-            ..UserText::note(text)
+            ..UserText::note(&*note.text)
         });
-        let begun = match report_of {
-            None => {
-                deps.store
-                    .begin_turn(turn.clone(), vec![item.clone()])
-                    .await?
-            }
-            Some(branch) => {
-                let store = &deps.store;
-                store
-                    .begin_with_report(turn.clone(), item.clone(), branch)
-                    .await?
-            }
+        let items = with_kept(kept, item);
+        let opening = Stores {
+            report_of: note.report_of,
+            ..stores(deps, &turn, &items, kept)
         };
+        match deps.store.begin_turn(opening).await? {
+            Stored::Running => {}
+            Stored::Not => return Ok(None),
+            Stored::Refused(refusal) => {
+                let place = (self.number, self.channel);
+                kept::keep(deps, agent, place, note, refusal).await?;
+                self.has_kept_notes.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
+        }
         let behind = deps.store.authors_behind(turn.id).await?;
-        Ok((begun == Stored::Running).then(|| Start {
+        Ok(Some(Start {
             turn,
-            item,
+            items,
             people: Vec::new(),
             asker: behind.first().copied(),
         }))
+    }
+}
+
+/// The items that a turn begins with.
+fn with_kept(kept: &[KeptNote], item: Item) -> Vec<Item> {
+    kept::items(kept).chain([item]).collect()
+}
+
+/// What is stored as a turn begins.
+fn stores(deps: &AgentDeps, turn: &NewTurn, items: &[Item], kept: &[KeptNote]) -> Stores<'static> {
+    Stores {
+        kept: kept.iter().map(|note| note.id).collect(),
+        most_hops: deps.most_hops(),
+        ..Stores::new(turn.clone(), items.to_vec())
     }
 }
 

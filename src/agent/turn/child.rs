@@ -23,7 +23,7 @@ use crate::agent::event::{AskingChild, Event};
 use crate::agent::setup::modes;
 use crate::agent::stop::Stopper;
 use crate::agent::stop::work_clock::TimeAbove;
-use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
+use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId, unmarked};
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
@@ -220,7 +220,11 @@ impl Turn {
                 missing,
                 error,
                 ..
-            } => (None, self.lacking(&missing, &error, &answer), true),
+            } => (
+                None,
+                self.lacking(&missing, &error, &unmarked(&answer)),
+                true,
+            ),
             Outcome::None { error, .. } => {
                 (None, self.without_answer(exit, &error, &last_words), true)
             }
@@ -341,7 +345,7 @@ impl Turn {
         heading.line()
     }
 
-    /// A report as its parent gets it: its fields come first, where no text can imitate them.
+    /// A report as its parent gets it: its fields come first, and no line of the text can pass for one of them.
     fn with_fields(&self, answer: &str) -> String {
         let part = |name: &str| {
             let value = self.owed.row.as_ref()?.get(name)?;
@@ -353,7 +357,7 @@ impl Turn {
             is_something.then(|| format!("[{name}] {value}\n"))
         };
         let parts: String = ["data", "meta"].into_iter().filter_map(part).collect();
-        format!("{parts}{answer}")
+        format!("{parts}{}", unmarked(answer))
     }
 
     /// What the parent is told about a report that lacks something.

@@ -40,7 +40,6 @@ pub(super) struct TurnContext {
     pub(super) branch: Option<u32>,
     /// The person at the beginning of a chain of turns that start one another.
     pub(super) asker: Option<UserId>,
-    pub(super) depth: u8,
     /// The turn that caused this one.
     pub(super) parent: Option<TurnId>,
     /// Another model than the agent's.
@@ -276,7 +275,9 @@ impl TurnContext {
             description: None,
             summary,
             trigger: SaveTrigger::Compaction,
+            hides_words: false,
         };
-        self.deps.save_session(&self.agent, save).await
+        let saved = self.deps.save_session(&self.agent, self.conversation, save);
+        saved.await
     }
 }

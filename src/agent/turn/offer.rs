@@ -10,6 +10,7 @@ use crate::agent::setup::Setup;
 use crate::agent::setup::modes;
 use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
+use crate::domain::causes::Cause;
 use crate::domain::{AgentId, ConversationId, UserText};
 use crate::permission::Stack;
 use crate::store::ChildKind;
@@ -24,9 +25,6 @@ const BLOCK_MAX: usize = 2 << 10;
 
 /// Characters of a task; longer ones belong in a file.
 const PROMPT_MAX: usize = 32_000;
-
-/// Hops from a person's message to the last turn that may open a branch.
-const DEEPEST_HOP: u8 = 3;
 
 /// Characters of a title.
 const TITLE_MAX: usize = 100;
@@ -91,10 +89,8 @@ pub(super) enum NotCalled {
     OutlivesIts(String),
     #[error("a branch has a conversation of its own: leave out `continue`, or `wait`")]
     GoesOnInBranch,
-    #[error(
-        "this turn is {DEEPEST_HOP} hops from a person already; do it here, or leave `wait` out"
-    )]
-    TooManyHops,
+    #[error("this turn is {0} hops from a person already; do it here, or leave `wait` out")]
+    TooManyHops(u32),
     #[error("an agent works as itself: leave `wait` out, or use send_to_agent")]
     AgentInBranch,
     #[error("this works for another agent already; only the run's own agent calls further ones")]
@@ -372,9 +368,14 @@ impl Turn {
         if call.go_on.is_some() {
             return Err(NotCalled::GoesOnInBranch);
         }
-        if self.context.depth >= DEEPEST_HOP {
-            return Err(NotCalled::TooManyHops);
-        }
-        Ok(())
+        let hops = self.context.run.hops();
+        let cause = Cause {
+            hops: hops + 1,
+            begun: Some(0),
+        };
+        let most = self.context.deps.most_hops();
+        cause
+            .may_begin(most)
+            .map_err(|_| NotCalled::TooManyHops(hops))
     }
 }

@@ -9,7 +9,7 @@ use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus};
 use super::offer::Offer;
 use super::prompt::TurnFacts;
-use super::run::Run;
+use super::run::{Behind, Run};
 use super::transcript::Transcript;
 use super::trigger::Overrides;
 use super::{Turn, TurnHead, TurnParams, Worker};
@@ -55,7 +55,8 @@ pub(super) struct Told {
 /// A turn whose beginning is in the ledger.
 pub(super) struct Start {
     pub turn: NewTurn,
-    pub item: Item,
+    /// What it begins with: notes that were kept, and the words that start it.
+    pub items: Vec<Item>,
     pub people: Vec<UserId>,
     /// The person at the beginning of a chain of turns that start one another.
     pub asker: Option<UserId>,
@@ -131,11 +132,11 @@ impl Ready {
     ) -> (Turn, Worker) {
         let Start {
             turn,
-            item,
+            items: first,
             people,
             asker,
         } = start;
-        Arc::make_mut(&mut items).push(item);
+        Arc::make_mut(&mut items).extend(first);
         params.len.store(items.len(), Ordering::Relaxed);
         let reference = TurnRef {
             turn: params.turn,
@@ -147,7 +148,12 @@ impl Ready {
         };
         let origin = origin(&deps, params.turn, turn.parent).await;
         let limits = deps.config.load().orchestration;
-        let run = Run::new(params.turn, origin, people, limits, params.strays);
+        let behind = Behind {
+            origin,
+            hops: turn.depth,
+            people,
+        };
+        let run = Run::new(params.turn, behind, limits, params.strays);
         let (speech, speech_seen) = watch::channel(Speech::default());
         let feed = Feed {
             progress: params.progress.subscribe(),
@@ -163,7 +169,6 @@ impl Ready {
             conversation: params.conversation,
             branch: params.branch,
             asker,
-            depth: turn.depth,
             parent: turn.parent,
             model: self.model,
             asked_mode: self.mode,

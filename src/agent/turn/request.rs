@@ -353,7 +353,11 @@ impl Observer for Watcher<'_> {
             // The name of the tool is not known before the whole call is.
             Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
-                let doing = format!("Calling {}", text::one_line(name, 60));
+                // Whatever the model wrote there, which need not be a tool's name.
+                let doing = match self.turn.context.run.hides_words() {
+                    true => "Calling a tool".to_owned(),
+                    false => format!("Calling {}", text::one_line(name, 60)),
+                };
                 self.turn.live.progress.send_if_modified(|progress| {
                     let changed = progress.doing != doing;
                     progress.doing = doing;

@@ -1,7 +1,7 @@
 //! What the turns of one run share. A run is the turn that answers people, and all child turns below it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -19,6 +19,8 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) root: TurnId,
     /// The first turn in the chain that led to it.
     pub(super) origin: TurnId,
+    /// Hops of tasks, hooks and agents that led to it since a person spoke.
+    hops: AtomicU32,
     /// Everyone whose messages are in the root.
     people: Mutex<Vec<UserId>>,
     /// Number of child turns that were begun, or wait for a person to allow them.
@@ -35,19 +37,30 @@ pub(in crate::agent) struct Run {
     hides_words: AtomicBool,
 }
 
+/// What is behind a run as it begins.
+#[derive(Debug)]
+pub(in crate::agent) struct Behind {
+    /// The first turn in the chain that led to it.
+    pub(in crate::agent) origin: TurnId,
+    /// Hops of tasks, hooks and agents that led to it.
+    pub(in crate::agent) hops: u32,
+    /// Those whose messages it begins with.
+    pub(in crate::agent) people: Vec<UserId>,
+}
+
 impl Run {
-    /// The run of the turn `root`, which `origin` led to and which holds messages of `people`.
+    /// The run of the turn `root`.
     pub(in crate::agent) fn new(
         root: TurnId,
-        origin: TurnId,
-        people: Vec<UserId>,
+        behind: Behind,
         limits: Orchestration,
         strays: mpsc::UnboundedSender<Box<Inbound>>,
     ) -> Self {
         Self {
             root,
-            origin,
-            people: Mutex::new(people),
+            origin: behind.origin,
+            hops: AtomicU32::new(behind.hops),
+            people: Mutex::new(behind.people),
             begun: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
             spent: KnownSums::default(),
@@ -70,8 +83,14 @@ impl Run {
         self.people.lock().clone()
     }
 
-    /// Somebody's message was handed to the root.
+    /// Hops of tasks, hooks and agents since a person spoke.
+    pub(super) fn hops(&self) -> u32 {
+        self.hops.load(Ordering::Acquire)
+    }
+
+    /// Somebody's message was handed to the root: what follows is caused by that.
     pub(super) fn joined_by(&self, user: UserId) {
+        self.hops.store(0, Ordering::Release);
         let mut people = self.people.lock();
         if !people.contains(&user) {
             people.push(user);

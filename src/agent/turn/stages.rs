@@ -125,7 +125,9 @@ impl Turn {
     /// The assignment for a role around this turn.
     fn stage(&self, kind: ChildKind, role: &Arc<Role>, words: UserText) -> Assignment {
         let asked = self.stages.iter().flat_map(|stages| &stages.asked);
-        let about = asked.map(|words| words.text.as_str()).next();
+        // A note may hold words of a model, which have to pass a role first.
+        let about = asked.filter(|words| !words.note);
+        let about = about.map(|words| words.text.as_str()).next();
         Assignment {
             kind,
             role: role.clone(),

@@ -1,7 +1,7 @@
 //! What starts a turn: whose words, and how it differs from an ordinary one.
 
 use crate::agent::files::beginning::Beginning;
-use crate::domain::{ConversationId, Inbound, MessageId, Mode, Via};
+use crate::domain::{ConversationId, Inbound, MessageId, Mode, TurnId, Via};
 
 #[derive(Debug)]
 pub struct Trigger {
@@ -44,14 +44,39 @@ pub enum Source {
     /// A message, in the ledger already.
     Message(Box<Inbound>),
     /// A note of the system: a hook fired, a task ended.
-    Note {
-        /// What the model is told.
-        text: String,
-        /// How it came to be.
-        via: Option<Via>,
-        /// The branch whose report it is.
-        report_of: Option<ConversationId>,
-    },
+    Note(Box<Note>),
+}
+
+/// Words that did not come as a message.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// What the model is told.
+    pub text: String,
+    /// How it came to be; `None` where that is not known, and then it begins no turn.
+    pub via: Option<Via>,
+    /// The branch whose report it is.
+    pub report_of: Option<ConversationId>,
+    /// What people are told about it where it begins no turn.
+    pub told: ToldOfNote,
+}
+
+/// What people are told about a note that begins no turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldOfNote {
+    /// What happened, as Markdown. It holds no words of a model.
+    pub about: String,
+    /// The last lines of a task's output; empty where people do not see them.
+    pub output: String,
+}
+
+impl ToldOfNote {
+    /// Only that `about` happened.
+    pub fn about(about: impl Into<String>) -> Self {
+        Self {
+            about: about.into(),
+            output: String::new(),
+        }
+    }
 }
 
 impl Source {
@@ -59,7 +84,7 @@ impl Source {
     pub fn message(&self) -> Option<MessageId> {
         match self {
             Self::Message(message) => Some(message.id),
-            Self::Note { .. } => None,
+            Self::Note(_) => None,
         }
     }
 }
@@ -68,8 +93,17 @@ impl Trigger {
     pub fn text(&self) -> &str {
         match &self.source {
             Source::Message(message) => &message.content,
-            Source::Note { text, .. } => text,
+            Source::Note(note) => &note.text,
         }
+    }
+
+    /// The turn that caused them, where one did.
+    pub fn caused_by(&self) -> Option<TurnId> {
+        let via = match &self.source {
+            Source::Message(message) => message.via.as_ref(),
+            Source::Note(note) => note.via.as_ref(),
+        };
+        via.map(|via| via.parent)
     }
 
     /// The message they came in; `None` for a note.

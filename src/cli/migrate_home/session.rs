@@ -101,6 +101,7 @@ impl Taken<'_> {
         Some(SessionFile {
             id: Some(conversation_id(self.id)),
             session_id: String::new(),
+            hides_words: false,
             agent_id: None,
             agent_name: self.name.to_string(),
             description: CONVERSATION.to_owned(),

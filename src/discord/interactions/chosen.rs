@@ -16,7 +16,7 @@ use crate::discord::render;
 use crate::discord::rest::body::clip;
 use crate::discord::rest::modal::{Modal, TextInput, written};
 use crate::discord::rest::route;
-use crate::domain::{Inbound, Item, MessageId, Quote};
+use crate::domain::{ConversationId, Inbound, Item, MessageId, Quote};
 use crate::store::{ConversationRow, TurnEnd, TurnRow};
 use crate::text::escape;
 
@@ -98,7 +98,7 @@ impl Chosen {
     }
 
     /// The conversation up to the message.
-    async fn history(&self, bot: &Bot) -> Result<Vec<Item>, Refusal> {
+    async fn history(&self, bot: &Bot) -> Result<(ConversationId, Vec<Item>), Refusal> {
         let (turn, conversation) = self.place(bot).await?;
         if turn.state == TurnEnd::Running {
             return Err(still_works(&self.here));
@@ -107,9 +107,10 @@ impl Chosen {
             .store
             .items_until(conversation.id, turn.begun.id, self.message)
             .await?;
-        items.ok_or_else(|| {
+        let items = items.ok_or_else(|| {
             Refusal::new("This message is not in the conversation any more: it was put into a summary, so no branch can begin here. `/context history` lists the saved sessions.")
-        })
+        })?;
+        Ok((conversation.id, items))
     }
 }
 
@@ -195,8 +196,10 @@ pub(super) async fn open_branch(
 ) {
     let asked = async {
         let chosen = Chosen::of_form(bot, form, message).await?;
+        let (from, history) = chosen.history(bot).await?;
         let branch = NewBranch {
-            history: chosen.history(bot).await?,
+            history,
+            from: Some(from),
             ..NewBranch::default()
         };
         Ok((chosen.here, prompt_in(form)?, branch))

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::lists::lines_within;
 use super::times;
 use crate::clock;
+use crate::config::{DEFAULT_DAY_USD, DaySet};
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::domain::{Mode, SaveTrigger};
 use crate::manager::{ContextFill, CoreState, OwnCharter, Status};
@@ -154,11 +155,23 @@ fn cost(status: &Status) -> String {
         (today, month) => {
             if let Some(sum) = today {
                 cost.push_str(&format!(" · {} left of today's budget", left(sum)));
+                if money.day_set == DaySet::ByDefault {
+                    cost.push_str(&format!(
+                        " (by default {} a day, `budgets.agent_day`)",
+                        text::dollars(DEFAULT_DAY_USD)
+                    ));
+                }
             }
             if let Some(sum) = month {
                 cost.push_str(&format!(" · {} left of this month's", left(sum)));
             }
         }
+    }
+    if let Some(left) = money.unpriced_left {
+        cost.push_str(&format!(
+            " · {} left today for models without a known price",
+            text::tokens_in_short(left)
+        ));
     }
     cost
 }
@@ -238,12 +251,16 @@ pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
 fn folder(task: &TaskView) -> String {
     match task.directory.as_str() {
         "" | "." => String::new(),
+        _ if task.hides_words => String::new(),
         folder => format!(", in {}", escape::code_within(folder, 200)),
     }
 }
 
 /// The hooks of a task, a line each: when they fire, what they do then, and how often they have.
 fn hooks(task: &TaskView) -> String {
+    if task.hides_words {
+        return String::new();
+    }
     let shown = task.hooks.iter().take(HOOKS_SHOWN).map(|hook| {
         let spec = text::one_line(&hook.spec.to_string(), HOOK_SHOWN);
         format!(
@@ -293,5 +310,8 @@ pub fn log(id: &str, log: &str) -> Body {
 }
 
 fn command(task: &TaskView) -> String {
+    if task.hides_words {
+        return "(a command that is not shown)".to_owned();
+    }
     escape::text(&text::one_line(&task.command, COMMAND_SHOWN))
 }

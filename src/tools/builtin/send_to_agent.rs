@@ -9,9 +9,6 @@ use crate::tools::error::ToolError;
 use crate::tools::peers;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Hops from a person's message to the last agent that may be asked.
-const DEEPEST: u8 = 3;
-
 /// Characters of a message: one whole task; longer content belongs in a file.
 const LONGEST: usize = 8_000;
 
@@ -48,9 +45,10 @@ impl Tool for SendToAgent {
                 "`message` has more than {LONGEST} characters; say it shorter"
             )));
         }
-        if context.depth >= DEEPEST {
+        if context.may_hop().is_err() {
             return Err(ToolError::Rejected(format!(
-                "this turn is {DEEPEST} hops from a person already; report in your own channel instead"
+                "this turn is {} hops from a person already; report in your own channel instead",
+                context.depth
             )));
         }
         if let Err(wait) = context.services.sends.take(context.agent) {

@@ -20,9 +20,20 @@ pub struct TaskEvent {
     pub agent_name: AgentName,
     pub effect: TaskEffect,
     /// Hops of hooks and agents that led to it; the depth of a turn that it starts.
-    pub depth: u8,
+    pub depth: u32,
     /// The model for a turn that it starts, if its hook names one.
     pub model: Option<String>,
+}
+
+/// What an agent is told about a task, and what people are where that begins no turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskNote {
+    /// For the model.
+    pub text: String,
+    /// For people: which task, and what happened. It holds no words of a model or of the task.
+    pub about: String,
+    /// The last lines of the task's output.
+    pub output: String,
 }
 
 /// What is to be done about a task.
@@ -31,9 +42,9 @@ pub enum TaskEffect {
     /// Tell people in the task's channel.
     Notify(String),
     /// Tell the agent in the task's conversation; if it is silent there, this starts a turn.
-    Inject(String),
+    Inject(TaskNote),
     /// Start a branch of the agent with this prompt.
-    SpawnBranch(String),
+    SpawnBranch(TaskNote),
     /// End the branch that the task belongs to.
     StopBranch,
 }

@@ -118,11 +118,6 @@ impl Watch {
                 let last = self.last(IN_NOTICE);
                 TaskEffect::Notify(text::notice(&self.row, cause, &spec, skipped, &last))
             }
-            HookAction::InjectContext | HookAction::SpawnBranch
-                if self.depth() > self.tasks.inner.max_depth =>
-            {
-                TaskEffect::Notify(text::too_deep(&self.row, cause, self.tasks.inner.max_depth))
-            }
             HookAction::InjectContext => TaskEffect::Inject(told(lines, self)),
             HookAction::SpawnBranch => TaskEffect::SpawnBranch(told(lines, self)),
         };

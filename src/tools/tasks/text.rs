@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::armed::Cause;
+use super::event::TaskNote;
 use crate::clock;
+use crate::domain::unmarked;
 use crate::store::{TaskRow, TaskStatus};
 use crate::text::{self, escape};
 use crate::tools::hooks::HookSpec;
@@ -20,6 +22,10 @@ const ENDED_COMMAND: usize = 80;
 /// Characters of a matching line in a notice, as it is shown.
 const LINE: usize = 400;
 
+/// Takes the place of a command, of what it printed and of its hooks' words where these pass a role before people get them.
+const NOT_SHOWN: &str =
+    "-# What it runs and prints is not shown: what this agent says passes a role first.";
+
 /// Characters of output in a notice, as it is shown.
 const OUTPUT: usize = 600;
 
@@ -33,6 +39,9 @@ pub(super) fn notice(
 ) -> String {
     let mut notice = match cause {
         Cause::Exit => format!("{} **{} {}**", sign(row), row.id, outcome(row)),
+        Cause::Match(_) if row.hides_words => {
+            format!("🔔 **{} printed a line that matches**", row.id)
+        }
         Cause::Match(line) => format!(
             "🔔 **{} printed a line that matches**\n{}",
             row.id,
@@ -40,6 +49,11 @@ pub(super) fn notice(
         ),
         Cause::Timeout => format!("⏰ **{} still runs after {}**", row.id, age(row)),
     };
+    if row.hides_words {
+        notice.push_str("\n");
+        notice.push_str(NOT_SHOWN);
+        return notice;
+    }
     notice.push_str(&format!(
         "\n{} · {} · hook {}",
         escape::code_within(&row.task.command, COMMAND),
@@ -66,22 +80,14 @@ pub(super) fn notice(
     notice
 }
 
-/// A notice in place of a turn, where hooks may start no further one.
-pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
-    format!(
-        "⚠️ **{}** {}, and a hook would have the agent work on it. It does not: hooks and agents have led here {} \
-         in a row already, and the most is {most}.",
-        row.id,
-        happened(row, cause),
-        text::count(usize::from(row.task.depth), "time", "times"),
-    )
-}
-
 /// The line about tasks of one channel that an orderly stop ended.
 pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     let mut rows: Vec<&TaskRow> = rows.iter().collect();
     rows.sort_by(|one, other| one.id.0.cmp(&other.id.0));
     let name = |row: &&TaskRow| {
+        if row.hides_words {
+            return row.id.to_string();
+        }
         let command = escape::code_within(&row.task.command, ENDED_COMMAND);
         format!("{} {command}", row.id)
     };
@@ -101,36 +107,47 @@ pub(super) fn too_slow(row: &TaskRow) -> String {
 }
 
 /// What the agent is told when a hook starts a turn.
-pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> String {
+pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> TaskNote {
     let mut told = format!("[{} {}]\n", row.id, happened(row, cause));
-    told.push_str(&format!("Command: {}\n", row.task.command));
+    told.push_str(&format!("Command: {}\n", unmarked(&row.task.command)));
     if let Cause::Match(line) = cause {
         told.push_str(&format!("Line: {line}\n"));
     }
     if !message.is_empty() {
-        told.push_str(&format!("\n{message}\n"));
+        told.push_str(&format!("\n{}\n", unmarked(message)));
     }
     push_output(&mut told, last);
-    told
+    note(row, cause, told, last)
 }
 
 /// What the agent is told when a task of its conversation has ended.
-pub(super) fn report(row: &TaskRow, last: &[String]) -> String {
+pub(super) fn report(row: &TaskRow, last: &[String]) -> TaskNote {
     let mut told = format!(
         "[{} {}]\nCommand: {}\n",
         row.id,
         outcome(row),
-        row.task.command
+        unmarked(&row.task.command)
     );
     push_output(&mut told, last);
-    told
+    note(row, &Cause::Exit, told, last)
+}
+
+fn note(row: &TaskRow, cause: &Cause, text: String, last: &[String]) -> TaskNote {
+    TaskNote {
+        text,
+        about: format!("**{}** {}", row.id, happened(row, cause)),
+        output: match row.hides_words {
+            true => String::new(),
+            false => last.join("\n"),
+        },
+    }
 }
 
 fn push_output(told: &mut String, last: &[String]) {
     if last.is_empty() {
         told.push_str("\nIt printed nothing.\n");
     } else {
-        told.push_str(&format!("\nLast lines:\n{}\n", last.join("\n")));
+        told.push_str(&format!("\nLast lines:\n{}\n", unmarked(&last.join("\n"))));
     }
 }
 

@@ -22,6 +22,8 @@ pub struct TaskView {
     pub ended_at: Option<DateTime<Utc>>,
     /// Its hooks.
     pub hooks: Vec<HookView>,
+    /// Whether its command and its hooks are words that pass a role before people get them.
+    pub hides_words: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,7 @@ impl Tasks {
             exit_code: row.exit_code,
             started_at: row.started_at,
             ended_at: row.ended_at,
+            hides_words: row.hides_words,
         })
     }
 }

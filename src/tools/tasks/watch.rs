@@ -251,7 +251,7 @@ impl Watch {
     }
 
     /// Hops that led to what this task causes.
-    pub(super) fn depth(&self) -> u8 {
-        self.row.task.depth.saturating_add(1)
+    fn depth(&self) -> u32 {
+        self.row.task.depth + 1
     }
 }

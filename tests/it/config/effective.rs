@@ -184,3 +184,27 @@ fn what_a_server_may_set_is_in_force_for_it() {
         assert_ne!(set, Settings::default(), "{key} is not read back");
     }
 }
+
+#[test]
+fn a_day_has_a_default_budget_which_each_setting_replaces() {
+    use chorus::config::{Budgets, DEFAULT_DAY_TOKENS, DayBudget, DaySet, units::Usd};
+    let of = |own: Option<f64>, whole: Option<f64>| {
+        let budgets = Budgets {
+            agent_day: whole.and_then(Usd::new),
+            ..Budgets::default()
+        };
+        let day = DayBudget::of(own, &budgets);
+        (day.usd, day.unpriced, day.set)
+    };
+    let tokens = Some(DEFAULT_DAY_TOKENS);
+    assert_eq!(of(None, None), (Some(20.0), tokens, DaySet::ByDefault));
+    assert_eq!(of(None, Some(5.0)), (Some(5.0), None, DaySet::ByPeople));
+    assert_eq!(of(None, Some(0.0)), (None, None, DaySet::ByPeople));
+    assert_eq!(of(Some(5.0), None), (Some(5.0), tokens, DaySet::ByPeople));
+    assert_eq!(of(Some(0.0), None), (None, None, DaySet::ByPeople));
+    assert_eq!(of(Some(0.0), Some(5.0)), (None, None, DaySet::ByPeople));
+
+    let default = DayBudget::of(None, &Budgets::default());
+    assert!(default.is_lifted_by(Some(0.0)) && default.is_lifted_by(Some(21.0)));
+    assert!(!default.is_lifted_by(None) && !default.is_lifted_by(Some(20.0)));
+}

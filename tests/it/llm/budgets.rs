@@ -161,6 +161,65 @@ async fn a_bill_over_the_worst_case_is_the_last() {
     .await;
 }
 
+/// Nobody set a limit: the default holds, and the channel is told that it is one.
+#[tokio::test]
+async fn a_day_has_a_budget_by_default() {
+    run_test_with(with_long_answers(json!({})), async |world| {
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(
+            status.contains(
+                "$20.00 left of today's budget (by default $20.00 a day, `budgets.agent_day`)"
+            ),
+            "{status}"
+        );
+        world.model.follows(|_| says("Eight dollars.", 8_000));
+        for number in 1..=2 {
+            world.ann.says("#lab", &format!("question {number}")).await;
+            world
+                .shows("#lab", |shown| {
+                    shown.matches("Eight dollars.").count() == number
+                })
+                .await;
+        }
+        world.model.follows(|_| says("Four dollars.", 4_000));
+        world.ann.says("#lab", "question 3").await;
+        world.sees("#lab", "Four dollars.").await;
+        world.ann.says("#lab", "question 4").await;
+        let told = world
+            .sees(
+                "#lab",
+                "the budget of this day (the default of `budgets.agent_day`) is $20.00",
+            )
+            .await;
+        assert!(told.contains("`budget_day`"), "{told}");
+        // Zero means no limit.
+        world.edits_agent_json("lab", json!({"budget_day": 0}));
+        world.exchange("question 5", "Without a limit.").await;
+    })
+    .await;
+}
+
+/// The same in tokens, for models whose price nobody knows.
+#[tokio::test]
+async fn a_day_has_a_budget_of_tokens_where_no_price_is_known() {
+    let mut setup = Setup::with_small_model();
+    setup.config["default_model"] = json!("anthropic/small-one");
+    run_test_with(setup, async |world| {
+        world.exchange("one", "First.").await;
+        world
+            .changes_ledger(
+                "UPDATE attempts SET cost_usd = NULL, output = 19999000 WHERE kind = 'model'",
+            )
+            .await;
+        world.restarts().await;
+        world.ann.says("#lab", "two").await;
+        world
+            .sees("#lab", "is 20000000 tokens of models without a known price")
+            .await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_agents_day_ends_with_its_budget_even_after_a_restart() {
     run_test_with(with_budgets(json!({"agent_day": 0.5})), async |world| {

@@ -34,6 +34,8 @@ const LONGEST: u64 = 15;
 fn priced(at_once: u64) -> Setup {
     Setup {
         config: json!({
+            // Only the budgets of turns are to be reached.
+            "budgets": {"agent_day": 0},
             "models": {MODEL: {"input_price": 1000, "output_price": 1000, "max_output": 12_000, "window": 400_000}},
             "orchestration": {"max_children": 100, "max_children_at_once": at_once},
             "max_calls_per_step": MANY,

@@ -8,6 +8,7 @@ use super::{answered, rich_conversation, said};
 
 fn session(items: Vec<Item>) -> SessionFile {
     SessionFile {
+        hides_words: false,
         agent_id: None,
         id: Some(
             "0c8ffa55-7a1d-4b4a-8d2e-3f0f3e0c1a2b"

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
 use chorus::agent::sessions::{FileState, Save, SessionError, SessionManager, Summary};
-use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SaveTrigger, SessionId, TurnId};
+use chorus::domain::{
+    AgentId, ChannelId, ConversationId, Item, MessageId, SaveTrigger, SessionId, TurnId,
+};
 use chorus::llm::history;
-use chorus::store::{NewTurn, SavedAs, Store};
+use chorus::store::{NewTurn, Opening, SavedAs, Store};
 use tempfile::TempDir;
 
 use super::{answered, rich_conversation, said};
@@ -60,6 +62,7 @@ impl Desk {
 
 fn save(items: Vec<Item>, description: Option<&str>) -> Save {
     Save {
+        hides_words: false,
         id: SessionId::random(),
         conversation: None,
         items: Arc::new(items),
@@ -170,6 +173,7 @@ async fn a_word_that_names_no_session_or_several_is_refused() {
             .parse()
             .unwrap();
         let save = Save {
+            hides_words: false,
             id,
             ..save(vec![said("hi")], None)
         };
@@ -315,7 +319,7 @@ async fn adds(store: &Store, conversation: ConversationId, item: Item) {
         id,
         agent: AgentId::random(),
         conversation,
-        trigger: None,
+        trigger: Some(MessageId(id.0.as_u128() as u64 >> 1)),
         parent: None,
         path: "lab".to_owned(),
         child: None,
@@ -323,7 +327,10 @@ async fn adds(store: &Store, conversation: ConversationId, item: Item) {
         channel: ChannelId(1),
         reply_to: None,
     };
-    store.begin_turn(turn, vec![item]).await.unwrap();
+    store
+        .begin_turn(Opening::new(turn, vec![item]))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -338,6 +345,7 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
     assert!(row().await.is_unsaved());
     let items = desk.store.items(opened.id).await.unwrap();
     let save = Save {
+        hides_words: false,
         conversation: Some(opened.id),
         ..save(items, None)
     };
@@ -360,6 +368,7 @@ async fn a_save_notes_no_more_items_than_there_are() {
         adds(&desk.store, id, item).await;
     }
     let save = Save {
+        hides_words: false,
         conversation: Some(id),
         ..save(desk.store.items(id).await.unwrap(), None)
     };
@@ -377,6 +386,7 @@ async fn a_summary_that_cannot_be_had_does_not_stop_a_save() {
     let desk = Desk::new().await;
     let items = [said("hello")];
     let save = Save {
+        hides_words: false,
         summary: Summary::Failed,
         ..save(items.to_vec(), None)
     };

@@ -2,8 +2,8 @@
 
 use chorus::domain::{CallId, Item, TurnId};
 use chorus::store::{
-    AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn, Starting,
-    StoreError, ToldOfEnd, TurnEnd, TurnRow,
+    AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn, Opening,
+    Starting, StoreError, ToldOfEnd, TurnEnd, TurnRow,
 };
 
 use super::{CHANNEL, Home, answer, finished, new_turn, result, user};
@@ -173,7 +173,10 @@ async fn every_turn_of_a_chain_names_the_first_as_its_origin() {
             ..new_turn(home.agent, &home.conversation().await, 0)
         };
         last = next.id;
-        home.store.begin_turn(next, Vec::new()).await.unwrap();
+        home.store
+            .begin_turn(Opening::new(next, Vec::new()))
+            .await
+            .unwrap();
         let row = home.row(last).await;
         assert_eq!((row.origin, row.begun.run()), (first, last));
     }

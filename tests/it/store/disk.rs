@@ -74,6 +74,7 @@ async fn on_a_full_disk() {
     assert_eq!(home.store.unclaimed().await.unwrap(), stored);
 
     let save = || Save {
+        hides_words: false,
         id: SessionId::random(),
         conversation: None,
         items: Arc::new(vec![user(1, &"long ".repeat(100_000))]),

@@ -2,8 +2,8 @@
 
 use chorus::domain::{CallId, Inbound, Item, MessageId, UserId};
 use chorus::store::{
-    Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, NextPart, PartState, Queued,
-    Settled, Starting, StoreError, TurnEnd,
+    Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, NextPart, Opening, PartState,
+    Queued, Settled, Starting, StoreError, TurnEnd,
 };
 
 use super::{CHANNEL, Home, answer, finished, message, new_question, new_turn, result, user};
@@ -70,8 +70,11 @@ async fn a_turn_does_not_begin_with_words_that_were_edited_meanwhile() {
     let begin = async |message: &Inbound| {
         let turn = new_turn(home.agent, &conversation, 100);
         let item = user(100, &message.content);
-        let begun = home.store.begin_turn_with(turn, item, message).await;
-        begun.unwrap()
+        let opening = Opening {
+            unchanged: Some(message),
+            ..Opening::new(turn, vec![item])
+        };
+        home.store.begin_turn(opening).await.unwrap()
     };
     assert_eq!(begin(&came).await, Begun::Not);
     assert!(home.store.items(conversation.id).await.unwrap().is_empty());
@@ -91,7 +94,7 @@ async fn one_message_starts_one_root_turn() {
     child.parent = Some(first.id);
     let begin = async |turn| {
         home.store
-            .begin_turn(turn, vec![item.clone()])
+            .begin_turn(Opening::new(turn, vec![item.clone()]))
             .await
             .unwrap()
     };

@@ -65,6 +65,7 @@ async fn saving_10_000_messages_beside_others() {
     let began = Instant::now();
     let saving = tokio::spawn(async move {
         let save = Save {
+            hides_words: false,
             id: SessionId::random(),
             conversation: None,
             items,

@@ -96,6 +96,8 @@ impl Lab {
             breadth: Breadth::Whole,
             has_message: true,
             depth: 0,
+            most_hops: 3,
+            hides_words: false,
             abort: CancellationToken::new(),
             stop: CancellationToken::new(),
         };

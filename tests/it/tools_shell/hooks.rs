@@ -111,12 +111,15 @@ async fn a_hook_fires_exactly_as_often_as_it_may() {
         let TaskEffect::Inject(told) = world.next_effect().await else {
             panic!("not told");
         };
+        let told = told.text;
         assert!(told.contains(&format!("Line: ping {n}\n")), "{told}");
         assert!(told.contains("\nit pings\n"), "{told}");
     }
     let event = world.events.recv().await.unwrap();
     assert_eq!(event.depth, 1);
-    assert!(matches!(event.effect, TaskEffect::SpawnBranch(prompt) if prompt.contains("go on")));
+    assert!(
+        matches!(event.effect, TaskEffect::SpawnBranch(prompt) if prompt.text.contains("go on"))
+    );
     assert!(world.events.try_recv().is_err());
 }
 
@@ -168,15 +171,19 @@ async fn a_hook_ends_a_task_that_takes_too_long() {
 }
 
 #[tokio::test]
-async fn hooks_lead_no_deeper_than_they_may() {
+async fn what_a_task_causes_is_one_hop_further_however_many_there_were() {
     let mut world = World::new().await;
-    world.lab.context.depth = 3;
-    let hooks = json!([{"trigger": {"type": "on_exit"}, "action": "spawn_branch"}]);
-    start(&world, "true", hooks).await;
-    let TaskEffect::Notify(notice) = world.next_effect().await else {
-        panic!("a branch was started");
-    };
-    assert!(notice.contains("3 times in a row already"), "{notice}");
+    for hops in [3, 255, 70_000] {
+        world.lab.context.depth = hops;
+        let hooks = json!([{"trigger": {"type": "on_exit"}, "action": "spawn_branch"}]);
+        start(&world, "true", hooks).await;
+        let event = world.events.recv().await.unwrap();
+        assert_eq!(event.depth, hops + 1);
+        let TaskEffect::SpawnBranch(note) = event.effect else {
+            panic!("no branch");
+        };
+        assert!(note.about.contains("completed (exit 0"), "{note:?}");
+    }
 }
 
 #[tokio::test]

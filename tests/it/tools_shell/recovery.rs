@@ -47,7 +47,7 @@ impl Second {
         let home = wreck.world.lab.home.path();
         let store = Store::open(&home.join("chorus.db")).await.unwrap();
         let sandbox = sandbox(env!("CARGO_BIN_EXE_chorus")).await;
-        let tasks = Tasks::new(store, sandbox, home.join("agents"), 3);
+        let tasks = Tasks::new(store, sandbox, home.join("agents"));
         let (sender, events) = mpsc::unbounded_channel();
         tasks.connect(Arc::new(Recorded(sender)));
         tasks.recover().await.unwrap();

@@ -82,6 +82,7 @@ async fn a_concurrent_task_reports_into_its_conversation() {
     let TaskEffect::Inject(report) = event.effect else {
         panic!("not a report: {:?}", event.effect);
     };
+    let report = report.text;
     assert!(
         report.starts_with("[task_001 completed (exit 0, after "),
         "{report}"

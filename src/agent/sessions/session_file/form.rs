@@ -25,6 +25,8 @@ pub(super) struct Form {
     pub(super) saved_at: Option<String>,
     pub(super) timestamp: Option<String>,
     pub(super) trigger: Option<String>,
+    #[serde(default)]
+    pub(super) hides_words: Extra<bool>,
     pub(super) messages: Messages,
 }
 

@@ -148,6 +148,7 @@ fn session(form: Form) -> Result<SessionFile, InvalidSession> {
         saved_at,
         trigger,
         items,
+        hides_words: form.hides_words.0.unwrap_or_default(),
     })
 }
 

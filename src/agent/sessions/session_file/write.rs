@@ -31,6 +31,7 @@ fn bytes(file: &SessionFile) -> Vec<u8> {
         trigger: file.trigger.as_str(),
         message_count: file.items.len(),
         token_estimate: file.token_estimate(),
+        hides_words: file.hides_words,
         messages: file.items.iter().map(message).collect(),
     };
     // Strings, numbers and maps with string keys: nothing here that JSON cannot hold.
@@ -54,6 +55,8 @@ struct Form<'a> {
     trigger: &'a str,
     message_count: usize,
     token_estimate: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    hides_words: bool,
     messages: Vec<Message<'a>>,
 }
 

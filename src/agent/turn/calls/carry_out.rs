@@ -186,7 +186,9 @@ impl Turn {
             allowed_by: None,
             breadth: Breadth::Narrow,
             has_message: !self.context.run.people().is_empty(),
-            depth: self.context.depth,
+            depth: self.context.run.hops(),
+            most_hops: self.context.deps.most_hops(),
+            hides_words: self.context.run.hides_words(),
             stop,
             abort: self.context.stop.aborted().clone(),
         };

@@ -262,7 +262,10 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     };
     let pairs = tasks.into_iter().map(|task| {
         (
-            format!("{} {} ({})", task.id, task.command, task.status.as_str()),
+            match task.hides_words {
+                true => format!("{} ({})", task.id, task.status.as_str()),
+                false => format!("{} {} ({})", task.id, task.command, task.status.as_str()),
+            },
             task.id.to_string(),
         )
     });

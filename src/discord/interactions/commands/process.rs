@@ -1,6 +1,6 @@
 //! `/process` and `/tasks`: long-running commands of the agent.
 
-use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
+use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, person};
 use super::complete;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
@@ -61,7 +61,7 @@ async fn logs(
         let lines = lines.unwrap_or(20) as usize;
         let log = bot(ctx)
             .manager
-            .task_logs(&here.agent, id.trim(), lines)
+            .task_logs(&here.agent, id.trim(), lines, &person(ctx))
             .await?;
         Ok(render::log(id.trim(), &log.join("\n")))
     })

@@ -1,0 +1,65 @@
+//! Notes that begin no turn: people are told, and the next turn of the conversation begins with them.
+
+use super::trigger::Note;
+use crate::agent::deps::AgentDeps;
+use crate::agent::deps::identity::Identity;
+use crate::agent::event::Event;
+use crate::clock;
+use crate::domain::causes::Refusal;
+use crate::domain::{ChannelId, Item, UserText};
+use crate::store::{KeptNote, NewKeptNote, StoreError};
+use crate::text::{self, escape};
+
+/// Characters of a task's output that people are shown.
+const OUTPUT: usize = 600;
+
+/// Keeps `note` for the next turn of a conversation, given by its number, and tells people so in `channel`.
+pub(super) async fn keep(
+    deps: &AgentDeps,
+    agent: &Identity,
+    (number, channel): (u32, ChannelId),
+    note: Note,
+    refusal: Refusal,
+) -> Result<(), StoreError> {
+    let at = clock::now().format("%Y-%m-%d %H:%M UTC");
+    let notice = notice(deps, agent, &note, refusal);
+    let kept = NewKeptNote {
+        agent: agent.id,
+        number,
+        text: format!(
+            "This came at {at} and began no turn: {refusal}.\n{}",
+            note.text
+        ),
+        report_of: note.report_of,
+        channel,
+        notice,
+    };
+    deps.store.keep_note(kept).await?;
+    deps.emit(Event::Outbox(channel));
+    Ok(())
+}
+
+/// What people are told about a note that begins no turn.
+fn notice(deps: &AgentDeps, agent: &Identity, note: &Note, refusal: Refusal) -> String {
+    let mut notice = format!(
+        "⏸️ {}. No turn begins for it: {refusal}. {} reads of it in its next turn. {}",
+        note.told.about,
+        escape::code(agent.name.as_str()),
+        refusal.next_step(),
+    );
+    let output = deps.services.redactor.redact(&note.told.output);
+    if !output.trim().is_empty() {
+        notice.push_str(&format!("\n{}", text::fenced_tail(&output, "", OUTPUT)));
+    }
+    notice
+}
+
+/// The items that kept notes become.
+pub(super) fn items(notes: &[KeptNote]) -> impl Iterator<Item = Item> + '_ {
+    notes.iter().map(|note| {
+        Item::User(UserText {
+            at: Some(clock::now()),
+            ..UserText::note(&*note.text)
+        })
+    })
+}

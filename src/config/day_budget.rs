@@ -1,0 +1,62 @@
+//! What one agent may spend in one day, with the default that holds where nobody set a limit.
+
+use super::keys::Budgets;
+use super::units::Usd;
+
+/// Money that one agent may spend in one day where nobody set another limit, in US dollars.
+pub const DEFAULT_DAY_USD: f64 = 20.0;
+
+/// Tokens of models without a known price that one agent may use in one day where the operator set no limit.
+pub const DEFAULT_DAY_TOKENS: u64 = 20_000_000;
+
+/// What one agent may spend in one day (UTC); the default has no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DayBudget {
+    /// Money in US dollars; `None` means no limit.
+    pub usd: Option<f64>,
+    /// Tokens of models whose price is not known; `None` means no limit.
+    pub unpriced: Option<u64>,
+    /// Who set the money.
+    pub set: DaySet,
+}
+
+/// Who set the money of a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DaySet {
+    /// The operator, or somebody for the agent.
+    #[default]
+    ByPeople,
+    /// Nobody: it is the default.
+    ByDefault,
+}
+
+impl DayBudget {
+    /// The limit of an agent whose own one is `own`. Zero means no limit, in either place.
+    pub fn of(own: Option<f64>, budgets: &Budgets) -> Self {
+        let whole = budgets.agent_day.map(Usd::get);
+        let usd = own.or(whole);
+        Self {
+            usd: match usd {
+                None => Some(DEFAULT_DAY_USD),
+                Some(usd) => (usd > 0.0).then_some(usd),
+            },
+            unpriced: match (own, whole) {
+                (Some(0.0), _) | (_, Some(_)) => None,
+                (_, None) => Some(DEFAULT_DAY_TOKENS),
+            },
+            set: match usd {
+                None => DaySet::ByDefault,
+                Some(_) => DaySet::ByPeople,
+            },
+        }
+    }
+
+    /// Whether `own`, an agent's own limit, allows more than this one.
+    pub fn is_lifted_by(&self, own: Option<f64>) -> bool {
+        match own {
+            None => false,
+            Some(0.0) => self.usd.is_some() || self.unpriced.is_some(),
+            Some(own) => self.usd.is_some_and(|usd| own > usd),
+        }
+    }
+}

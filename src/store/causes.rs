@@ -1,0 +1,138 @@
+//! What the message of a person has caused: the turns that began for it without a person, and the notes that began none.
+
+use chrono::Utc;
+use rusqlite::{Connection, Row};
+
+use super::Store;
+use super::batch::Batch;
+use super::codec::{now, stamp};
+use super::conversations::has_reported;
+use super::error::StoreError;
+use super::outbox::queue;
+use super::part::NewPart;
+use super::statement::{scalar, sql};
+use crate::domain::causes::PERIOD;
+use crate::domain::{AgentId, ChannelId, ConversationId, TurnId};
+
+/// Notes that are kept for the next turn of one conversation; the oldest go first. People were told each of them.
+const MOST_KEPT: u32 = 20;
+
+/// A note that begins no turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKeptNote {
+    pub agent: AgentId,
+    /// Number of the conversation whose next turn gets it: 0 for the main one.
+    pub number: u32,
+    /// What the model is told.
+    pub text: String,
+    /// The branch whose report it is: the branch has reported then.
+    pub report_of: Option<ConversationId>,
+    /// Where people are told, and in which words.
+    pub channel: ChannelId,
+    pub notice: String,
+}
+
+/// A note that waits for the next turn of its conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptNote {
+    pub id: i64,
+    pub text: String,
+}
+
+impl Store {
+    /// Counts the turns that began lately without a person, for the message behind `turn`; `None` where that message is
+    /// not known.
+    pub async fn caused_lately(&self, turn: TurnId) -> Result<Option<u32>, StoreError> {
+        self.read(move |db| {
+            let root = message_behind(db, turn)?;
+            root.map(|root| begun_for(db, root)).transpose()
+        })
+        .await
+    }
+
+    /// Keeps a note for the next turn of its conversation, and queues what people are told about it.
+    pub async fn keep_note(&self, note: NewKeptNote) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("INSERT INTO kept_notes (agent_id, number, text, kept_at) VALUES (?, ?, ?, ?)")
+            .bind(note.agent.to_string())
+            .bind(note.number)
+            .bind(note.text)
+            .bind(now());
+        batch
+            .add(
+                "DELETE FROM kept_notes WHERE agent_id = ?1 AND number = ?2 AND id NOT IN
+                     (SELECT id FROM kept_notes WHERE agent_id = ?1 AND number = ?2 ORDER BY id DESC LIMIT ?3)",
+            )
+            .bind(note.agent.to_string())
+            .bind(note.number)
+            .bind(MOST_KEPT);
+        if let Some(branch) = note.report_of {
+            has_reported(&mut batch, branch);
+        }
+        let notice = NewPart::notice(&note.notice);
+        queue(&mut batch, note.channel, None, notice, None)?;
+        self.run(batch).await.map(drop)
+    }
+
+    /// Returns the notes that wait for the next turn of a conversation, oldest first.
+    pub async fn kept_notes(
+        &self,
+        agent: AgentId,
+        number: u32,
+    ) -> Result<Vec<KeptNote>, StoreError> {
+        let query =
+            sql("SELECT id, text FROM kept_notes WHERE agent_id = ? AND number = ? ORDER BY id")
+                .bind(agent.to_string())
+                .bind(number);
+        self.read(move |db| query.all(db, kept_note)).await
+    }
+}
+
+fn kept_note(row: &Row<'_>) -> Result<KeptNote, StoreError> {
+    Ok(KeptNote {
+        id: row.get("id")?,
+        text: row.get("text")?,
+    })
+}
+
+/// Finds the message of a person that what `turn` causes is counted for: the latest one that was handed to it or to the
+/// root of its run, else the one that led to it.
+pub(super) fn message_behind(db: &Connection, turn: TurnId) -> Result<Option<i64>, StoreError> {
+    let found = sql(
+        "SELECT coalesce((SELECT max(n.message_id) FROM inbound n WHERE n.turn_id IN (t.id, root.id)),
+             root.caused_by, root.trigger_id)
+         FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?",
+    )
+    .bind(turn.to_string())
+    .first(db, scalar::<Option<i64>>)?;
+    Ok(found.flatten())
+}
+
+/// Counts the turns that the message `root` caused within [`PERIOD`].
+pub(super) fn begun_for(db: &Connection, root: i64) -> Result<u32, StoreError> {
+    sql("SELECT count(*) FROM turns WHERE caused_by = ? AND began_at > ?")
+        .bind(root)
+        .bind(stamp(Utc::now() - PERIOD))
+        .one(db, scalar)
+}
+
+/// Notes which message caused a turn that just began.
+pub(super) fn set_cause(
+    db: &Connection,
+    turn: TurnId,
+    root: Option<i64>,
+) -> Result<(), StoreError> {
+    sql("UPDATE turns SET caused_by = ? WHERE id = ?")
+        .bind(root)
+        .bind(turn.to_string())
+        .execute(db)
+        .map(drop)
+}
+
+/// Removes notes that a turn begins with.
+pub(super) fn forget_kept(batch: &mut Batch, notes: &[i64]) {
+    for note in notes {
+        batch.add("DELETE FROM kept_notes WHERE id = ?").bind(*note);
+    }
+}
