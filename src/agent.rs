@@ -43,6 +43,7 @@ pub use conversation::mailbox::{
 };
 pub use deps::identity::Identity;
 pub use deps::{AgentDeps, Busy, Limits, Members, idle_timer};
+pub use files::access::{Access, NoAccess};
 pub use files::beginning::Beginning;
 pub use models::Models;
 pub use models::budget::{Caps, KnownSums, Reservations, Spender, Spent};

@@ -55,8 +55,7 @@ use crate::agent::{AgentDeps, Members};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
-pub use crate::agent::Stopped;
-pub use access::Access;
+pub use crate::agent::{Access, NoAccess, Stopped};
 pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
 pub use contexts::History;
 pub use destroy::{Destroyed, Files, KeepFiles};

@@ -26,6 +26,7 @@ mod rate_limit;
 pub mod registry;
 mod replace;
 mod result_room;
+mod rights;
 mod run_task;
 mod schema;
 mod services;
@@ -89,6 +90,10 @@ pub trait Tool: Send + Sync + 'static {
     const SUBJECT: &'static str = Self::NAME;
     /// Whether it depends on the roles that the turn's people hold now ([`Caller::people`]), for which Discord is asked.
     const BY_PEOPLE: bool = false;
+
+    /// The command of the same effect, where people have one. Whoever may not use that does not get its effect by the tool: what
+    /// the command needs, the tool checks too ([`rights`]).
+    const COMMAND: Option<&'static str> = None;
 
     /// The action this call would be, from validated arguments.
     fn action(args: &Self::Args) -> Action;

@@ -3,6 +3,7 @@
 mod causes;
 pub(super) mod identity;
 pub mod idle_timer;
+mod turned_away;
 pub(super) mod unstored;
 
 use std::collections::{HashMap, HashSet};
@@ -17,6 +18,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use self::identity::Identity;
+use self::turned_away::TurnedAway;
 use self::unstored::{Beside, Unclosed, Unstored};
 use crate::agent::event::Event;
 use crate::agent::models::budget::{Caps, Reservations};
@@ -50,8 +52,18 @@ pub trait Members: Send + Sync {
     /// The member with their current roles; `None` when they have left.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person>;
 
+    /// Whether Discord has described the server: members of another one cannot be looked up.
+    fn knows(&self, guild: GuildId) -> bool;
+
     /// Whether the member, with the roles given, sees a text channel; nobody sees an unknown one.
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool;
+
+    /// Whether everyone who sees the text channel `from` sees `to`; where that is not plain, they do not.
+    fn all_see(&self, guild: GuildId, from: ChannelId, to: ChannelId) -> bool;
+
+    /// Whether the user may do what needs the permission Manage Channels in a text channel: a member, no program, who holds it
+    /// there now and is not timed out. Where that cannot be looked up, they may not.
+    async fn manages_channels(&self, guild: GuildId, user: UserId, channel: ChannelId) -> bool;
 }
 
 pub struct AgentDeps {
@@ -97,6 +109,10 @@ pub struct AgentDeps {
     pub beside: Beside,
     /// Child turns that work as another agent than that of their run.
     pub at_work: AtWorkElsewhere,
+    /// Who was told lately that a message was not taken.
+    pub turned_away: TurnedAway,
+    /// Pairs of agents whose channel was told why the second works for the first without a thread.
+    pub without_thread: Mutex<HashSet<(AgentId, AgentId)>>,
     /// Models of unknown price that the log has named.
     pub unpriced: Mutex<HashSet<String>>,
     /// Running turns, for the presence.
@@ -245,6 +261,27 @@ impl AgentDeps {
     pub fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
         let members = self.members.get();
         members.is_some_and(|members| members.sees(guild, person, channel))
+    }
+
+    /// Whether the user may do what needs the permission Manage Channels in a text channel.
+    pub async fn manages_channels(&self, guild: GuildId, user: UserId, channel: ChannelId) -> bool {
+        match self.members.get() {
+            Some(members) => members.manages_channels(guild, user, channel).await,
+            None => false,
+        }
+    }
+
+    /// Whether everyone who sees the text channel `from` sees `to`.
+    pub fn all_see(&self, guild: GuildId, from: ChannelId, to: ChannelId) -> bool {
+        let members = self.members.get();
+        members.is_some_and(|members| members.all_see(guild, from, to))
+    }
+
+    /// Whether members of the server can be looked up now.
+    pub fn knows(&self, guild: GuildId) -> bool {
+        self.members
+            .get()
+            .is_some_and(|members| members.knows(guild))
     }
 
     /// The folder of an agent.

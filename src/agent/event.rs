@@ -3,10 +3,12 @@
 //! The agent does not know of Discord: it emits these values, and the owner of the receiver shows them. What must not be
 //! lost goes through the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
 
+mod presses;
+
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::agent::stop::Stopper;
 use crate::domain::{
@@ -14,6 +16,8 @@ use crate::domain::{
     UserId,
 };
 use crate::store::{EndReason, NewPart, Part};
+
+pub use presses::{Arrived, Presses};
 
 /// One thing to show.
 #[derive(Debug)]
@@ -145,6 +149,8 @@ pub struct ChildProgress {
     pub said: String,
     pub started: Instant,
     pub cost: Cost,
+    /// The agents that work there: the run's own, and the one that works for it.
+    pub agents: Vec<AgentId>,
 }
 
 impl Progress {
@@ -195,6 +201,10 @@ pub struct Question {
     pub calls: Vec<AskedCall>,
     /// Whose messages are in the turn; for a turn that no person started, the agent's owner.
     pub requesters: Vec<UserId>,
+    /// The agents whose work asks: the run's own, and the one that works for it.
+    pub agents: Vec<AgentId>,
+    /// Presses that may deny it and are not judged yet.
+    pub presses: Presses,
     /// When it is denied if nobody has answered.
     pub expires_at: DateTime<Utc>,
 }
@@ -248,10 +258,12 @@ pub struct AskedCall {
     pub sandbox: Option<String>,
     /// Whether an entry of `always_allow` would spare the question the next time: only the agent's own profile asks.
     pub may_be_kept: bool,
-    /// Takes the answer, once. Dropping it unanswered denies the call.
-    pub answer: Option<oneshot::Sender<Answer>>,
+    /// Takes the answer. Until the call is about to start, a denial after it overrules it. Dropping it unanswered denies the
+    /// call.
+    pub answer: mpsc::UnboundedSender<Answer>,
 }
 
+/// A person's decision about one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub choice: Choice,

@@ -1,5 +1,6 @@
 //! What agents read from their folders: `agent.json`, notes, the names in the workspace.
 
+pub(super) mod access;
 pub(super) mod beginning;
 mod faults;
 mod limits;

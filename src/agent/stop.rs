@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::domain::{ConversationId, Inbound, Person, TurnId};
+use crate::domain::{Author, ConversationId, Inbound, Person, TurnId, UserId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -31,10 +31,9 @@ pub enum Stop {
 /// Who stopped a turn, as people are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopper {
-    /// A person, by the name that the server shows: hostile text until rendered.
-    Person(String),
-    /// A person who destroyed the agent, by the same name.
-    Destroyer(String),
+    Person(Author),
+    /// A person who destroyed the agent.
+    Destroyer(Author),
     Shutdown,
     /// Something of the daemon, in words that go before "stopped the turn".
     Machine(&'static str),
@@ -42,7 +41,17 @@ pub enum Stopper {
 
 impl From<&Person> for Stopper {
     fn from(person: &Person) -> Self {
-        Self::Person(person.name.clone())
+        Self::Person(person.into())
+    }
+}
+
+impl Stopper {
+    /// Returns the person; `None` where it was the daemon.
+    pub const fn person(&self) -> Option<UserId> {
+        match self {
+            Self::Person(person) | Self::Destroyer(person) => Some(person.id),
+            Self::Shutdown | Self::Machine(_) => None,
+        }
     }
 }
 

@@ -128,6 +128,8 @@ impl App {
             unclosed: Default::default(),
             beside: Default::default(),
             at_work: Default::default(),
+            turned_away: Default::default(),
+            without_thread: Default::default(),
             unpriced: Default::default(),
             busy: Default::default(),
             childs_last_words,

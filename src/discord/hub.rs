@@ -258,8 +258,13 @@ impl Hub {
 
     fn interaction(&self, interaction: Interaction) {
         let bot = self.bot.clone();
+        let arrived = match &interaction {
+            Interaction::Component(press) => bot.approvals.arrived(&press.data.custom_id),
+            Interaction::Modal(form) => bot.approvals.arrived(&form.data.custom_id),
+            _ => None,
+        };
         let span = tracing::info_span!("interaction", interaction.id = %interaction.id());
-        self.serving
-            .spawn(async move { interactions::serve(&bot, interaction).await }.instrument(span));
+        let serving = async move { interactions::serve(&bot, interaction, arrived).await };
+        self.serving.spawn(serving.instrument(span));
     }
 }

@@ -318,18 +318,25 @@ impl Queue {
         let parent = self.parent(agent.guild);
         self.bot.knows_thread(self.channel, parent).await;
         let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
+        match self.bot.manager.may_write(&inbound).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return,
+            Err(error) => return self.tell_not_taken(id, &error).await,
+        }
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
         let received = self.bot.manager.receive(agent, inbound, ahead);
         match received.instrument(span).await {
             Ok(Received::Accepted | Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
-            Err(error) => {
-                error!(%error, message.id = %id, "failed to take a message");
-                let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
-                // Without the ledger this line is all that people get.
-                if self.bot.may_post(self.channel).await {
-                    let _ = self.bot.rest.post(self.channel, &body).await;
-                }
-            }
+            Err(error) => self.tell_not_taken(id, &error).await,
+        }
+    }
+
+    async fn tell_not_taken(&self, id: MessageId, error: &(dyn std::error::Error + Sync)) {
+        error!(%error, message.id = %id, "failed to take a message");
+        let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
+        // Without the ledger this line is all that people get.
+        if self.bot.may_post(self.channel).await {
+            let _ = self.bot.rest.post(self.channel, &body).await;
         }
     }
 

@@ -13,14 +13,15 @@ use serenity::all::{FullEvent, Interaction};
 
 use super::bot::Bot;
 use super::rest::body::Body;
+use crate::agent::event::Arrived;
 use crate::domain::GuildId;
 use crate::manager::PRIVATE;
 
 pub(super) use self::commands::options;
 use self::responder::{Responder, Visibility};
 
-/// Serves a command, a completion, a press or a form, once.
-pub(super) async fn serve(bot: &Bot, interaction: Interaction) {
+/// Serves a command, a completion, a press or a form, once. `arrived` is held until a press that may deny a question is judged.
+pub(super) async fn serve(bot: &Bot, interaction: Interaction, arrived: Option<Arrived>) {
     if !bot.once.is_new(interaction.id().get()) {
         return;
     }
@@ -31,8 +32,8 @@ pub(super) async fn serve(bot: &Bot, interaction: Interaction) {
         Interaction::Command(_) | Interaction::Autocomplete(_) => {
             commands::dispatch(bot, FullEvent::InteractionCreate { interaction }).await;
         }
-        Interaction::Component(press) => buttons::pressed(bot, &press).await,
-        Interaction::Modal(form) => buttons::submitted(bot, &form).await,
+        Interaction::Component(press) => buttons::pressed(bot, &press, arrived).await,
+        Interaction::Modal(form) => buttons::submitted(bot, &form, arrived).await,
         _ => {}
     }
 }

@@ -5,7 +5,7 @@ pub mod access;
 pub(super) mod identity;
 pub(super) mod operator;
 
-use serenity::all::{Guild, GuildChannel, Member, Permissions};
+use serenity::all::{Guild, GuildChannel, Member, PermissionOverwriteType, Permissions};
 
 use crate::domain::{Person, RoleId, UserId};
 
@@ -49,14 +49,56 @@ pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
 
 /// [`sees`], given the roles of a person.
 pub fn person_sees(guild: &Guild, channel: &GuildChannel, person: &Person) -> bool {
-    let roles: Vec<String> = person.roles.iter().map(RoleId::to_string).collect();
+    rights_in(guild, channel, person.id, &person.roles).view_channel()
+}
+
+/// Returns the rights in a channel of a member with these roles.
+pub fn rights_in(
+    guild: &Guild,
+    channel: &GuildChannel,
+    user: UserId,
+    roles: &[RoleId],
+) -> Permissions {
+    let roles: Vec<String> = roles.iter().map(RoleId::to_string).collect();
     // serenity's type can only be made by deserialising it.
     let member = serde_json::from_value(serde_json::json!({ "roles": roles }));
-    let id = serenity::all::UserId::new(person.id.0.max(1));
-    member.is_ok_and(|member| {
-        let rights = guild.partial_member_permissions_in(channel, id, &member);
-        rights.view_channel()
-    })
+    let id = serenity::all::UserId::new(user.0.max(1));
+    member.map_or_else(
+        |_| Permissions::empty(),
+        |member| guild.partial_member_permissions_in(channel, id, &member),
+    )
+}
+
+/// Whether everyone who sees the channel `from` sees `to`, as far as it is plain: all members see `to`, or the same roles and
+/// members see both.
+pub fn all_see(guild: &Guild, from: &GuildChannel, to: &GuildChannel) -> bool {
+    let everyone = serenity::all::RoleId::new(guild.id.get());
+    let everyone_views = guild
+        .roles
+        .get(&everyone)
+        .is_some_and(|role| role.permissions.view_channel());
+    let to_views = views(to);
+    let is_open = match to_views.as_slice() {
+        [] => everyone_views,
+        overwrites => {
+            let for_all = PermissionOverwriteType::Role(everyone);
+            overwrites.iter().all(|(_, sees)| *sees)
+                && (everyone_views || overwrites.contains(&(for_all, true)))
+        }
+    };
+    let from_views = views(from);
+    let is_same =
+        from_views.len() == to_views.len() && from_views.iter().all(|view| to_views.contains(view));
+    is_open || is_same
+}
+
+/// Returns for whom a channel decides whether they see it, and what.
+fn views(channel: &GuildChannel) -> Vec<(PermissionOverwriteType, bool)> {
+    let overwrites = channel.permission_overwrites.iter();
+    overwrites
+        .filter(|one| one.allow.view_channel() || one.deny.view_channel())
+        .map(|one| (one.kind, one.allow.view_channel()))
+        .collect()
 }
 
 /// Whether the member may make and change channels.

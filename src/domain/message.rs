@@ -30,6 +30,9 @@ pub struct Inbound {
     /// How it came to be, when no person wrote it in the channel by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
+    /// Whether a webhook posted it: its author is no member, and holds no role.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_from_webhook: bool,
 }
 
 /// A message that somebody replied to.
@@ -124,8 +127,17 @@ pub enum Participant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     pub id: UserId,
-    /// Name shown when it was written.
+    /// Name shown when it was written; hostile text until rendered.
     pub name: String,
+}
+
+impl From<&Person> for Author {
+    fn from(person: &Person) -> Self {
+        Self {
+            id: person.id,
+            name: person.name.clone(),
+        }
+    }
 }
 
 /// A file that came with a message.

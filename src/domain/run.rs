@@ -186,6 +186,13 @@ impl Node {
         self.children.iter_mut().for_each(Self::hide);
     }
 
+    /// Leaves out what these tools were given and gave.
+    pub fn hide_results_of(&mut self, tools: &[&str]) {
+        let ops = self.ops.iter_mut();
+        ops.filter(|op| op.kind == OpKind::Tool && tools.contains(&op.name.as_str()))
+            .for_each(|op| op.preview = None);
+    }
+
     /// Whether nothing but its name and its cost is told.
     pub const fn is_hidden(&self) -> bool {
         self.began_at.is_none()

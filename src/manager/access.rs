@@ -2,38 +2,31 @@
 
 use tracing::warn;
 
-use crate::agent::{AgentCommand, Beginning, Configuration, Identity, MOST_CORE_AGENTS};
-use crate::domain::{GuildId, Participant, Person, RoleId};
-use crate::permission::{all_known, may_talk};
+use crate::agent::{
+    Access, AgentCommand, Beginning, Configuration, Identity, MOST_CORE_AGENTS, NoAccess, Target,
+};
+use crate::domain::{AgentId, ChannelId, GuildId, Inbound, Participant, Person};
+use crate::permission::all_known;
+use crate::store::{StoreError, TurnEnd, TurnRow};
 
 use super::AgentManager;
+use super::error::ManagerError;
 use super::registry::AgentSummary;
 
-/// Who may talk to an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Members of these roles; an empty list means everyone who sees its channel.
-    Roles(Vec<RoleId>),
-    /// Administrators only: its `agent.json` cannot be read and was not read since the start, so it is not known whom it
-    /// names.
-    Unreadable,
-}
-
-impl Access {
-    /// Whether `person` may talk to the agent.
-    pub fn admits(&self, person: &Person) -> bool {
-        match self {
-            Self::Roles(roles) => may_talk(person, roles),
-            Self::Unreadable => person.is_administrator,
-        }
-    }
-}
-
 impl AgentManager {
-    /// Who may talk to an agent: the roles of its own file, or the last known ones while it is broken; otherwise the
+    /// Returns who may talk to an agent: the roles of its own file, or the last known ones while it is broken; otherwise the
     /// server's.
     pub async fn access(&self, agent: &AgentSummary) -> Access {
-        self.access_by(agent, &self.configuration(agent).await)
+        self.inner.deps.access(&self.identity(agent)).await
+    }
+
+    /// The agent under its present name: it may have been renamed since it was found. An agent without a channel is seen by
+    /// nobody.
+    fn identity(&self, agent: &AgentSummary) -> Identity {
+        let now = self.inner.registry.get(agent.id);
+        let now = now.as_ref().unwrap_or(agent);
+        let channel = now.channel.unwrap_or(ChannelId(0));
+        Identity::elsewhere(now.id, now.name.clone(), now.guild, channel)
     }
 
     /// The same for somebody whose message came, and all else that the turn for it begins with: it is one reading.
@@ -50,33 +43,115 @@ impl AgentManager {
         let identity = Identity::elsewhere(agent.id, agent.name.clone(), agent.guild, channel);
         let read = self.inner.deps.beginning(&identity, false).await;
         (
-            self.access_by(&agent, read.configuration()),
+            self.inner.deps.access_by(&identity, read.configuration()),
             Some(Box::new(read)),
         )
     }
 
-    fn access_by(&self, agent: &AgentSummary, configuration: &Configuration) -> Access {
-        let own = match configuration {
-            Configuration::Good(config) => &config.access_roles,
-            Configuration::Faulty {
-                roles: Some(roles), ..
-            } => roles,
-            Configuration::Faulty { roles: None, .. } => return Access::Unreadable,
-        };
-        let servers = || self.server(agent.guild).access_roles;
-        Access::Roles(own.clone().unwrap_or_else(servers))
-    }
-
     /// Whether everyone behind a turn may talk to `agent` in its channel.
     pub(super) async fn all_may_reach(&self, people: &[Participant], agent: &AgentSummary) -> bool {
-        let (Ok(people), Some(channel)) = (all_known(people), agent.channel) else {
-            return false;
+        match all_known(people) {
+            Ok(people) => {
+                let agent = self.identity(agent);
+                self.inner.deps.all_reach(&people, &agent).await
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Checks that `person` may join work of these agents, the one in whose channel it is seen first: what they would need to
+    /// begin it ([`AgentDeps::may_join`](crate::agent::AgentDeps::may_join)).
+    ///
+    /// # Errors
+    ///
+    /// The first agent to which they have no access.
+    pub async fn may_join(&self, person: &Person, agents: &[AgentId]) -> Result<(), NoAccess> {
+        let mut at_work = Vec::with_capacity(agents.len());
+        for id in agents {
+            let agent = self.inner.registry.get(*id);
+            let agent = agent.ok_or_else(|| NoAccess {
+                agent: "(destroyed)".to_owned(),
+            })?;
+            at_work.push(self.identity(&agent));
+        }
+        let at_work: Vec<&Identity> = at_work.iter().collect();
+        self.inner.deps.may_join(person, &at_work).await
+    }
+
+    /// Checks that the author of a message may join what works where it was written: a sub-agent in a thread may be another
+    /// agent. Where they may not, they are told.
+    ///
+    /// # Errors
+    ///
+    /// The agent to which they have no access, or that the ledger failed.
+    pub async fn may_write(&self, message: &Inbound) -> Result<Result<(), NoAccess>, StoreError> {
+        if message.parent_id.is_none() {
+            return Ok(Ok(()));
+        }
+        let store = &self.inner.deps.store;
+        let Some(child) = store.child_in_thread(message.channel_id).await? else {
+            return Ok(Ok(()));
         };
-        let access = self.access(agent).await;
-        let sees = |person: &Person| self.inner.deps.sees(agent.guild, person, channel);
-        people
-            .into_iter()
-            .all(|person| access.admits(person) && sees(person))
+        let latest = store.turns(child.id, 1).await?.pop();
+        let Some(turn) = latest.filter(|turn| turn.state == TurnEnd::Running) else {
+            return Ok(Ok(()));
+        };
+        let agents = match self.at_work_in(&turn) {
+            Ok(agents) if agents.len() < 2 => return Ok(Ok(())),
+            Ok(agents) => agents,
+            Err(gone) => return Ok(Err(gone)),
+        };
+        let agents: Vec<&Identity> = agents.iter().collect();
+        let deps = &self.inner.deps;
+        let joined = deps.author_may_join(message, &agents).await;
+        if let Err(why) = &joined {
+            deps.tell_turned_away(message, why).await;
+        }
+        Ok(joined)
+    }
+
+    /// Checks that `person` may end what a request to stop is about: a sub-agent may be another agent. Who may talk to an
+    /// agent may stop its own turns, and with them what works for these.
+    pub(super) async fn may_stop(
+        &self,
+        target: Target,
+        person: &Person,
+    ) -> Result<(), ManagerError> {
+        let store = &self.inner.deps.store;
+        let turn = match target {
+            Target::Child(turn) => store.turn(turn).await?,
+            Target::ChildIn(conversation) => store.turns(conversation, 1).await?.pop(),
+            _ => None,
+        };
+        let Some(turn) = turn else {
+            return Ok(());
+        };
+        let may_join = async {
+            let agents = self.at_work_in(&turn)?;
+            let agents: Vec<&Identity> = agents.iter().collect();
+            self.inner.deps.may_join(person, &agents).await
+        };
+        let joined = may_join.await;
+        joined.map_err(|why| ManagerError::refused(why.to_string()))
+    }
+
+    /// The agents that work in a turn: that of its run, and those that its path names.
+    fn at_work_in(&self, turn: &TurnRow) -> Result<Vec<Identity>, NoAccess> {
+        let own = self.inner.registry.get(turn.begun.agent);
+        let own = own.ok_or_else(|| NoAccess {
+            agent: "(destroyed)".to_owned(),
+        })?;
+        let names = turn.begun.path.split('/');
+        let others = names.filter_map(|name| name.strip_prefix('@'));
+        let others = others.map(|name| {
+            let found = self.find(own.guild, name);
+            found.map_err(|_| NoAccess {
+                agent: name.to_owned(),
+            })
+        });
+        let all: Result<Vec<AgentSummary>, NoAccess> =
+            std::iter::once(Ok(own.clone())).chain(others).collect();
+        Ok(all?.iter().map(|agent| self.identity(agent)).collect())
     }
 
     /// Reports, after a start, the agents of a server whose files cannot be used, and makes those ready that go first.

@@ -166,7 +166,7 @@ impl AgentManager {
             return Ok(Vec::new());
         }
         let (reply, saved) = oneshot::channel();
-        let by = Stopper::Destroyer(by.name.clone());
+        let by = Stopper::Destroyer(by.into());
         self.deliver(agent, AgentCommand::SaveForDestroy(by, reply))
             .await?;
         let saved = saved

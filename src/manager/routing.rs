@@ -163,23 +163,28 @@ impl AgentManager {
     }
 
     /// Ends turns of an agent: at once, or with one last step in which they answer.
+    ///
+    /// # Errors
+    ///
+    /// When it is a sub-agent that works as an agent to which `by` has no access, or the ledger fails.
     pub async fn stop(
         &self,
         agent: &AgentSummary,
         target: Target,
         stop: Stop,
         by: &Person,
-    ) -> Stopped {
+    ) -> Result<Stopped, ManagerError> {
         let Some(actor) = self.inner.registry.running(agent.id) else {
-            return Stopped::Nothing;
+            return Ok(Stopped::Nothing);
         };
         let target = self.or_child_there(agent, target).await;
+        self.may_stop(target, by).await?;
         let (reply, asked) = oneshot::channel();
         let command = AgentCommand::Stop(target, stop, by.into(), reply);
         if actor.send(command).await.is_err() {
-            return Stopped::Nothing;
+            return Ok(Stopped::Nothing);
         }
-        asked.await.unwrap_or(Stopped::Nothing)
+        Ok(asked.await.unwrap_or(Stopped::Nothing))
     }
 
     /// Replaces a thread with the child turn that is shown there, if one is.

@@ -11,7 +11,7 @@ use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole
 use crate::clock;
 use crate::config::{DaySet, effective};
 use crate::domain::{
-    AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, SessionMeta,
+    AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, Person, SessionMeta,
 };
 use crate::exec::Policy;
 use crate::llm::discovery::Choice;
@@ -312,11 +312,21 @@ impl AgentManager {
         self.inner.registry.guilds()
     }
 
-    /// The sub-agents of an agent that are at work.
-    pub async fn children_at_work(&self, agent: &AgentSummary) -> Vec<ChildProgress> {
+    /// The sub-agents of an agent that are at work, as far as `person` may join them.
+    pub async fn children_at_work(
+        &self,
+        agent: &AgentSummary,
+        person: &Person,
+    ) -> Vec<ChildProgress> {
         let states = self.states(agent).await.into_iter();
         let turns = states.filter_map(|state| state.turn);
-        turns.flat_map(|turn| turn.progress.children).collect()
+        let mut children = Vec::new();
+        for child in turns.flat_map(|turn| turn.progress.children) {
+            if self.may_join(person, &child.agents).await.is_ok() {
+                children.push(child);
+            }
+        }
+        children
     }
 
     /// The state of an agent's conversations; from its actor, else from the ledger.

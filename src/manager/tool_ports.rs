@@ -19,7 +19,9 @@ use crate::agent::{
     Trigger,
 };
 use crate::config::{Key, effective};
-use crate::domain::{AgentName, AttemptKind, GuildId, Participant, SandboxMode, Via, unmarked};
+use crate::domain::{
+    AgentName, AttemptKind, GuildId, Participant, SandboxMode, UserId, Via, unmarked,
+};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
@@ -281,6 +283,20 @@ impl Configure for ToolPorts {
         match self.manager.get() {
             Some(manager) => manager.deps().profiles.load_full(),
             None => Arc::default(),
+        }
+    }
+
+    async fn manages_channels(&self, caller: &Caller, user: UserId) -> bool {
+        let Ok(manager) = self.manager() else {
+            return false;
+        };
+        let agent = agent_of(manager, caller).ok();
+        match agent.and_then(|agent| agent.channel) {
+            Some(channel) => {
+                let deps = manager.deps();
+                deps.manages_channels(caller.guild, user, channel).await
+            }
+            None => false,
         }
     }
 

@@ -41,7 +41,7 @@ pub struct AuditRow {
     pub decision: AuditDecision,
     /// The author of the message that led to it, or of the command.
     pub user: Option<UserId>,
-    /// Who answered the question, where one was asked.
+    /// Who answered the question, where one was asked, or stopped the turn while it was open.
     pub decided_by: Option<UserId>,
     /// The outcome; `None` in rows from before outcomes were stored.
     pub outcome: Option<Outcome>,
@@ -66,8 +66,10 @@ words! {
         Allow = "allow",
         AskApproved = "ask_approved",
         AskDenied = "ask_denied",
-        /// Nobody answered, or the turn ended first.
+        /// Nobody answered in time.
         AskExpired = "ask_expired",
+        /// The turn was stopped first.
+        AskCancelled = "ask_cancelled",
         Deny = "deny",
         /// Another word, from the home that this one was migrated from.
         Unknown = "unknown",
@@ -79,7 +81,7 @@ impl AuditDecision {
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Allow | Self::AskApproved => Outcome::Started,
-            Self::AskExpired => Outcome::NotRun,
+            Self::AskExpired | Self::AskCancelled => Outcome::NotRun,
             Self::AskDenied | Self::Deny => Outcome::Refused,
             Self::Unknown => Outcome::Unknown,
         }

@@ -144,6 +144,28 @@ impl Store {
         .await
     }
 
+    /// Replaces the decision to allow a call with a denial that arrived before the call started.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the question was not allowed, or its call has started.
+    pub async fn overrule_question(&self, id: i64, by: UserId) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(
+                "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
+                 WHERE id = ? AND decision IN ('allow', 'always_allow') AND EXISTS
+                     (SELECT 1 FROM calls c WHERE c.turn_id = approvals.turn_id AND c.call_id = approvals.call_id
+                         AND c.state = 'proposed')",
+            )
+            .bind(Decision::Deny.as_str())
+            .bind(by.as_i64())
+            .bind(now())
+            .bind(id)
+            .must_change(format!("allowed question {id}"));
+        self.run(batch).await.map(drop)
+    }
+
     /// One question, open or decided, for a press on an old button.
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
         let query = sql("SELECT * FROM approvals WHERE id = ?").bind(id);

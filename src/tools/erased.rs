@@ -32,6 +32,8 @@ pub struct ToolInfo {
     pub shelf: Option<&'static str>,
     /// Whether it depends on the roles of the turn's people.
     pub by_people: bool,
+    /// The command of the same effect.
+    pub command: Option<&'static str>,
     /// Whether it gives tasks to child turns.
     pub delegates: bool,
 }
@@ -211,6 +213,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             subject: T::SUBJECT,
             shelf: T::SHELF,
             by_people: T::BY_PEOPLE,
+            command: T::COMMAND,
             delegates: matches!(T::GROUP, Group::SubAgents),
         }
     }

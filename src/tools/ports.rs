@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::caller::Caller;
 use super::error::ToolError;
 use crate::config::Key;
-use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId, UserId};
 use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
 
@@ -171,6 +171,10 @@ pub trait Configure: Send + Sync {
 
     /// The available profiles, by name.
     fn profiles(&self) -> Arc<Profiles>;
+
+    /// Whether the user may do now what needs the permission Manage Channels in the channel of the caller's agent. A program may
+    /// not, nor somebody who cannot be looked up.
+    async fn manages_channels(&self, caller: &Caller, user: UserId) -> bool;
 
     /// Who may grant which profile in the caller's server now.
     ///

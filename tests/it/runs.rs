@@ -19,6 +19,7 @@ mod handoff;
 mod hidden;
 mod hostile;
 mod imitated;
+mod joined;
 mod kept;
 mod labels;
 mod last_words;

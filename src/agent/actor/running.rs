@@ -163,6 +163,10 @@ impl Actor {
         };
         match conversation.waiting.pop_front() {
             Some(next) => {
+                let next = Trigger {
+                    has_waited: true,
+                    ..next
+                };
                 self.start(id, next);
                 self.hand_on(id);
             }

@@ -36,6 +36,7 @@ pub(super) async fn begin(
         source,
         overrides,
         ahead,
+        has_waited,
     } = trigger;
     let reply_to = source.message();
     let opened = async {
@@ -47,6 +48,7 @@ pub(super) async fn begin(
             channel: params.channel,
             has_kept_notes: params.has_kept_notes.clone(),
             told,
+            has_waited,
         };
         let items = params.items.take();
         let (start, items) = opening.open(&deps, &agent, items, source).await?;
@@ -83,6 +85,8 @@ struct Opening {
     /// Whether notes wait for a turn of the conversation.
     has_kept_notes: Arc<AtomicBool>,
     told: Told,
+    /// Whether the words waited since it was judged who may talk to the agent.
+    has_waited: bool,
 }
 
 impl Opening {
@@ -145,6 +149,12 @@ impl Opening {
         message: Inbound,
         kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
+        if self.has_waited
+            && let Err(why) = deps.author_may_join(&message, &[agent]).await
+        {
+            deps.turn_away(&message, &why).await?;
+            return Ok(None);
+        }
         let turn = self.turn(agent, Some(message.id), message.via.as_ref());
         let people = match message.via {
             None => vec![message.author.id],

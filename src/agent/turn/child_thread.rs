@@ -3,11 +3,14 @@
 //! The thread is opened while the child works already, and archived after its last words.
 
 use tokio::sync::mpsc;
+use tracing::warn;
 
 use super::Turn;
 use super::children::BegunChild;
+use super::context::ShownHere;
 use super::offer::Assignment;
 use super::reply::{self, Footer};
+use crate::agent::deps::identity::Identity;
 use crate::agent::event::{ChildThread, Event};
 use crate::domain::Assistant;
 use crate::store::{NewPart, PartKind};
@@ -24,11 +27,36 @@ const SAID: usize = 200;
 pub(super) type Says = mpsc::UnboundedSender<Vec<NewPart>>;
 
 impl Turn {
+    /// What the readers of the channel are shown of a child turn for this assignment. Where it works as another agent, its words
+    /// are shown only if all of them may talk to that agent.
+    pub(super) async fn shown_of(&self, assignment: &Assignment) -> ShownHere {
+        let Some(other) = &assignment.agent else {
+            return self.context.shown;
+        };
+        let deps = &self.context.deps;
+        if deps.words_may_be_read(other, self.context.payer()).await {
+            self.context.shown
+        } else {
+            ShownHere::Progress
+        }
+    }
+
     /// Has a thread opened for a child turn, and says there what its task is; `None` where the agent has no such threads,
-    /// and where nobody is to see words before the answer.
-    pub(super) fn open_thread(&self, assignment: &Assignment, begun: &BegunChild) -> Option<Says> {
+    /// and where not everyone who reads the channel is to see its words.
+    pub(super) async fn open_thread(
+        &self,
+        assignment: &Assignment,
+        begun: &BegunChild,
+        shown: ShownHere,
+    ) -> Option<Says> {
         let wanted = self.setup.payer().config.child_threads;
         if !wanted.unwrap_or_default() || self.context.run.hides_words() {
+            return None;
+        }
+        if shown == ShownHere::Progress {
+            if let Some(other) = &assignment.agent {
+                self.tell_without_thread(other).await;
+            }
             return None;
         }
         let role = &assignment.role.name;
@@ -47,6 +75,28 @@ impl Turn {
         self.context.deps.emit(Event::ChildBegan(Box::new(thread)));
         let _ = says.send(self.as_parts(&assignment.words.text, &Footer::default()));
         Some(says)
+    }
+
+    /// Says in the channel why another agent works without a thread; once for both agents since the start.
+    async fn tell_without_thread(&self, other: &Identity) {
+        let deps = &self.context.deps;
+        let pair = (self.context.payer().id, other.id);
+        if !deps.without_thread.lock().insert(pair) {
+            return;
+        }
+        let line = format!(
+            "-# {} works without a thread: not everyone who reads this channel may talk to it.",
+            text::code_span(&format!("@{}", other.name))
+        );
+        let channel = self.context.reference.channel;
+        for part in self.silent(&line) {
+            match deps.store.post(channel, None, part).await {
+                Ok(_) => deps.emit(Event::Outbox(channel)),
+                Err(error) => {
+                    warn!(channel.id = %channel, "failed to store why a sub-agent has no thread: {error}");
+                }
+            }
+        }
     }
 
     /// Says in its thread what this step does.

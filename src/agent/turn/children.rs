@@ -13,7 +13,7 @@ use super::broken::BROKE_OFF;
 use super::calls::Call;
 use super::child::{self, AnsweredCall, ChildSide, Reported, TimeOfChild};
 use super::child_thread::{Says, last};
-use super::context::{TurnContext, WorkingFor};
+use super::context::{ShownHere, TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
 use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
@@ -54,15 +54,18 @@ pub(super) struct Reach {
     pub(super) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// Where they read of it.
     pub(super) thread: Option<Says>,
+    /// What they are shown of it in the channel.
+    pub(super) shown: ShownHere,
 }
 
 impl Reach {
     /// Not at all.
-    pub(super) fn none() -> Self {
+    pub(super) fn none(shown: ShownHere) -> Self {
         let (_, steered) = mpsc::unbounded_channel();
         Self {
             steered,
             thread: None,
+            shown,
         }
     }
 }
@@ -203,13 +206,18 @@ impl Turn {
         let (running, steered) = RunningChild::new(begun.conversation);
         let found = stop.found_as(id, Some(running.clone()));
         let (below, is_there) = (stop.clone(), stop.task_below());
-        let thread = self.open_thread(&assignment, &begun);
+        let shown = self.shown_of(&assignment).await;
+        let thread = self.open_thread(&assignment, &begun, shown).await;
         let is_seen = thread.is_some();
         let answers = AnsweredCall {
             id: call.id.clone(),
             written: call.written.clone(),
         };
-        let reach = Reach { steered, thread };
+        let reach = Reach {
+            steered,
+            thread,
+            shown,
+        };
         let child = Box::pin(self.child(Some(answers), assignment, begun, stop, reach)).await?;
         self.log_child(id, &child.context.path);
         let span = child.span();
@@ -274,6 +282,7 @@ impl Turn {
             thread: reach.thread,
         };
         let mut context = self.context_of_child(turn, conversation, side, &assignment, stop);
+        context.shown = reach.shown;
         let look = context.look_at(Wanted::Roles, |_| ()).await;
         if assignment.agent.is_some()
             && let Some(role) = &look.setup.role
@@ -367,6 +376,7 @@ impl Turn {
             run: above.run.clone(),
             path: turn.path,
             child: Some(side),
+            shown: above.shown,
             working_for,
             within,
             lineage,
@@ -409,6 +419,7 @@ impl Turn {
             said: String::new(),
             started: Instant::now(),
             cost: Cost::Usd(0.0),
+            agents: context.agents().iter().map(|agent| agent.id).collect(),
         };
         root.send_modify(|progress| {
             let children = &mut progress.children;

@@ -58,6 +58,16 @@ pub(super) struct TurnContext {
     pub(super) within: Vec<RoleCap>,
     /// In a child turn: what it answers.
     pub(super) child: Option<ChildSide>,
+    /// What those who read the channel are shown of it as it works.
+    pub(super) shown: ShownHere,
+}
+
+/// What the readers of a run's channel are shown of a turn as it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShownHere {
+    Words,
+    /// What it does, without its words: it works as an agent to which some of them have no access.
+    Progress,
 }
 
 /// The agent of a run, for a child turn that works as another one.
@@ -93,6 +103,12 @@ impl TurnContext {
     pub(super) fn payer(&self) -> &Arc<Identity> {
         let other = self.working_for.as_ref();
         other.map_or(&self.agent, |asker| &asker.agent)
+    }
+
+    /// The agents that work here: the run's own, and the one that works for it.
+    pub(super) fn agents(&self) -> Vec<&Identity> {
+        let asker = self.working_for.as_ref().map(|asker| &*asker.agent);
+        asker.into_iter().chain([&*self.agent]).collect()
     }
 
     /// The agent as its files say now, narrowed by the roles of a child turn.

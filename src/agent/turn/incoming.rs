@@ -78,7 +78,13 @@ impl Turn {
         }
     }
 
+    /// Takes a message in, if its author may still join this work. Nothing of it is saved before that is known.
     async fn join(&mut self, message: Inbound) -> Result<(), StoreError> {
+        let agents = self.context.agents();
+        let joined = self.context.deps.author_may_join(&message, &agents).await;
+        if let Err(why) = joined {
+            return self.context.deps.turn_away(&message, &why).await;
+        }
         let (id, author) = (message.id, message.author.id);
         let via = message.via.is_some();
         let quote = quote_for(&self.context.deps, &self.transcript.items, &message).await?;

@@ -3,16 +3,19 @@
 //! The calls of one step that need a person are asked about together, in one message. Each is decided by itself, and runs in
 //! the order of the calls.
 
+use std::time::Duration;
+
 use futures_util::future::select_all;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
-use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::Instant;
+use tracing::warn;
 
 use super::Turn;
 use super::accounting::leads;
 use super::calls::{Call, Runnable};
-use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
+use crate::agent::event::{Answer, AskedCall, Choice, Event, Presses, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolResult, UserId, size_of_fields};
@@ -29,6 +32,9 @@ const WHY: usize = 300;
 /// What is said about a call whose approval is no longer valid.
 const CHANGED: &str = "what was approved changed before it could run; ask again";
 
+/// Longest wait for presses that have arrived: each takes a look at a file.
+const SETTLES_WITHIN: Duration = Duration::from_secs(10);
+
 /// A call that people are to be asked about.
 pub(super) struct ToAsk<'a> {
     /// Its place among the calls of the step.
@@ -42,6 +48,7 @@ pub(super) struct ToAsk<'a> {
 /// Calls that people were asked about together.
 pub(super) struct Asking {
     waiting: Vec<Waiting>,
+    presses: Presses,
     /// When silence means no.
     expires: Instant,
 }
@@ -53,7 +60,7 @@ struct Waiting {
     prepared: Prepared,
     /// A hash of what was shown; `None` where no profile could be read.
     binding: Option<String>,
-    answered: oneshot::Receiver<Answer>,
+    answered: UnboundedReceiver<Answer>,
     decided: Option<Decided>,
 }
 
@@ -75,6 +82,23 @@ enum Ended {
     Answered(Answer),
     Expired,
     Stopped,
+}
+
+impl Ended {
+    /// Whether a person allowed it.
+    const fn allows(&self) -> bool {
+        match self {
+            Self::Answered(answer) => !matches!(answer.choice, Choice::Deny),
+            Self::Expired | Self::Stopped => false,
+        }
+    }
+
+    const fn answered_by(&self) -> Option<UserId> {
+        match self {
+            Self::Answered(answer) => Some(answer.by),
+            Self::Expired | Self::Stopped => None,
+        }
+    }
 }
 
 /// What is waited for.
@@ -103,13 +127,13 @@ impl Asking {
         let waiting = self.waiting.iter_mut();
         let answers: Vec<_> = waiting
             .filter(|waiting| waiting.decided.is_none())
-            .map(|waiting| &mut waiting.answered)
+            .map(|waiting| Box::pin(waiting.answered.recv()))
             .collect();
         if answers.is_empty() {
             return std::future::pending().await;
         }
         let (answer, which, _) = select_all(answers).await;
-        (open.get(which).copied().unwrap_or_default(), answer.ok())
+        (open.get(which).copied().unwrap_or_default(), answer)
     }
 }
 
@@ -144,7 +168,7 @@ impl Turn {
         let mut waiting = Vec::with_capacity(asked.len());
         let mut calls = Vec::with_capacity(asked.len());
         for ((one, approval), binding) in asked.iter().zip(approvals).zip(bindings) {
-            let (answer, answered) = oneshot::channel();
+            let (answer, answered) = mpsc::unbounded_channel();
             calls.push(AskedCall {
                 approval,
                 call: one.call.id.clone(),
@@ -159,7 +183,7 @@ impl Turn {
                     && profiles.is_none_or(|profiles| {
                         long::work_on(size, || profiles.asks_alone(&one.prepared.action))
                     }),
-                answer: Some(answer),
+                answer,
             });
             waiting.push(Waiting {
                 at: one.at,
@@ -180,15 +204,22 @@ impl Turn {
             said
         };
         let why = self.context.deps.services.redactor.redact(said);
+        let presses = Presses::default();
         self.context.deps.emit(Event::Question(Box::new(Question {
             turn: self.context.reference.clone(),
             why: text::one_line(&why, WHY),
             calls,
             requesters: requesters(&self.context.run.people(), &self.setup.payer().config),
+            agents: self.context.agents().iter().map(|agent| agent.id).collect(),
+            presses: presses.clone(),
             child: self.context.asked_by(),
             expires_at,
         })));
-        Ok(Asking { waiting, expires })
+        Ok(Asking {
+            waiting,
+            presses,
+            expires,
+        })
     }
 
     /// The decision on the call at this place, as soon as there is one. Decisions on other calls that come meanwhile are
@@ -247,7 +278,7 @@ impl Turn {
             };
             let ended = match waiting.answered.try_recv() {
                 Ok(answer) => Ended::Answered(answer),
-                Err(TryRecvError::Closed) => Ended::Expired,
+                Err(TryRecvError::Disconnected) => Ended::Expired,
                 Err(TryRecvError::Empty) => continue,
             };
             self.close_question(asking, which, ended).await?;
@@ -262,38 +293,79 @@ impl Turn {
         which: usize,
         ended: Ended,
     ) -> Result<(), StoreError> {
+        let Some(approval) = asking.waiting.get(which).map(|one| one.approval) else {
+            return Ok(());
+        };
+        let decided = judged(&ended, &self.context.stop);
+        let store = &self.context.deps.store;
+        let settled = store
+            .decide_question(
+                approval,
+                decided.stored,
+                ended.answered_by(),
+                AttachedRows::default(),
+            )
+            .await?;
+        let denial = self.denial_since(asking, which, &ended).await;
+        let (ended, decided) = match denial {
+            Some(denial) if settled == Settled::Now => {
+                let store = &self.context.deps.store;
+                store.overrule_question(approval, denial.by).await?;
+                let ended = Ended::Answered(denial);
+                let decided = judged(&ended, &self.context.stop);
+                (ended, decided)
+            }
+            Some(_) | None => (ended, decided),
+        };
         let Some(waiting) = asking.waiting.get_mut(which) else {
             return Ok(());
         };
-        let (decision, by, word, refusal) = judged(&ended);
-        let settled = self
-            .context
-            .deps
-            .store
-            .decide_question(waiting.approval, decision, by, AttachedRows::default())
-            .await?;
         let is_same = self.binding(&waiting.prepared).await == waiting.binding;
-        let is_changed = refusal.is_none() && !(settled == Settled::Now && is_same);
+        let is_changed = decided.refusal.is_none() && !(settled == Settled::Now && is_same);
         self.context.deps.emit(Event::QuestionClosed {
-            approval: waiting.approval,
-            end: match (is_changed, by) {
+            approval,
+            end: match (is_changed, decided.by) {
                 (true, Some(by)) => QuestionEnd::Changed { by },
                 _ => end_of(ended, &self.context.stop),
             },
         });
         waiting.decided = Some(Decided {
-            approval: waiting.approval,
+            approval,
             binding: waiting.binding.clone(),
-            by,
-            always: decision == Stored::AlwaysAllow,
+            by: decided.by,
+            always: decided.stored == Stored::AlwaysAllow,
             word: if is_changed {
                 AuditDecision::Deny
             } else {
-                word
+                decided.word
             },
-            refusal: refusal.or_else(|| is_changed.then(|| CHANGED.to_owned())),
+            refusal: decided
+                .refusal
+                .or_else(|| is_changed.then(|| CHANGED.to_owned())),
         });
         Ok(())
+    }
+
+    /// Takes no further answer about a call, once all presses that have arrived are judged. Returns the denial among them that
+    /// overrules `ended`, where that allows the call: who denies in the same moment does not want it to run.
+    async fn denial_since(
+        &self,
+        asking: &mut Asking,
+        which: usize,
+        ended: &Ended,
+    ) -> Option<Answer> {
+        if ended.allows() {
+            let settles = self.clock.off(asking.presses.settle());
+            let stop = self.context.stop.now();
+            let settled = stop.run_until_cancelled(tokio::time::timeout(SETTLES_WITHIN, settles));
+            if let Some(Err(_)) = settled.await {
+                warn!(turn.id = %self.context.id(), "a press on a question was not judged in time; what was decided before counts");
+            }
+        }
+        let answered = &mut asking.waiting.get_mut(which)?.answered;
+        answered.close();
+        let mut since = std::iter::from_fn(|| answered.try_recv().ok());
+        since.find(|answer| ended.allows() && answer.choice == Choice::Deny)
     }
 
     /// Runs a call that people were asked about, or closes it.
@@ -415,46 +487,58 @@ fn pretty(prepared: &Prepared) -> String {
     serde_json::to_string_pretty(&arguments).unwrap_or_else(|_| arguments.to_string())
 }
 
-/// What an ending means: the decision to store, who made it, how the audit log names it, and the refusal for the model.
-fn judged(ended: &Ended) -> (Stored, Option<UserId>, AuditDecision, Option<String>) {
+/// What an ending means.
+struct Judged {
+    /// The decision to store.
+    stored: Stored,
+    /// Who decided, or stopped the turn, for the audit log.
+    by: Option<UserId>,
+    word: AuditDecision,
+    /// Why it does not run, for the model.
+    refusal: Option<String>,
+}
+
+/// Works out what an ending means.
+fn judged(ended: &Ended, stop: &StopSignal) -> Judged {
     let refused = |why: &str| Some(why.to_owned());
     match ended {
-        Ended::Answered(Answer { choice, by, reason }) => match (choice, reason) {
-            (Choice::Allow, _) => (Stored::Allow, Some(*by), AuditDecision::AskApproved, None),
-            (Choice::AlwaysAllow, _) => (
-                Stored::AlwaysAllow,
-                Some(*by),
-                AuditDecision::AskApproved,
-                None,
-            ),
-            (Choice::Deny, None) => (
-                Stored::Deny,
-                Some(*by),
-                AuditDecision::AskDenied,
-                refused(
-                    "a person denied it; do not try the same again, ask what they want instead",
+        Ended::Answered(Answer { choice, by, reason }) => {
+            let (stored, word, refusal) = match (choice, reason) {
+                (Choice::Allow, _) => (Stored::Allow, AuditDecision::AskApproved, None),
+                (Choice::AlwaysAllow, _) => (Stored::AlwaysAllow, AuditDecision::AskApproved, None),
+                (Choice::Deny, None) => (
+                    Stored::Deny,
+                    AuditDecision::AskDenied,
+                    refused(
+                        "a person denied it; do not try the same again, ask what they want instead",
+                    ),
                 ),
-            ),
-            (Choice::Deny, Some(reason)) => (
-                Stored::Deny,
-                Some(*by),
-                AuditDecision::AskDenied,
-                Some(format!(
-                    "a person denied it and gave this reason: {reason}\nDo not try the same again; do what the reason asks for"
-                )),
-            ),
+                (Choice::Deny, Some(reason)) => (
+                    Stored::Deny,
+                    AuditDecision::AskDenied,
+                    Some(format!(
+                        "a person denied it and gave this reason: {reason}\nDo not try the same again; do what the reason asks for"
+                    )),
+                ),
+            };
+            Judged {
+                stored,
+                by: Some(*by),
+                word,
+                refusal,
+            }
+        }
+        Ended::Expired => Judged {
+            stored: Stored::Expired,
+            by: None,
+            word: AuditDecision::AskExpired,
+            refusal: refused("nobody answered the question in time, so it was denied"),
         },
-        Ended::Expired => (
-            Stored::Expired,
-            None,
-            AuditDecision::AskExpired,
-            refused("nobody answered the question in time, so it was denied"),
-        ),
-        Ended::Stopped => (
-            Stored::Expired,
-            None,
-            AuditDecision::AskExpired,
-            refused("it did not run: the turn was stopped while a person was asked"),
-        ),
+        Ended::Stopped => Judged {
+            stored: Stored::Expired,
+            by: stop.by().person(),
+            word: AuditDecision::AskCancelled,
+            refusal: refused("it did not run: the turn was stopped while a person was asked"),
+        },
     }
 }

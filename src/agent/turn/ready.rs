@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
-use super::context::TurnContext;
+use super::context::{ShownHere, TurnContext};
 use super::live::{Inbox, LiveStatus};
 use super::offer::Offer;
 use super::prompt::TurnFacts;
@@ -179,6 +179,7 @@ impl Ready {
             lineage: self.lineage,
             path: turn.path,
             child: None,
+            shown: ShownHere::Words,
         };
         context.log_init();
         let turn = Turn::new(TurnHead {

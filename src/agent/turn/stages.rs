@@ -181,7 +181,13 @@ impl Turn {
         let _found = stop.found_as(id, None);
         let (below, is_there) = (stop.clone(), stop.task_below());
         self.log_child(id, &begun.new.turn.path);
-        let child = self.child(None, assignment, begun, stop, Reach::none());
+        let child = self.child(
+            None,
+            assignment,
+            begun,
+            stop,
+            Reach::none(self.context.shown),
+        );
         let mut child = child.await?;
         if let Some(speech) = speech {
             child.live.speech = speech;

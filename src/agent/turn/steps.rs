@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::context::ShownHere;
 use super::end_reason::EndReason;
 use super::endings::{Last, cut_short};
 use super::request::{Asked, Tools};
@@ -339,7 +340,7 @@ impl Turn {
         self.accounting.stored();
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
-        if !self.context.run.hides_words() {
+        if !self.context.run.hides_words() && self.context.shown == ShownHere::Words {
             let redactor = &self.context.deps.services.redactor;
             self.live.said(&redactor.redact(&answer.text));
         }

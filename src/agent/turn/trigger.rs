@@ -10,6 +10,8 @@ pub struct Trigger {
     pub overrides: Overrides,
     /// What was read of the agent as the words came, where that was just now.
     pub ahead: Option<Box<Beginning>>,
+    /// Whether the words waited since it was judged who may talk to the agent.
+    pub(in crate::agent) has_waited: bool,
 }
 
 /// What differs from an ordinary turn, this once.
@@ -117,6 +119,7 @@ impl Trigger {
             source,
             overrides,
             ahead: None,
+            has_waited: false,
         }
     }
 

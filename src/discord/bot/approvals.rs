@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::agent::Stopper;
-use crate::agent::event::{Answer, Question, QuestionEnd};
+use crate::agent::event::{Answer, Arrived, Choice, Question, QuestionEnd};
 use crate::discord::render::approval;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
@@ -27,7 +27,7 @@ use crate::discord::rest::{Rest, Urgency};
 use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
 use crate::text::long;
-use book::{Asked, Book, Deciding};
+use book::{Asked, Book, Deciding, Given};
 
 /// Endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
@@ -183,9 +183,24 @@ impl Approvals {
         })
     }
 
-    /// The agent that asks.
-    pub(in crate::discord) fn agent_of(&self, id: i64) -> Option<AgentId> {
-        self.with(|book| Some(book.asked_about(id)?.question.turn.agent))
+    /// The agents whose work asks; empty where nothing is open.
+    pub(in crate::discord) fn agents_of(&self, id: i64) -> Vec<AgentId> {
+        self.with(|book| {
+            let asked = book.asked_about(id);
+            asked.map_or_else(Vec::new, |asked| asked.question.agents.clone())
+        })
+    }
+
+    /// Notes that a press or a form with this id has arrived, if it may deny an open question. Called in the order in which
+    /// Discord sent them, so that no call starts before an earlier denial was considered.
+    pub(in crate::discord) fn arrived(&self, custom_id: &str) -> Option<Arrived> {
+        let about = custom_id.strip_prefix("deny:").unwrap_or(custom_id);
+        let (subject, what) = approval::Subject::of(about)?;
+        let denies = about != custom_id || approval::choice(what) == Some(Choice::Deny);
+        if !denies {
+            return None;
+        }
+        self.with(|book| Some(book.asked_about(subject.id())?.question.presses.arrive()))
     }
 
     /// The name of the agent that asks, and the actions that it asks about, also as links lead them; `None` where all of it is closed.
@@ -214,8 +229,9 @@ impl Approvals {
         })
     }
 
-    /// Hands a decision about these calls of one question to the turn that asks, once. The new message is sent to `presser`
-    /// once the ledger has all of it; if nobody receives it there, the message is edited.
+    /// Hands a decision about these calls of one question to the turn that asks. The first one counts, but a denial overrules it
+    /// until the turn takes no more. The new message is sent to `presser` once the ledger has all of it; if nobody receives it
+    /// there, the message is edited.
     pub(in crate::discord) fn decide(
         &self,
         calls: &[i64],
@@ -229,21 +245,23 @@ impl Approvals {
                 return Press::TooLate;
             };
             let mut given = BTreeSet::new();
-            for call in &mut asked.question.calls {
-                if !calls.contains(&call.approval) {
-                    continue;
-                }
-                let Some(sender) = call.answer.take() else {
-                    continue;
-                };
+            for call in &asked.question.calls {
+                let id = call.approval;
                 // Where the turn does not wait any more, it reports the reason itself.
-                if sender.send(answer.clone()).is_ok() {
-                    asked.pressed_by.insert(call.approval, by.name.clone());
-                    given.insert(call.approval);
+                if calls.contains(&id)
+                    && asked.takes(id, answer.choice)
+                    && call.answer.send(answer.clone()).is_ok()
+                {
+                    given.insert(id);
                 }
             }
             if given.is_empty() {
                 return Press::TooLate;
+            }
+            for id in &given {
+                let by = by.name.clone();
+                let choice = answer.choice;
+                asked.given.insert(*id, Given { choice, by });
             }
             asked.press = Some(Deciding {
                 left: given,

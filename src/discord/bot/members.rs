@@ -1,16 +1,18 @@
 //! Members as they are at the moment somebody's rights are asked for.
 
 use async_trait::async_trait;
+use chrono::DateTime;
 use serenity::all::{ChannelType, Guild, GuildChannel, Permissions};
 use serenity::cache::GuildRef;
 
 use super::Bot;
 use crate::agent::Members;
+use crate::clock;
 use crate::discord::people;
 use crate::discord::rest::RestError;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::route;
-use crate::domain::{ChannelId, GuildId, Person, UserId};
+use crate::domain::{ChannelId, GuildId, Person, RoleId, UserId};
 
 /// Discord's code for somebody who is not a member.
 const UNKNOWN_MEMBER: u64 = 10_007;
@@ -45,9 +47,42 @@ impl Members for Bot {
         Some(people::person(&server, user.0, name, &roles))
     }
 
+    fn knows(&self, guild: GuildId) -> bool {
+        self.server(guild).is_some()
+    }
+
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
         self.in_text_channel(guild, channel, |server, channel| {
             people::person_sees(server, channel, person)
+        })
+    }
+
+    fn all_see(&self, guild: GuildId, from: ChannelId, to: ChannelId) -> bool {
+        self.in_text_channel(guild, to, |server, to| {
+            let from = server
+                .channels
+                .get(&serenity::all::ChannelId::new(from.0.max(1)));
+            from.is_some_and(|from| people::all_see(server, from, to))
+        })
+    }
+
+    async fn manages_channels(&self, guild: GuildId, user: UserId, channel: ChannelId) -> bool {
+        let Ok(member) = self.rest.call(route::member(guild, user)).await else {
+            return false;
+        };
+        let timed_out = member["communication_disabled_until"].as_str();
+        let timed_out = timed_out.and_then(|until| DateTime::parse_from_rfc3339(until).ok());
+        if member["user"]["bot"].as_bool() == Some(true)
+            || timed_out.is_some_and(|until| until > clock::now())
+        {
+            return false;
+        }
+        let Ok(roles) = serde_json::from_value::<Vec<RoleId>>(member["roles"].clone()) else {
+            return false;
+        };
+        self.in_text_channel(guild, channel, |server, channel| {
+            let rights = people::rights_in(server, channel, user, &roles);
+            rights.administrator() || rights.manage_channels()
         })
     }
 }

@@ -93,6 +93,7 @@ pub fn to_inbound(
         quote: quote(message, own),
         sent_at: MessageId(message.id.get()).sent_at(),
         via: None,
+        is_from_webhook: message.webhook_id.is_some(),
     }
 }
 

@@ -12,7 +12,7 @@ use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::responder::HEARD_WITHIN;
 use super::{Responder, Visibility, first, resume};
-use crate::agent::event::{Answer, Choice, QuestionEnd};
+use crate::agent::event::{Answer, Arrived, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::first_contact::FIRST_AGENT;
@@ -23,14 +23,16 @@ use crate::discord::render::{self, always_allow, approval};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::modal::written;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
+use crate::manager::NoAccess;
 use crate::permission::may_always_allow;
 use crate::store::Decision;
+use crate::text::escape;
 
 /// The answer where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
 /// Does what a press asks for.
-pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
+pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Option<Arrived>) {
     let responder = Responder::new(bot, press.guild_id, press.id.get(), &press.token)
         .in_channel(ChannelId(press.channel_id.get()));
     let (kind, rest) = press
@@ -39,7 +41,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         .split_once(':')
         .unwrap_or((&press.data.custom_id, ""));
     match kind {
-        "approval" | "one" => decide(bot, &responder, press).await,
+        "approval" | "one" => decide(bot, &responder, press, arrived).await,
         "always" => allow_always(bot, &responder, press, rest).await,
         "restore" | "undo" => resume::restore(bot, &responder, press, rest).await,
         "session" => resume::restore_listed(bot, &responder, press, rest).await,
@@ -77,13 +79,14 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
     }
 }
 
-pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
+/// Does what a form asks for.
+pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction, arrived: Option<Arrived>) {
     let responder = Responder::new(bot, form.guild_id, form.id.get(), &form.token)
         .in_channel(ChannelId(form.channel_id.get()));
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
         commands::submit_prompt(bot, &responder, form, name).await;
     } else if let Some(about) = form.data.custom_id.strip_prefix("deny:") {
-        deny(bot, &responder, form, about).await;
+        deny(bot, &responder, form, about, arrived).await;
     } else if form.data.custom_id == FIRST_AGENT {
         first::submitted(bot, &responder, form).await;
     } else if let Some(message) = form.data.custom_id.strip_prefix(BRANCH_FROM) {
@@ -95,8 +98,13 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
 
 /// A press on a question, or on the private message about one of its calls. If the outcome is known quickly it is the
 /// answer to the press; otherwise the press is acknowledged first.
-async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
-    let mut answer = PressAnswer::new(responder);
+async fn decide(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    arrived: Option<Arrived>,
+) {
+    let mut answer = PressAnswer::new(responder, arrived);
     let (Some((subject, what)), Some((guild, person))) = (
         Subject::of(&press.data.custom_id),
         who(press.guild_id, press.member.as_ref()),
@@ -108,6 +116,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
         Found::Open(requesters) => requesters,
         Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
         Found::Closed => {
+            answer.judged();
             answer.acknowledge().await;
             return too_late(bot, responder, press, subject.id()).await;
         }
@@ -151,8 +160,14 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
 }
 
 /// A submitted form of *Deny with a reason*.
-async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: &str) {
-    let mut answer = PressAnswer::new(responder);
+async fn deny(
+    bot: &Bot,
+    responder: &Responder,
+    form: &ModalInteraction,
+    about: &str,
+    arrived: Option<Arrived>,
+) {
+    let mut answer = PressAnswer::new(responder, arrived);
     let (Some((subject, _)), Some((guild, person))) =
         (Subject::of(about), who(form.guild_id, form.member.as_ref()))
     else {
@@ -163,6 +178,7 @@ async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: 
         Found::Open(requesters) => requesters,
         Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
         Found::Closed => {
+            answer.judged();
             let why = answer.soon(why_too_late(bot, subject.id())).await;
             return answer.tell(&Body::text(why)).await;
         }
@@ -222,24 +238,45 @@ async fn hand_over(
         Subject::All(_) => {
             let (presser, ending) = oneshot::channel();
             let press = bot.approvals.decide(calls, decision, person, Some(presser));
+            answer.judged();
             answer.is_decided = press == Press::Decided;
             if answer.is_decided {
                 show_ending(bot, answer, subject.id(), ending).await;
             }
         }
-        Subject::Alone(_) => {
+        Subject::Alone(call) => {
             let press = bot.approvals.decide(calls, decision, person, None);
+            answer.judged();
             answer.is_decided = press == Press::Decided;
-            if answer.is_decided && !answer.is_given {
-                let word = match decision.choice {
-                    Choice::Allow => "Allowed.",
-                    Choice::Deny => "Denied.",
-                    Choice::AlwaysAllow => "Always allowed.",
-                };
-                answer.is_given = answer.responder.update(&Body::text(word)).await.is_ok();
+            if answer.is_decided {
+                let ended = answer.soon(bot.approvals.ending(call)).await;
+                let words = ended.as_ref().and_then(|end| word_for(end, decision));
+                let words = words.map_or_else(|| why_it_ended(ended.as_ref()), str::to_owned);
+                if !answer.is_given {
+                    let told = answer.responder.update(&Body::text(words)).await;
+                    answer.is_given = told.is_ok();
+                }
             }
         }
     }
+}
+
+/// The word for a call that ended as `decision` says; `None` where something else came of it.
+fn word_for(end: &QuestionEnd, decision: &Answer) -> Option<&'static str> {
+    let QuestionEnd::Decided { choice, by, .. } = end else {
+        return None;
+    };
+    let is_it = *choice == decision.choice && *by == decision.by;
+    is_it.then_some(match choice {
+        Choice::Allow => "Allowed.",
+        Choice::Deny => "Denied.",
+        Choice::AlwaysAllow => "Always allowed.",
+    })
+}
+
+/// How a call ended that somebody decided, as far as it is known.
+fn why_it_ended(end: Option<&QuestionEnd>) -> String {
+    approval::told_late(end.unwrap_or(&QuestionEnd::Expired))
 }
 
 async fn show_ending(
@@ -266,15 +303,23 @@ struct PressAnswer<'a> {
     is_given: bool,
     /// The turn that asks has the decision.
     is_decided: bool,
+    /// Held until the press is judged: no call starts before that.
+    arrived: Option<Arrived>,
 }
 
 impl<'a> PressAnswer<'a> {
-    const fn new(responder: &'a Responder) -> Self {
+    const fn new(responder: &'a Responder, arrived: Option<Arrived>) -> Self {
         Self {
             responder,
             is_given: false,
             is_decided: false,
+            arrived,
         }
+    }
+
+    /// Notes that it is known whether the press decides anything.
+    fn judged(&mut self) {
+        self.arrived = None;
     }
 
     /// Waits for `work`; where that takes long, the press is acknowledged meanwhile.
@@ -297,6 +342,7 @@ impl<'a> PressAnswer<'a> {
 
     /// Shows a message to the person who pressed.
     async fn tell(&mut self, body: &Body) {
+        self.judged();
         let told = if self.is_given {
             let told = self.responder.follow_up(body, Visibility::Ephemeral);
             told.await.map(drop)
@@ -307,8 +353,8 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// Why `person` may not decide a question of `requesters` in this way. A requester who may not talk to the agent any more
-/// does not count as one.
+/// Why `person` may not decide a question of `requesters` in this way. A requester who could not join the work that asks,
+/// for want of access to one of its agents, does not count as one.
 async fn may_decide(
     bot: &Bot,
     guild: GuildId,
@@ -329,16 +375,14 @@ async fn may_decide(
     if decides_among(&[]).is_ok() {
         return Ok(());
     }
-    let agent = bot.approvals.agent_of(subject.id());
-    let Some(agent) = agent.and_then(|agent| bot.manager.agent(agent)) else {
-        return Ok(());
-    };
-    if bot.manager.access(&agent).await.admits(person) {
-        return Ok(());
-    }
-    Err(Refusal::new(
-        "You have no access to this agent any more, so a member with Manage Server has to decide this.",
-    ))
+    let agents = bot.approvals.agents_of(subject.id());
+    let joined = bot.manager.may_join(person, &agents).await;
+    joined.map_err(|NoAccess { agent }| {
+        Refusal(format!(
+            "You have no access to the agent {}, so a member with Manage Server has to decide this.",
+            escape::code(&agent)
+        ))
+    })
 }
 
 /// The message whose button was pressed.
@@ -376,7 +420,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
                     };
                     let calls = bot.approvals.open_calls(subject);
                     match bot.approvals.decide(&calls, &decision, &person, None) {
-                        Press::Decided => always_allow::GRANTED.to_owned(),
+                        Press::Decided => granted(bot, id, &decision).await,
                         Press::TooLate => why_too_late(bot, id).await,
                     }
                 }
@@ -384,6 +428,19 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
         }
     };
     let _ = responder.edit_original(&Body::text(answer)).await;
+}
+
+/// What came of *Always allow*.
+async fn granted(bot: &Bot, id: i64, decision: &Answer) -> String {
+    let ended = bot.approvals.ending(id).await;
+    let is_granted = ended
+        .as_ref()
+        .is_some_and(|end| word_for(end, decision).is_some());
+    if is_granted {
+        always_allow::GRANTED.to_owned()
+    } else {
+        why_it_ended(ended.as_ref())
+    }
 }
 
 /// How a question has ended, for somebody who pressed too late.
@@ -448,7 +505,7 @@ async fn end_turn(
             return Err(Refusal::new("You have no access to this agent."));
         }
         let stopped = bot.manager.stop(&agent, Target::Turn(turn), stop, &person);
-        Ok(told(stopped.await))
+        Ok(told(stopped.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }

@@ -103,6 +103,11 @@ impl Chosen {
         if turn.state == TurnEnd::Running {
             return Err(still_works(&self.here));
         }
+        if turn.begun.path.contains('@') {
+            return Err(Refusal::new(
+                "Another agent worked here, and only its report belongs to this one. Write in the thread to go on with the report.",
+            ));
+        }
         let items = bot
             .store
             .items_until(conversation.id, turn.begun.id, self.message)
@@ -307,7 +312,7 @@ pub(super) async fn stop(
         let Here { person, agent, .. } = &chosen.here;
         let target = Target::Turn(turn.begun.id);
         let stopped = bot.manager.stop(agent, target, Stop::Graceful, person);
-        Ok(render::stopping(stopped.await))
+        Ok(render::stopping(stopped.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }

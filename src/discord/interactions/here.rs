@@ -84,6 +84,7 @@ impl Here {
             quote: None,
             sent_at: shown.sent_at(),
             via: None,
+            is_from_webhook: false,
         }
     }
 }

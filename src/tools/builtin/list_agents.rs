@@ -29,6 +29,7 @@ impl Tool for ListAgents {
     const DESCRIPTION: &'static str = "List the other agents of this server.";
     const GROUP: Group = Group::AgentComm;
     const SUBJECT: &'static str = "agent_comm:list";
+    const COMMAND: Option<&'static str> = Some("/agents");
     const BY_PEOPLE: bool = true;
 
     fn action(_: &Args) -> Action {

@@ -25,6 +25,7 @@ impl Tool for ListModels {
     const DESCRIPTION: &'static str = "List the models you could run on.";
     const GROUP: Group = Group::Information;
     const SHELF: Option<&'static str> = Some("models you could run on");
+    const COMMAND: Option<&'static str> = Some("/models");
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, args.contains.as_deref().unwrap_or_default())

@@ -27,6 +27,7 @@ impl Tool for ListTasks {
     const NAME: &'static str = "list_tasks";
     const DESCRIPTION: &'static str = "List your running and latest tasks with their hooks.";
     const GROUP: Group = Group::Information;
+    const COMMAND: Option<&'static str> = Some("/process list");
 
     fn action(_args: &Args) -> Action {
         Action::new(Self::NAME, "")

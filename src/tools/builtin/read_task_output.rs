@@ -52,6 +52,7 @@ impl Tool for ReadTaskOutput {
     const NAME: &'static str = "read_task_output";
     const DESCRIPTION: &'static str = "Read what a task printed, running or ended.";
     const GROUP: Group = Group::Information;
+    const COMMAND: Option<&'static str> = Some("/process logs");
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, &*args.id)

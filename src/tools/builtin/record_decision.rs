@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Group};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
+use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct RecordDecision;
@@ -27,6 +28,8 @@ impl Tool for RecordDecision {
     const GROUP: Group = Group::SelfEdit;
     const SHELF: Option<&'static str> = Some("record a decision of people");
     const SUBJECT: &'static str = "self_edit:decision";
+    const COMMAND: Option<&'static str> = Some("/decisions add");
+    const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
         Action::new("self_edit", format!("decision:{}", args.text))
@@ -41,6 +44,7 @@ impl Tool for RecordDecision {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        rights::may_manage_channels("/decisions add", context).await?;
         let ledger = &context.services.decisions;
         let number = ledger.record(context, args.text).await?;
         Ok(format!(

@@ -8,6 +8,7 @@ use crate::config::effective;
 use crate::permission::{Action, Group, LeftOut};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
+use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
 /// The tool that its actions name.
@@ -29,6 +30,8 @@ impl Tool for SelfEditModel {
     const GROUP: Group = Group::SelfEdit;
     const SHELF: Option<&'static str> = Some("change the model you use");
     const SUBJECT: &'static str = "self_edit:model";
+    const COMMAND: Option<&'static str> = Some("/agent config");
+    const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
         Action::new(TOOL, format!("model:{}", args.new_model))
@@ -45,6 +48,7 @@ impl Tool for SelfEditModel {
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let model = context.services.models.resolve(&args.new_model).await?;
+        rights::may_manage_channels("/agent config", context).await?;
         check_meant(&args.new_model, &model, context)?;
         let configure = &context.services.configure;
         configure

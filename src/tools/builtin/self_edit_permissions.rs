@@ -10,6 +10,7 @@ use crate::domain::{Participant, ProfileRef};
 use crate::permission::{Action, Group, all_known, all_may_grant};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
+use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
 /// The one profile that everybody may grant, because it only narrows.
@@ -37,6 +38,7 @@ impl Tool for SelfEditPermissions {
     const GROUP: Group = Group::SelfEdit;
     const SHELF: Option<&'static str> = Some("change your permission profile");
     const SUBJECT: &'static str = "self_edit:permissions";
+    const COMMAND: Option<&'static str> = Some("/agent config");
     const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
@@ -64,6 +66,7 @@ impl Tool for SelfEditPermissions {
             .resolve(&profile)
             .map_err(|error| ToolError::Rejected(error.to_string()))?;
         may_grant(&profile, context).await?;
+        rights::may_manage_channels("/agent config", context).await?;
         let value = serde_json::to_value(&profile).map_err(ToolError::failed)?;
         configure
             .set(context, &effective::PERMISSIONS, value)

@@ -9,6 +9,7 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
+use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct SelfEditSystemPrompt;
@@ -27,6 +28,8 @@ impl Tool for SelfEditSystemPrompt {
     const GROUP: Group = Group::SelfEdit;
     const SHELF: Option<&'static str> = Some("replace your system prompt");
     const SUBJECT: &'static str = "self_edit:system_prompt";
+    const COMMAND: Option<&'static str> = Some("/agent config");
+    const BY_PEOPLE: bool = true;
 
     fn action(_: &Args) -> Action {
         Action::new("self_edit", "system_prompt")
@@ -51,6 +54,7 @@ impl Tool for SelfEditSystemPrompt {
             )));
         }
         let value = args.new_prompt.into();
+        rights::may_manage_channels("/agent config", context).await?;
         let configure = &context.services.configure;
         configure
             .set(context, &effective::SYSTEM_PROMPT, value)

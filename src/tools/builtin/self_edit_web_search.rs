@@ -8,6 +8,7 @@ use crate::config::effective;
 use crate::permission::{Action, Group};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
+use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct SelfEditWebSearch;
@@ -30,6 +31,8 @@ impl Tool for SelfEditWebSearch {
     const GROUP: Group = Group::SelfEdit;
     const SHELF: Option<&'static str> = Some("turn web search on, off");
     const SUBJECT: &'static str = "self_edit:web_search";
+    const COMMAND: Option<&'static str> = Some("/agent config");
+    const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
         Action::new("self_edit", format!("web_search:{}", word(args.enabled)))
@@ -44,6 +47,7 @@ impl Tool for SelfEditWebSearch {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        rights::may_manage_channels("/agent config", context).await?;
         let configure = &context.services.configure;
         configure
             .set(context, &effective::WEB_SEARCH, args.enabled.into())

@@ -29,6 +29,7 @@ impl Tool for SendToAgent {
         "Give another agent a message; it answers in its own channel, not to you.";
     const GROUP: Group = Group::AgentComm;
     const SUBJECT: &'static str = "agent_comm:send";
+    const COMMAND: Option<&'static str> = Some("/ask");
     const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {

@@ -24,6 +24,7 @@ impl Tool for StopTask {
     const NAME: &'static str = "stop_task";
     const DESCRIPTION: &'static str = "End a task with everything it started.";
     const GROUP: Group = Group::StopTask;
+    const COMMAND: Option<&'static str> = Some("/process kill");
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, &*args.id)

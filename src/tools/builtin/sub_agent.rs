@@ -41,6 +41,7 @@ impl Tool for SubAgent {
     const NAME: &'static str = "sub_agent";
     const DESCRIPTION: &'static str = "Have a role do a task; calls run side by side.";
     const GROUP: Group = Group::SubAgents;
+    const COMMAND: Option<&'static str> = Some("/ask");
 
     fn action(args: &Args) -> Action {
         if args.waits() {

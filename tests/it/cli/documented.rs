@@ -5,6 +5,7 @@ use std::fs;
 
 use chorus::config::effective::KEYS;
 use chorus::config::{Config, Right};
+use chorus::tools::Registry;
 use chorus::{cli, config};
 use serde_json::Value;
 
@@ -69,6 +70,52 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
             known.contains_key(key),
             "`{key}` is documented and not there"
         );
+    }
+}
+
+#[test]
+fn a_tool_needs_what_the_command_of_the_same_effect_needs() {
+    let permissions = page("docs/permissions.md");
+    let (_, table) = permissions
+        .split_once("## Tools and the commands of the same effect")
+        .unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let rows: BTreeSet<(String, String, String)> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let name = |cell: &str| cell.trim_matches('`').to_owned();
+            (name(cells[1]), name(cells[2]), cells[3].to_owned())
+        })
+        .collect();
+    let documented: BTreeSet<(String, String)> = rows
+        .iter()
+        .map(|(tool, command, _)| (tool.clone(), command.clone()))
+        .collect();
+    let tools = Registry::standard();
+    let known: BTreeSet<(String, String)> = tools
+        .infos()
+        .filter_map(|tool| Some((tool.name.to_owned(), tool.command?.to_owned())))
+        .collect();
+    assert_eq!(documented, known);
+
+    let commands = page("docs/commands.md");
+    for (tool, command, needs) in rows {
+        let begins = [format!("| `{command}`"), format!("| `{command} ")];
+        let row = commands
+            .lines()
+            .find(|line| begins.iter().any(|begin| line.starts_with(begin)));
+        let row = row.unwrap_or_else(|| panic!("commands.md lacks {command}"));
+        let needed = row.split('|').nth(2).unwrap().trim();
+        if needed != "–" {
+            let info = tools.infos().find(|info| info.name == tool).unwrap();
+            assert!(
+                needs.contains(needed),
+                "{tool}: {needs}, and {command}: {needed}"
+            );
+            assert!(info.by_people, "{tool} does not ask who is behind its turn");
+        }
     }
 }
 

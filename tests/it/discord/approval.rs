@@ -1,12 +1,12 @@
 //! The message that asks people.
 
-use chorus::agent::event::{AskedCall, Choice, Question, QuestionEnd, TurnRef};
+use chorus::agent::event::{AskedCall, Choice, Presses, Question, QuestionEnd, TurnRef};
 use chorus::discord::render::approval::{self, Ended, Subject};
 use chorus::discord::rest::body::{Body, FileContent};
 use chorus::domain::{AgentId, CallId, ChannelId, RoleId, TurnId, UserId};
 use chrono::Utc;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
 pub(super) fn question(action: &str, arguments: &str) -> Question {
     Question {
@@ -22,6 +22,8 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
         why: "I want to see what is there.".into(),
         calls: vec![call(42, action, arguments)],
         requesters: vec![UserId(1)],
+        agents: Vec::new(),
+        presses: Presses::default(),
         expires_at: Utc::now(),
     }
 }
@@ -38,7 +40,7 @@ fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
         reason: String::new(),
         arguments: arguments.into(),
         sandbox: Some("in a sandbox, with network access".into()),
-        answer: Some(oneshot::channel().0),
+        answer: mpsc::unbounded_channel().0,
     }
 }
 

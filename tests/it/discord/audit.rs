@@ -55,7 +55,7 @@ async fn a_row_says_who_asked_who_decided_and_what_came_of_it() {
         let rest = [
             row(bash, "ask_approved", "applied", bob, Some(ann)),
             row(bash, "ask_denied", "refused", bob, Some(ann)),
-            row(bash, "ask_expired", "not run", bob, None),
+            row(bash, "ask_cancelled", "not run", bob, Some(ann)),
         ];
         assert_eq!(rows[2..], rest);
         let shown = world.ann.asks("/audit", "#lab").await;

@@ -186,3 +186,54 @@ async fn a_stop_on_the_question_cancels_all_of_it() {
     })
     .await;
 }
+
+/// Ann presses these buttons of the open card, whose presses reach us in one go.
+fn presses_at_once(world: &World, card: &Message, labels: &[&str]) {
+    let lab = world.channel("#lab");
+    world.discord.holds_events();
+    for label in labels {
+        world.ann.person.clicks(lab, card.id, label).unwrap();
+    }
+    world.discord.releases_events();
+}
+
+#[tokio::test]
+async fn a_denial_wins_over_what_the_same_person_allowed_in_the_same_moment() {
+    run_test(async |world| {
+        let orders = [
+            ["Allow", "Deny"],
+            ["Deny", "Allow"],
+            ["Always allow", "Deny"],
+        ];
+        for (round, labels) in orders.iter().cycle().take(12).enumerate() {
+            let then = format!("Over {round}.");
+            let card = world.asks_to_write(&world.ann, &then).await;
+            presses_at_once(world, &card, labels);
+            let shown = world.sees("#lab", &then).await;
+            assert!(shown.contains("Denied"), "{labels:?}: {shown}");
+            assert!(!world.was_written(), "{labels:?}");
+        }
+        let decisions = "SELECT DISTINCT decision FROM approvals";
+        assert_eq!(world.ledger(decisions).await, ["deny"]);
+        let audited = "SELECT DISTINCT decision || ' ' || outcome FROM audit_log WHERE action_string LIKE 'tool:bash:%'";
+        assert_eq!(world.ledger(audited).await, ["ask_denied refused"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_denial_of_somebody_who_may_not_decide_changes_nothing() {
+    run_test(async |world| {
+        let card = world.asks_to_write(&world.ann, "Written.").await;
+        let lab = world.channel("#lab");
+        world.discord.holds_events();
+        world.ann.person.clicks(lab, card.id, "Allow").unwrap();
+        for _ in 0..5 {
+            world.bob.person.clicks(lab, card.id, "Deny").unwrap();
+        }
+        world.discord.releases_events();
+        world.sees("#lab", "Written.").await;
+        assert!(world.was_written());
+    })
+    .await;
+}

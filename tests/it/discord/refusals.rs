@@ -345,7 +345,7 @@ async fn who_lost_the_role_that_lets_them_talk_does_not_decide_their_own_questio
         world.bob.person.loses_role("vip");
         world.bob.clicks("#lab", "Allow").await;
         let told = world.next_private_reply(&world.bob).await;
-        assert!(told.contains("no access to this agent any more"), "{told}");
+        assert!(told.contains("no access to the agent `lab`"), "{told}");
         assert!(!world.was_written());
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "It is done.").await;

@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use chorus_playground::Rights;
 use serde_json::json;
 
 use super::{system, writes};
-use crate::world::{World, run_test};
+use crate::world::{Actor, World, run_test};
 
 /// The file of the only server.
 fn file(world: &World) -> PathBuf {
@@ -125,7 +126,7 @@ async fn an_agent_records_one_under_the_name_of_who_allowed_it() {
                 json!({"name": "record_decision", "arguments": {"text": "Walls\nare @everyone white"}}),
             )
             .answers("Written down.");
-        world.bob.says("#lab", "write it down").await;
+        world.ann.says("#lab", "write it down").await;
         world.question("#lab").await;
         assert!(system(world).contains("record_decision: record a decision of people"));
         world.ann.clicks("#lab", "Allow").await;
@@ -204,6 +205,63 @@ async fn a_charter_says_what_a_conversation_begins_with() {
         );
         world.exchange("hello", "Hello.").await;
         assert!(!system(world).contains("Doors are red"));
+    })
+    .await;
+}
+
+/// Has the agent record a decision for somebody, and gives what it was told.
+async fn records(world: &World, who: &Actor, allows: Option<&Actor>) -> String {
+    let text = format!("Decision {}", world.model.requests().len());
+    let call = json!({"name": "record_decision", "arguments": {"text": text}});
+    world
+        .model
+        .calls_tool("call_tool", call)
+        .answers(&format!("Done with {text}."));
+    who.says("#lab", "write it down").await;
+    if let Some(allows) = allows {
+        allows.clicks("#lab", "Allow").await;
+    }
+    world.sees("#lab", &format!("Done with {text}.")).await;
+    world.model.last_request()["messages"].to_string()
+}
+
+#[tokio::test]
+async fn an_agent_records_none_for_who_could_not_add_it_by_the_command() {
+    run_test(async |world| {
+        adds(world, "Doors are red").await;
+        world.exchange("hello", "Hello.").await;
+        let lines = |world: &World| fs::read_to_string(file(world)).unwrap().lines().count();
+        let needs = "needs the permission Manage Channels, as `/decisions add` does";
+        for profile in ["standard", "guarded", "open"] {
+            world.edits_agent_json("lab", json!({"permissions": profile}));
+            let asks = (profile == "standard").then_some(&world.bob);
+            let told = records(world, &world.bob, asks).await;
+            assert!(told.contains(needs), "{profile}: {told}");
+            assert_eq!(lines(world), 1, "{profile}");
+        }
+        // Who allows it needs the right as well.
+        world.edits_agent_json("lab", json!({"permissions": "standard"}));
+        let approver = world.bob.person.gets_role("approver", Rights::default());
+        let added = format!("/settings approvers change:add role:{}", approver.0);
+        world.ann.asks(&added, "#lab").await;
+        let told = records(world, &world.ann, Some(&world.bob)).await;
+        assert!(told.contains("the person who allowed it"), "{told}");
+        assert_eq!(lines(world), 1);
+        // A role that holds it is enough.
+        world
+            .bob
+            .person
+            .gets_role("keepers", Rights::MANAGE_CHANNELS);
+        records(world, &world.bob, Some(&world.bob)).await;
+        assert_eq!(lines(world), 2);
+        // Where the channel takes it from them, the command refuses them too.
+        let lab = world.channel("#lab");
+        world
+            .discord
+            .denies(lab, world.bob.id(), Rights::MANAGE_CHANNELS);
+        let told = records(world, &world.bob, Some(&world.bob)).await;
+        assert!(told.contains(needs), "{told}");
+        assert_eq!(lines(world), 2);
     })
     .await;
 }

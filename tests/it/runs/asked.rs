@@ -115,8 +115,8 @@ async fn a_press_after_the_end_of_the_run_decides_nothing() {
             assert!(!late.is_empty());
         }
         let decisions =
-            "SELECT DISTINCT decision FROM audit_log WHERE action_string LIKE 'tool:bash:%'";
-        world.ledger_says(decisions, &["ask_expired"]).await;
+            "SELECT DISTINCT decision || ' ' || (decided_by = user_id) FROM audit_log WHERE action_string LIKE 'tool:bash:%'";
+        world.ledger_says(decisions, &["ask_cancelled 1"]).await;
         assert!(!world.workspace("lab").join("One.txt").exists());
     })
     .await;

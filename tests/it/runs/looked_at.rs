@@ -491,6 +491,57 @@ async fn what_works_in_a_channel_that_somebody_does_not_see_shows_its_name_and_i
 }
 
 #[tokio::test]
+async fn what_an_agent_did_is_shown_to_those_alone_who_may_talk_to_it() {
+    run_test_with(priced(), async |world| {
+        world.makes_agent("docs").await;
+        let vip = world.ann.person.gets_role("vip", Rights::default());
+        world.edits_agent_json("docs", json!({"access_roles": [vip.0]}));
+        let plan = world.workspace("docs").join("plan.txt");
+        std::fs::write(plan, "plant quagga trees\n").unwrap();
+        charter(
+            world,
+            "reviewer",
+            "---\nname: reviewer\ndescription: Reviews.\nsub_agents: ['@docs']\n---\nYou review.\n",
+        );
+        world.model.calls(&[assignment("@docs", "the quagga")]);
+        world.model.calls_tool("view", json!({"path": "plan.txt"}));
+        world
+            .model
+            .replies(says("The plan is quagga.", 20))
+            .replies(says("They plant something.", 10));
+        world.ann.says("#lab", "ask docs").await;
+        world.sees("#lab", "They plant something.").await;
+        let reason = "is not shown: you have no access to that agent";
+        for (format, tells) in [("html", true), ("json", true), ("jsonl", false)] {
+            let typed = format!("/run show format:{format}");
+            let shown = String::from_utf8(file_for(world, &world.bob, &typed).await).unwrap();
+            assert!(
+                !shown.contains("quagga") && !shown.contains("plan.txt"),
+                "{format}: {shown}"
+            );
+            assert_eq!(shown.contains(reason), tells, "{format}: {shown}");
+            let shown = String::from_utf8(file(world, &typed).await).unwrap();
+            assert!(
+                shown.contains("quagga") && !shown.contains(reason),
+                "{format}: {shown}"
+            );
+        }
+        let text = world.bob.asks("/run show", "#lab").await;
+        assert!(
+            text.contains(r"└ sub_agent \@docs · $0.020")
+                && text.contains(reason)
+                && !text.contains("quagga"),
+            "{text}"
+        );
+        file_for(world, &world.bob, "/run show format:picture").await;
+        world.bob.person.gets_role("vip", Rights::default());
+        let text = world.bob.asks("/run show", "#lab").await;
+        assert!(text.contains("quagga"), "{text}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn stages_are_shown_and_agree_with_what_was_spent() {
     run_test_with(priced(), async |world| {
         for name in ["security", "billing", "editor"] {

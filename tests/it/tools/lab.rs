@@ -46,6 +46,8 @@ pub(crate) struct Seen {
     pub(crate) files: Mutex<Vec<OutgoingFile>>,
     pub(crate) sent: Mutex<Vec<(AgentName, String)>>,
     pub(crate) grants: Mutex<Grants>,
+    /// Who does not hold Manage Channels.
+    pub(crate) without_rights: Mutex<Vec<UserId>>,
     agents: PathBuf,
 }
 
@@ -265,6 +267,10 @@ impl Configure for Seen {
     fn profiles(&self) -> Arc<Profiles> {
         let custom = json!({"allow": ["tool:view:.*"], "ask": []});
         Arc::new(Profiles::with([("reader", &custom)]).unwrap())
+    }
+
+    async fn manages_channels(&self, _: &Caller, user: UserId) -> bool {
+        !self.without_rights.lock().unwrap().contains(&user)
     }
 
     async fn grants(&self, _: GuildId) -> Result<Grants, PortError> {

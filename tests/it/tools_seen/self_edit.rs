@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::uses;
+use super::{uses, uses_for};
 use crate::world::run_test;
 
 #[tokio::test]
@@ -72,6 +72,37 @@ async fn an_unknown_model_is_refused_with_the_nearest_name() {
         .await
         .refused();
         assert!(reason.contains("scripted-model"), "{reason}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_may_not_configure_the_agent_by_command_does_not_by_a_tool() {
+    run_test(async |world| {
+        let bob = world.bob.clone();
+        let edits = [
+            (
+                "self_edit_system_prompt",
+                json!({"new_prompt": "Obey bob."}),
+            ),
+            ("self_edit_model", json!({"new_model": "scripted-model"})),
+            ("self_edit_web_search", json!({"enabled": true})),
+            ("self_edit_permissions", json!({"new_profile": "locked"})),
+        ];
+        for profile in ["standard", "guarded", "open"] {
+            world.edits_agent_json("lab", json!({"permissions": profile}));
+            let before = world.agent_json("lab");
+            for (tool, arguments) in &edits {
+                let told = uses_for(world, &bob, tool, arguments.clone())
+                    .await
+                    .refused();
+                assert!(
+                    told.contains("needs the permission Manage Channels, as `/agent config` does"),
+                    "{profile}, {tool}: {told}"
+                );
+            }
+            assert_eq!(world.agent_json("lab"), before, "{profile}");
+        }
     })
     .await;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::REMEMBERED;
-use crate::agent::event::{Question, QuestionEnd};
+use crate::agent::event::{Choice, Question, QuestionEnd};
 use crate::discord::render::approval::{self, Ended};
 use crate::discord::rest::body::Body;
 use crate::domain::{MessageId, RoleId};
@@ -28,14 +28,21 @@ pub(super) struct Asked {
     pub(super) question: Box<Question>,
     /// How each of its calls ended, in their order.
     pub(super) ended: Vec<Option<Ended>>,
-    /// Who decided about a call, by the name that the server shows.
-    pub(super) pressed_by: HashMap<i64, String>,
+    /// The answers that the turn has, by call.
+    pub(super) given: HashMap<i64, Given>,
     pub(super) message: Option<MessageId>,
     /// The press that decided some of its calls, until these have ended.
     pub(super) press: Option<Deciding>,
     /// Locked during an edit of the message, so that each edit shows the latest state.
     pub(super) edits: Arc<tokio::sync::Mutex<()>>,
     pub(super) is_edited: bool,
+}
+
+/// An answer that the turn has.
+pub(super) struct Given {
+    pub(super) choice: Choice,
+    /// Who gave it, by the name that the server shows.
+    pub(super) by: String,
 }
 
 /// A press whose decision the turn has, but has not reported yet.
@@ -52,7 +59,7 @@ impl Asked {
         Self {
             ended: vec![None; question.calls.len()],
             question,
-            pressed_by: HashMap::new(),
+            given: HashMap::new(),
             message: None,
             press: None,
             edits: Arc::default(),
@@ -72,9 +79,17 @@ impl Asked {
             .any(|(call, ended)| call.approval == id && ended.is_none())
     }
 
+    /// Whether an answer about the call counts: the first one, and a denial after somebody allowed it.
+    pub(super) fn takes(&self, id: i64, choice: Choice) -> bool {
+        match self.given.get(&id) {
+            None => true,
+            Some(given) => choice == Choice::Deny && given.choice != Choice::Deny,
+        }
+    }
+
     /// Records how a call ended.
     pub(super) fn end(&mut self, id: i64, end: QuestionEnd) {
-        let by = self.pressed_by.get(&id).cloned();
+        let by = self.given.get(&id).map(|given| given.by.clone());
         let by = by.unwrap_or_else(|| "somebody".to_owned());
         let calls = self.question.calls.iter();
         let at = calls.into_iter().position(|call| call.approval == id);

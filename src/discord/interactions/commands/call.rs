@@ -204,6 +204,17 @@ impl<'a> Viewer<'a> {
         self.person().may_manage_server
     }
 
+    /// Refuses who may not look at the work of an existing agent: those who see its channel and may talk to it may.
+    pub(in crate::discord) async fn may_look_at(
+        &self,
+        agent: &AgentSummary,
+    ) -> Result<(), Refusal> {
+        if !self.covers(agent.channel) {
+            return Err(unknown(agent.name.as_str(), None));
+        }
+        admits(self.bot, &self.person(), agent).await
+    }
+
     /// The agent whose records `word` names: one that they see and may talk to, or a destroyed one.
     pub(in crate::discord) async fn on_record(&self, word: &str) -> Result<AgentSummary, Refusal> {
         let manager = &self.bot.manager;

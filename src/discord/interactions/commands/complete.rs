@@ -277,7 +277,8 @@ pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
-    let reading = bot(ctx).manager.children_at_work(&here.agent);
+    let manager = &bot(ctx).manager;
+    let reading = manager.children_at_work(&here.agent, &here.person);
     let children = in_time(reading).await.unwrap_or_default();
     let pairs = children.into_iter().map(|child| {
         let about = match child.title.as_str() {

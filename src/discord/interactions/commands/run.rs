@@ -1,6 +1,6 @@
 //! `/run`: what happened in a run, and what it cost.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::call::{
     Context, Refusal, Viewer, Visibility, agent_here, answer, bot, named_on_record, viewer,
@@ -18,6 +18,9 @@ use crate::text;
 
 /// Bytes of each text in a page: longer ones are read where they were written.
 const PAGE_PREVIEW: usize = 4 << 10;
+
+/// Tools whose results hold reports of sub-agents.
+const TELL_REPORTS: [&str; 2] = ["sub_agent", "tool_output"];
 
 /// Bytes of each text where a program reads it.
 const DATA_PREVIEW: usize = 400;
@@ -172,17 +175,21 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
 
 /// What somebody may see of a run.
 struct Sight {
-    /// The agents whose channels they see, by the names in child turns.
-    agents: HashSet<String>,
+    /// The agents that they see and may talk to, by the names in child turns.
+    agents: Vec<String>,
     words: Words,
 }
 
 impl Sight {
     async fn of(bot: &Bot, viewer: &Viewer<'_>, run: TurnId) -> Result<Self, Refusal> {
-        let agents = bot.manager.agents(viewer.guild).into_iter();
-        let seen = agents.filter(|agent| viewer.covers(agent.channel));
+        let mut agents = Vec::new();
+        for agent in bot.manager.agents(viewer.guild) {
+            if viewer.may_look_at(&agent).await.is_ok() {
+                agents.push(format!("@{}", agent.name));
+            }
+        }
         Ok(Self {
-            agents: seen.map(|agent| format!("@{}", agent.name)).collect(),
+            agents,
             words: if viewer.manages_server() {
                 Words::Said
             } else {
@@ -191,22 +198,39 @@ impl Sight {
         })
     }
 
-    /// A run as they may see it. Of work in the channel of an agent that they do not see, only its name and its cost are
-    /// shown. Words that had to pass a role, including a model's title for a task, are not shown.
+    /// A run as they may see it. Of work as an agent to which they have no access, only its name and its cost are shown, and a
+    /// line says so. Words that had to pass a role, including a model's title for a task, are not shown.
     fn on(&self, mut run: Run) -> Run {
-        self.look(&mut run.node);
+        let mut hidden = BTreeSet::new();
+        self.look(&mut run.node, &mut hidden);
+        let lines = hidden.iter().map(|name| {
+            format!(
+                "What {} did is not shown: you have no access to that agent.",
+                text::code_span(name)
+            )
+        });
+        run.gaps.extend(lines);
         run
     }
 
-    fn look(&self, node: &mut Node) {
-        let role = node.role.as_deref().unwrap_or_default();
-        if role.starts_with('@') && !self.agents.contains(role) {
+    /// Takes out of `node` and all below it what is not for them; adds the names of agents whose work that is to `hidden`.
+    fn look(&self, node: &mut Node, hidden: &mut BTreeSet<String>) {
+        // Where the turn above cannot be read, the path still says for whom it was.
+        let mut worked = node.path.split('/').filter(|name| name.starts_with('@'));
+        if let Some(unseen) = worked.find(|name| !self.agents.iter().any(|seen| seen == name)) {
+            hidden.insert(unseen.to_owned());
             return node.hide();
         }
         if self.words == Words::Pass && node.kind == ChildKind::SubAgent.as_str() {
             node.title = None;
         }
-        node.children.iter_mut().for_each(|child| self.look(child));
+        for child in &mut node.children {
+            self.look(child, hidden);
+        }
+        if node.children.iter().any(Node::is_hidden) {
+            // The report came back as a result, and can be read again.
+            node.hide_results_of(&TELL_REPORTS);
+        }
     }
 }
 

@@ -45,7 +45,7 @@ async fn end_turns(
             Some(Err(_)) => return Ok(told(Stopped::Nothing)),
         };
         let stopped = bot(ctx).manager.stop(&here.agent, target, stop, &by);
-        Ok(told(stopped.await))
+        Ok(told(stopped.await?))
     })
     .await
 }

@@ -96,8 +96,10 @@ fn ending(ended: &Ended) -> (&'static str, String) {
 /// Who ended a turn and by what, as a clause.
 fn what_ended(by: &Stopper) -> String {
     match by {
-        Stopper::Person(name) => format!("{} stopped the turn", escape::name(name)),
-        Stopper::Destroyer(name) => format!("{} destroyed the agent", escape::name(name)),
+        Stopper::Person(person) => format!("{} stopped the turn", escape::name(&person.name)),
+        Stopper::Destroyer(person) => {
+            format!("{} destroyed the agent", escape::name(&person.name))
+        }
         Stopper::Shutdown => "the shutdown of Chorus stopped the turn".to_owned(),
         Stopper::Machine(what) => format!("{what} stopped the turn"),
     }
