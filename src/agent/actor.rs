@@ -471,8 +471,17 @@ impl Actor {
                 self.defer(id, AgentCommand::Message(message, None));
             }
             Ok(id) => {
+                // What was read as a message came is not kept while it waits.
+                let has_waited = ahead.is_none();
                 let trigger = Trigger::message(message);
-                self.give(id, Trigger { ahead, ..trigger });
+                self.give(
+                    id,
+                    Trigger {
+                        ahead,
+                        has_waited,
+                        ..trigger
+                    },
+                );
             }
             Err(error) => self.trouble(Some(channel), &error),
         }

@@ -77,9 +77,11 @@ impl Members for Bot {
         {
             return false;
         }
-        let Ok(roles) = serde_json::from_value::<Vec<RoleId>>(member["roles"].clone()) else {
+        let roles = serde_json::from_value::<Vec<serenity::all::RoleId>>(member["roles"].clone());
+        let Ok(roles) = roles else {
             return false;
         };
+        let roles: Vec<RoleId> = roles.iter().map(|role| RoleId(role.get())).collect();
         self.in_text_channel(guild, channel, |server, channel| {
             let rights = people::rights_in(server, channel, user, &roles);
             rights.administrator() || rights.manage_channels()

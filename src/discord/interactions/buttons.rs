@@ -241,7 +241,9 @@ async fn hand_over(
             answer.judged();
             answer.is_decided = press == Press::Decided;
             if answer.is_decided {
-                show_ending(bot, answer, subject.id(), ending).await;
+                if show_ending(bot, answer, subject.id(), ending).await == Shown::ByOthers {
+                    tell_if_overruled(bot, answer, calls, decision).await;
+                }
             }
         }
         Subject::Alone(call) => {
@@ -252,9 +254,11 @@ async fn hand_over(
                 let ended = answer.soon(bot.approvals.ending(call)).await;
                 let words = ended.as_ref().and_then(|end| word_for(end, decision));
                 let words = words.map_or_else(|| why_it_ended(ended.as_ref()), str::to_owned);
-                if !answer.is_given {
-                    let told = answer.responder.update(&Body::text(words)).await;
-                    answer.is_given = told.is_ok();
+                let words = Body::text(words);
+                if answer.is_given {
+                    let _ = answer.responder.edit_original(&words).await;
+                } else {
+                    answer.is_given = answer.responder.update(&words).await.is_ok();
                 }
             }
         }
@@ -279,22 +283,49 @@ fn why_it_ended(end: Option<&QuestionEnd>) -> String {
     approval::told_late(end.unwrap_or(&QuestionEnd::Expired))
 }
 
+/// Who shows how a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    ByThisPress,
+    /// Another press, or an edit of the message.
+    ByOthers,
+}
+
 async fn show_ending(
     bot: &Bot,
     answer: &mut PressAnswer<'_>,
     question: i64,
     ending: oneshot::Receiver<Body>,
-) {
+) -> Shown {
     let Ok(body) = answer.soon(ending).await else {
-        // The message is edited by whoever closes the question.
-        return answer.acknowledge().await;
+        answer.acknowledge().await;
+        return Shown::ByOthers;
     };
     if !answer.is_given && answer.responder.update(&body).await.is_ok() {
         answer.is_given = true;
         bot.approvals.was_shown(question);
-        return;
+    } else {
+        bot.approvals.show(question).await;
     }
-    bot.approvals.show(question).await;
+    Shown::ByThisPress
+}
+
+/// Tells somebody whose decision was overruled in the same moment.
+async fn tell_if_overruled(
+    bot: &Bot,
+    answer: &mut PressAnswer<'_>,
+    calls: &[i64],
+    decision: &Answer,
+) {
+    let Some(first) = calls.first() else {
+        return;
+    };
+    let end = bot.approvals.ending(*first).await;
+    if let Some(end @ QuestionEnd::Decided { .. }) = &end
+        && word_for(end, decision).is_none()
+    {
+        answer.tell(&Body::text(approval::told_late(end))).await;
+    }
 }
 
 /// The first answer to a press, which Discord waits for.

@@ -252,8 +252,8 @@ async fn an_agent_records_none_for_who_could_not_add_it_by_the_command() {
             .bob
             .person
             .gets_role("keepers", Rights::MANAGE_CHANNELS);
-        records(world, &world.bob, Some(&world.bob)).await;
-        assert_eq!(lines(world), 2);
+        let told = records(world, &world.bob, Some(&world.bob)).await;
+        assert_eq!(lines(world), 2, "{told}");
         // Where the channel takes it from them, the command refuses them too.
         let lab = world.channel("#lab");
         world

@@ -4,7 +4,7 @@ use chorus_playground::Rights;
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{assignment, charter, run_test, run_test_with, told};
+use super::{assignment, run_test, run_test_with, told};
 use crate::world::model::Stream;
 use crate::world::{Setup, World};
 
@@ -30,8 +30,15 @@ async fn beta_works(world: &World) -> Stream {
         .streams_and_calls("Looking.", "glob", json!({"pattern": "*"}));
     world.ann.says("#lab", "have beta look").await;
     world.model.was_asked(2).await;
-    world.sees(THREAD, "Look around.").await;
+    reads(world, THREAD, "Look around.").await;
     step
+}
+
+/// Waits for a thread, and for words in it.
+async fn reads(world: &World, thread: &str, words: &str) {
+    let open = |world: &World| world.discord.channel(thread).map(drop);
+    world.waits(thread, open).await;
+    world.sees(thread, words).await;
 }
 
 /// Waits for the line about a message that was not taken.
@@ -318,15 +325,12 @@ async fn an_agent_in_a_channel_that_some_do_not_see_works_without_a_thread() {
 async fn a_role_of_another_agent_is_that_agents_work_too() {
     run_test_with(setup(), async |world| {
         with_beta(world).await;
-        charter(
-            world,
-            "helper",
-            "---\nname: helper\ndescription: Helps.\n---\nYou help.\n",
-        );
         let folder = world.home().join("agents/beta/charters");
         std::fs::create_dir_all(&folder).unwrap();
         let text = "---\nname: helper\ndescription: Helps.\n---\nYou help.\n";
         std::fs::write(folder.join("helper.md"), text).unwrap();
+        let own = "---\nname: own\ndescription: Leads.\nsub_agents: [helper]\n---\nYou lead.\n";
+        std::fs::write(world.home().join("agents/beta/charter.md"), own).unwrap();
         world.model.calls(&[assignment("@beta", "Look around.")]);
         world.model.calls(&[assignment("helper", "Help.")]);
         let step = world
@@ -335,7 +339,7 @@ async fn a_role_of_another_agent_is_that_agents_work_too() {
         world.ann.says("#lab", "have beta look").await;
         world.model.was_asked(3).await;
         let thread = "helper · about Help.";
-        world.sees(thread, "Help.").await;
+        reads(world, thread, "Help.").await;
         is_for_vips(world, "beta");
         world.bob.says(thread, "TAKETHIS").await;
         is_turned_away(world, thread).await;
@@ -361,7 +365,7 @@ async fn nobody_branches_off_from_the_work_of_another_agent() {
             .streams_and_calls("Looking.", "view", json!({"path": "plan.txt"}));
         world.ann.says("#lab", "have beta look").await;
         world.model.was_asked(2).await;
-        world.sees(THREAD, "Look around.").await;
+        reads(world, THREAD, "Look around.").await;
         let said = world.ann.says(THREAD, "and tell me").await;
         world
             .ledger_says("SELECT count(*) || '' FROM inbound", &["2"])

