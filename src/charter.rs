@@ -31,6 +31,7 @@ pub use catalog::{Catalog, Entry, NoGate, Place, Source, Unreadable};
 pub use compile::{FindModel, Known, compile};
 pub use contract::{Contract, Lacks};
 pub use file::{Charter, MAX_BYTES, Trust};
+pub use json_schema::Thoroughness;
 pub use problem::{Note, Problem, Problems};
 pub use role::{Compaction, Limits, ModelChoice, Role, RoleMode, SeedPart};
 pub use skill::{HEAD, Skill, skill, skill_body};

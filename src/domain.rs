@@ -6,6 +6,7 @@ mod agent;
 mod attempt;
 pub mod causes;
 mod ids;
+pub mod json_values;
 mod marks;
 mod message;
 mod program_settings;

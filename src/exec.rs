@@ -48,5 +48,5 @@ pub use probing::Probing;
 pub use process::{Ending, Process};
 pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
-pub use worker::{WorkFailure, WorkLimits, serve};
+pub use worker::{WorkFailure, WorkLimits, bulk_output, serve};
 pub use workers::{WorkError, Workers};

@@ -25,6 +25,7 @@ pub mod ports;
 mod rate_limit;
 pub mod registry;
 mod replace;
+pub mod report;
 mod result_room;
 mod rights;
 mod run_task;
@@ -39,6 +40,7 @@ mod work;
 pub mod worker;
 mod write_file;
 
+use std::fs::File;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,11 +183,22 @@ pub struct ToolContext {
 impl ToolContext {
     /// Has a worker process do `work` on `bytes`. Dropping the future ends it.
     async fn by_worker<W: Work>(&self, work: &W, bytes: &[u8]) -> Result<String, WorkError> {
-        let job = serde_json::to_string(work);
-        let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;
         let workers = &self.services.workers;
         workers
-            .run(self.agent, W::LIMITS, (W::NAME, job), bytes)
+            .run(self.agent, W::LIMITS, work::order(work)?, bytes)
+            .await
+    }
+
+    /// Like [`ToolContext::by_worker`], for work whose bulk output goes to `file`.
+    async fn by_worker_into<W: Work>(
+        &self,
+        file: File,
+        work: &W,
+        bytes: &[u8],
+    ) -> Result<String, WorkError> {
+        let workers = &self.services.workers;
+        workers
+            .run_into(file, self.agent, W::LIMITS, work::order(work)?, bytes)
             .await
     }
 }

@@ -1,19 +1,24 @@
 //! `report`: what a role's last answer must hold, as JSON Schemas. They are checked here so that a mistake in one is
 //! reported with its place, and not when the first report is given.
+//!
+//! A report is judged in a worker process (`tools::report`): a schema and a report that were made for it take gigabytes.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::compile::Compiler;
-use super::json_schema::{Fault, JsonSchema, Misread, escaped};
+use super::json_schema::{Fault, JsonSchema, Misread, Thoroughness, escaped};
 use super::values::Expected;
 use super::yaml::Node;
 
 /// Most fields that a report may owe.
 const MOST_FIELDS: usize = 10;
 
-/// Bytes of what a report holds besides its text.
+/// Bytes of the data of a report, and of each of its fields.
 const MOST_BYTES: usize = 256 << 10;
+
+/// Unknown fields of a report that are named.
+const MOST_FOREIGN: usize = 10;
 
 const INSTEAD: &str = "write a JSON Schema of draft 2020-12";
 
@@ -27,7 +32,7 @@ pub struct Contract {
 }
 
 /// What a report lacks, in words for a model: first what is missing, then what is wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacks {
     /// Fields by name, such as `meta.ticket`.
     pub missing: Vec<String>,
@@ -67,6 +72,11 @@ impl Lacks {
 }
 
 impl Contract {
+    /// Reads a contract that was compiled before and written as JSON; `None` for one that does not compile.
+    pub fn read(written: Value) -> Option<Self> {
+        Self::compile(written).ok()
+    }
+
     fn compile(written: Value) -> Result<Self, Misread> {
         let data = match written.get("schema") {
             None => None,
@@ -90,23 +100,20 @@ impl Contract {
         self.data.is_some()
     }
 
-    /// What `data` lacks; nothing where no data is owed.
-    pub fn lacks_data(&self, data: Option<&Value>) -> Lacks {
+    /// What `data` lacks; nothing where no data is owed. For a worker process only: neither memory nor time are bounded.
+    pub fn lacks_data(&self, data: Option<&Value>, looked_for: Thoroughness) -> Lacks {
         match (&self.data, data) {
             (None, _) => Lacks::default(),
             (Some(_), None) => Lacks {
                 missing: vec!["data".to_owned()],
                 wrong: Vec::new(),
             },
-            (Some(schema), Some(data)) => match too_long("data", data) {
-                Some(lacks) => lacks,
-                None => Lacks::of("data", schema.faults(data)),
-            },
+            (Some(schema), Some(data)) => judged("data", schema, data, looked_for),
         }
     }
 
-    /// What `meta` lacks.
-    pub fn lacks_meta(&self, meta: &Map<String, Value>) -> Lacks {
+    /// What the fields `meta` lack. For a worker process only: neither memory nor time are bounded.
+    pub fn lacks_meta(&self, meta: &Map<String, Value>, looked_for: Thoroughness) -> Lacks {
         let known = |name: &String| self.meta.iter().any(|(known, _)| known == name);
         let mut lacks = Lacks::default();
         for (name, schema) in &self.meta {
@@ -116,13 +123,11 @@ impl Contract {
                     missing: vec![part],
                     wrong: Vec::new(),
                 },
-                Some(value) => {
-                    too_long(&part, value).unwrap_or_else(|| Lacks::of(&part, schema.faults(value)))
-                }
+                Some(value) => judged(&part, schema, value, looked_for),
             };
             lacks = lacks.and(further);
         }
-        let foreign = meta.keys().filter(|name| !known(name));
+        let foreign = meta.keys().filter(|name| !known(name)).take(MOST_FOREIGN);
         lacks.wrong.extend(foreign.map(|name| {
             let name = crate::text::one_line(name, 60);
             format!("meta.{name}: there is no such field")
@@ -225,9 +230,18 @@ fn compiled(place: &str, schema: &Value) -> Result<JsonSchema, Misread> {
     JsonSchema::compile(schema).map_err(|(below, message)| (format!("{place}{below}"), message))
 }
 
-fn too_long(part: &str, value: &Value) -> Option<Lacks> {
-    (value.to_string().len() > MOST_BYTES).then(|| Lacks {
+/// What is wrong with `value`, one part of a report.
+fn judged(part: &str, schema: &JsonSchema, value: &Value, looked_for: Thoroughness) -> Lacks {
+    if value.to_string().len() > MOST_BYTES {
+        wrong(format!("{part}: it has more than 256 KiB"))
+    } else {
+        Lacks::of(part, schema.faults(value, looked_for))
+    }
+}
+
+fn wrong(what: String) -> Lacks {
+    Lacks {
         missing: Vec::new(),
-        wrong: vec![format!("{part}: it has more than 256 KiB")],
-    })
+        wrong: vec![what],
+    }
 }

@@ -1,9 +1,11 @@
 //! A JSON Schema of draft 2020-12 as roles may have one: small, without references to elsewhere or to itself, and with
-//! patterns that take linear time. So a value is checked against it in bounded time.
+//! patterns that take linear time.
+//!
+//! To compile one is bounded, and only to check that it can be used: nothing of it stays in memory. To hold a value against
+//! one is not bounded: a schema of 14 KiB and a value of 18 KB took two gigabytes. Only a worker process may do that.
 
-use std::sync::Arc;
-
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::text;
@@ -15,7 +17,10 @@ const MOST_BYTES: usize = 16 << 10;
 const DEEPEST: usize = 8;
 
 /// Bytes that a pattern takes once it is compiled.
-const PATTERN_BYTES: usize = 1 << 20;
+const PATTERN_BYTES: usize = 128 << 10;
+
+/// Patterns of a schema.
+const MOST_PATTERNS: usize = 32;
 
 /// Faults of a value that are looked at.
 const FAULTS: usize = 50;
@@ -40,7 +45,13 @@ pub(super) type Misread = (String, String);
 pub(super) struct JsonSchema {
     /// Without references.
     pub(super) value: Value,
-    validator: Arc<Validator>,
+}
+
+/// How many faults of a value are looked for. Those of every branch of a schema may take gigabytes, the first one does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Thoroughness {
+    Many,
+    First,
 }
 
 /// What a value lacks.
@@ -68,38 +79,80 @@ impl JsonSchema {
             bytes: MOST_BYTES,
         };
         let value = inliner.schema(written, "")?;
-        let patterns = PatternOptions::regex()
-            .size_limit(PATTERN_BYTES)
-            .dfa_size_limit(PATTERN_BYTES);
-        let validator = jsonschema::draft202012::options()
-            .with_pattern_options(patterns)
-            .build(&value);
-        match validator {
-            Ok(validator) => Ok(Self {
-                value,
-                validator: Arc::new(validator),
-            }),
+        if patterns_in(&value) > MOST_PATTERNS {
+            return whole(&format!(
+                "the schema has more than {MOST_PATTERNS} patterns"
+            ));
+        }
+        match validator(&value) {
+            Ok(_) => Ok(Self { value }),
             Err(error) => Err((error.instance_path().to_string(), shown(&error.to_string()))),
         }
     }
 
-    /// What is wrong with `value`, missing properties first.
-    pub(super) fn faults(&self, value: &Value) -> Vec<Fault> {
-        let faults = self.validator.iter_errors(value).take(FAULTS);
-        let mut faults: Vec<Fault> = faults
-            .map(|error| Fault {
-                place: error.instance_path().to_string(),
-                missing: match error.kind() {
-                    jsonschema::error::ValidationErrorKind::Required { property } => {
-                        property.as_str().map(str::to_owned)
-                    }
-                    _ => None,
-                },
-                what: shown(&error.to_string()),
-            })
-            .collect();
+    /// What is wrong with `value`, missing properties first. For a worker process only: neither memory nor time are bounded.
+    pub(super) fn faults(&self, value: &Value, looked_for: Thoroughness) -> Vec<Fault> {
+        // It was compiled before, so it compiles again.
+        let Ok(validator) = validator(&self.value) else {
+            return vec![Fault {
+                place: String::new(),
+                missing: None,
+                what: "the schema cannot be used".to_owned(),
+            }];
+        };
+        if validator.is_valid(value) {
+            return Vec::new();
+        }
+        let mut faults: Vec<Fault> = match looked_for {
+            Thoroughness::Many => validator
+                .iter_errors(value)
+                .take(FAULTS)
+                .map(|error| Fault::of(&error))
+                .collect(),
+            Thoroughness::First => {
+                let first = validator.validate(value).err();
+                first.iter().map(Fault::of).collect()
+            }
+        };
         faults.sort_by_key(|fault| fault.missing.is_none());
         faults
+    }
+}
+
+impl Fault {
+    fn of(error: &ValidationError<'_>) -> Self {
+        Self {
+            place: error.instance_path().to_string(),
+            missing: match error.kind() {
+                jsonschema::error::ValidationErrorKind::Required { property } => {
+                    property.as_str().map(str::to_owned)
+                }
+                _ => None,
+            },
+            what: shown(&error.to_string()),
+        }
+    }
+}
+
+fn validator(schema: &Value) -> Result<Validator, ValidationError<'_>> {
+    let patterns = PatternOptions::regex()
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES);
+    jsonschema::draft202012::options()
+        .with_pattern_options(patterns)
+        .build(schema)
+}
+
+/// How many patterns a schema has, and names that look like one.
+fn patterns_in(schema: &Value) -> usize {
+    match schema {
+        Value::Object(keys) => {
+            let own = keys.contains_key("pattern") as usize;
+            let names = keys.get("patternProperties").and_then(Value::as_object);
+            own + names.map_or(0, Map::len) + keys.values().map(patterns_in).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(patterns_in).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

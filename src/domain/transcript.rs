@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ids::{CallId, MessageId};
+use super::json_values;
 use super::marks::unmarked;
 use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
@@ -206,7 +207,9 @@ impl ToolCall {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(given)) => given.clone(),
             // Some models write the inner object in the same way as the outer one: as text.
-            Some(Value::String(text)) => serde_json::from_str(text).ok()?,
+            Some(Value::String(text)) if json_values::are_few(text) => {
+                serde_json::from_str(text).ok()?
+            }
             Some(_) => return None,
         };
         Some(Self {

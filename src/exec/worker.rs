@@ -1,7 +1,8 @@
 //! The `chorus` binary re-executed to do one piece of work on untrusted text.
 //!
 //! It limits itself, reads a [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
-//! output. It is single-threaded, holds no secret and no descriptor but those two, and may be killed at any moment.
+//! output; bytes that no model reads go to standard error, which is a file then. It is single-threaded, holds no secret and no
+//! other descriptor, and may be killed at any moment.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
@@ -29,9 +30,6 @@ pub(super) const REFUSED: u8 = 3;
 /// Exit code of a worker that could not do its work; its output says why.
 pub(super) const FAILED: u8 = 4;
 
-/// Bytes of a file that a worker may write: a temporary one of a few lines.
-const FILE_SIZE: u64 = 1 << 20;
-
 /// Files a worker may have open: a walk holds one for each folder on its way.
 const OPEN_FILES: u64 = 512;
 
@@ -45,6 +43,8 @@ pub struct WorkLimits {
     pub memory: u64,
     /// Seconds of processor time.
     pub seconds: u64,
+    /// Bytes of a file that it may write.
+    pub file_size: u64,
 }
 
 /// Instructions to a worker, as one line of JSON before the bytes to work on.
@@ -97,7 +97,7 @@ fn attempt(
         .map_err(failed("reading the order"))?;
     let order: WorkOrder = serde_json::from_str(&line).map_err(|_| {
         WorkFailure::Failed(format!(
-            "`{WORK_COMMAND}` is for Chorus itself: it reads pages and searches files"
+            "`{WORK_COMMAND}` is for Chorus itself: it reads pages, searches files and uses git"
         ))
     })?;
     restrict(order.limits).map_err(|why| WorkFailure::Failed(why.to_string()))?;
@@ -108,12 +108,17 @@ fn attempt(
     work(&order.name, &order.job, &bytes)
 }
 
+/// Bytes of a result that no model reads, in the worker: a file that [`super::Workers::run_into`] was given.
+pub fn bulk_output() -> impl Write {
+    std::io::stderr().lock()
+}
+
 /// Limits this process for good.
 fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
     limits::apply(&Limits {
         memory: wanted.memory,
         processes: PROCESSES,
-        file_size: FILE_SIZE,
+        file_size: wanted.file_size,
         open_files: OPEN_FILES,
     })?;
     // The signal at the lower bound says why it ended; the upper one is for a process that ignores it.

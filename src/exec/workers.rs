@@ -1,10 +1,11 @@
 //! Work on untrusted text, each piece in a process of its own that the kernel limits.
 //!
-//! Laying out a page or searching for a pattern is done by libraries that cannot be stopped: on a thread of the daemon they
+//! Laying out a page, searching for a pattern, judging a report or using git is done by libraries that cannot be stopped: on a thread of the daemon they
 //! would continue after their deadline, with unlimited memory. So the program starts itself once more as a
 //! [`worker`](super::worker). Dropping the future kills it; a limit of memory or time ends it from inside.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -22,11 +23,18 @@ use crate::domain::AgentId;
 /// Workers at once. Each agent has one at a time, so that ten hostile calls of a step use no more than one.
 const MOST_WORKERS: usize = 8;
 
+/// Memory in bytes from which a worker is a large one.
+const LARGE: u64 = 128 << 20;
+
+/// Large workers at once: with their limits they bound what all agents together can make the machine hold.
+const MOST_LARGE: usize = 2;
+
 /// Starts workers. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Workers {
     program: Arc<Path>,
     all: Arc<Semaphore>,
+    large: Arc<Semaphore>,
     of_agents: Arc<Mutex<HashMap<AgentId, Weak<Semaphore>>>>,
 }
 
@@ -50,6 +58,7 @@ impl Workers {
         Self {
             program: program.into(),
             all: Arc::new(Semaphore::new(MOST_WORKERS)),
+            large: Arc::new(Semaphore::new(MOST_LARGE)),
             of_agents: Arc::default(),
         }
     }
@@ -66,13 +75,42 @@ impl Workers {
         (name, job): (&str, String),
         bytes: &[u8],
     ) -> Result<String, WorkError> {
+        self.start(agent, limits, (name, job), bytes, Stdio::null())
+            .await
+    }
+
+    /// Like [`Workers::run`], for work that writes bytes to [`super::bulk_output`]: these go to `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workers::run`]; `file` has a part of the bytes then.
+    pub async fn run_into(
+        &self,
+        file: File,
+        agent: AgentId,
+        limits: WorkLimits,
+        (name, job): (&str, String),
+        bytes: &[u8],
+    ) -> Result<String, WorkError> {
+        self.start(agent, limits, (name, job), bytes, file.into())
+            .await
+    }
+
+    async fn start(
+        &self,
+        agent: AgentId,
+        limits: WorkLimits,
+        (name, job): (&str, String),
+        bytes: &[u8],
+        bulk: Stdio,
+    ) -> Result<String, WorkError> {
         let order = WorkOrder {
             name: name.to_owned(),
             job,
             limits,
         };
         let order = serde_json::to_string(&order).map_err(failed)? + "\n";
-        let _place = self.place(agent).await?;
+        let _permits = self.permits(agent, limits).await?;
         let mut child = Command::new(&*self.program)
             .arg(WORK_COMMAND)
             .env_clear()
@@ -81,7 +119,7 @@ impl Workers {
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(bulk)
             .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
@@ -101,14 +139,22 @@ impl Workers {
         judged(ended, limits, answer)
     }
 
-    /// The right to one worker.
-    async fn place(
+    /// Waits until this agent may start a worker with these limits.
+    async fn permits(
         &self,
         agent: AgentId,
-    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), WorkError> {
-        let own = self.of_agent(agent).acquire_owned().await;
-        let any = Arc::clone(&self.all).acquire_owned().await;
-        Ok((own.map_err(failed)?, any.map_err(failed)?))
+        limits: WorkLimits,
+    ) -> Result<Vec<OwnedSemaphorePermit>, WorkError> {
+        let mut gates = vec![self.of_agent(agent)];
+        if limits.memory > LARGE {
+            gates.push(Arc::clone(&self.large));
+        }
+        gates.push(Arc::clone(&self.all));
+        let mut permits = Vec::new();
+        for gate in gates {
+            permits.push(gate.acquire_owned().await.map_err(failed)?);
+        }
+        Ok(permits)
     }
 
     fn of_agent(&self, agent: AgentId) -> Arc<Semaphore> {
@@ -134,6 +180,10 @@ fn judged(ended: ExitStatus, limits: WorkLimits, answer: Vec<u8>) -> Result<Stri
         None if is_signal(Signal::XCPU) => Err(WorkError::TooMuch(format!(
             "more than {} s of processor time",
             limits.seconds
+        ))),
+        None if is_signal(Signal::XFSZ) => Err(WorkError::TooMuch(format!(
+            "a file of more than {}",
+            crate::text::bytes(limits.file_size)
         ))),
         // Rust aborts when an allocation fails, a stack overflow is a fault, and the kernel kills a process that takes the
         // last memory of the machine.

@@ -17,7 +17,7 @@ use super::provider::{Encoded, OnDelta, Reply};
 use super::stream_decoder::{Progress, StreamDecoder};
 use crate::clock;
 use crate::config::Secret;
-use crate::domain::Usage;
+use crate::domain::{Usage, json_values};
 use crate::text::long;
 
 /// Longest answer that is read; a body of gigabytes ends here.
@@ -32,6 +32,9 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// Longest list of models that is read; the longest known has a few megabytes.
 const MAX_LIST: usize = 16 << 20;
+
+/// Values in such a list: a gateway with a thousand models has a hundred for each.
+const MOST_LISTED: usize = 200_000;
 
 /// A provider to which no connection opens within this time is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -190,6 +193,10 @@ impl Endpoint {
             Ok(body) => body,
             Err(fault) => return Err(self.error(fault, id)),
         };
+        if json_values::count(&body) > MOST_LISTED {
+            let fault = ApiError::invalid("the answer has more values than any list of models has");
+            return Err(self.error(fault, id));
+        }
         serde_json::from_slice(&body)
             .map_err(|_| self.error(ApiError::invalid("the answer is not JSON"), id))
     }
@@ -364,6 +371,9 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 /// Longest line, and longest data of one event: a whole answer with its encrypted reasoning fits many times.
 const MAX_EVENT: usize = 8 << 20;
 
+/// Values in the JSON of one event: a call with as many as may run, and room beside them.
+const MOST_VALUES: usize = 2 * json_values::MOST_VALUES;
+
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -440,6 +450,11 @@ impl Decoder {
         };
         if text.is_empty() {
             let event = std::mem::take(&mut self.event);
+            if json_values::count(&event.data) > MOST_VALUES {
+                return Err(ApiError::invalid(
+                    "one event of the answer has more values than any answer has",
+                ));
+            }
             return Ok(std::mem::take(&mut self.has_data).then_some(event));
         }
         let (field, value) = text.split_once(':').unwrap_or((text, ""));

@@ -11,7 +11,7 @@ use super::history;
 use super::http::Event;
 use super::provider::{Encoded, OnDelta, Reply, TruncatedCall};
 use super::tokens;
-use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
+use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage, json_values};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -209,6 +209,8 @@ enum NotRun {
     NoName,
     #[error("its arguments are nested deeper than {MAX_DEPTH} levels.")]
     TooDeep,
+    #[error("its arguments have more than {} values.", json_values::MOST_VALUES)]
+    TooMany,
     #[error("its arguments are not a JSON object.")]
     NoObject,
     #[error("its arguments are not valid JSON ({0}).")]
@@ -277,6 +279,9 @@ impl Calls {
         }
         if raw.arguments.trim().is_empty() {
             return Ok(Map::new());
+        }
+        if !json_values::are_few(&raw.arguments) {
+            return Err(NotRun::TooMany);
         }
         match serde_json::from_str(&raw.arguments)? {
             Value::Object(arguments) if arguments.values().any(|value| is_deep(value, 1)) => {

@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::provider::{Delta, OnDelta, Reply, Request, ToolSchema, TruncatedCall};
 use super::stream_decoder::random_id;
-use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, UserText};
+use crate::domain::{
+    Assistant, CallId, Item, StopReason, ToolCall, ToolResult, UserText, json_values,
+};
 
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
@@ -149,6 +151,8 @@ enum InvalidBlock {
     NoName,
     #[error("its arguments are not a JSON object")]
     Arguments,
+    #[error("its arguments have more than {} values", json_values::MOST_VALUES)]
+    TooMany,
 }
 
 impl InvalidBlock {
@@ -162,6 +166,9 @@ impl InvalidBlock {
 
 /// The call that a block holds.
 fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
+    if !json_values::are_few(block) {
+        return Err(InvalidBlock::TooMany);
+    }
     let value: Value = serde_json::from_str(block.trim())?;
     let name = value.get("name").and_then(Value::as_str);
     let name = name.ok_or(InvalidBlock::NoName)?.to_owned();
@@ -169,6 +176,9 @@ fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
     let arguments = match arguments {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
+        Some(Value::String(text)) if !json_values::are_few(text) => {
+            return Err(InvalidBlock::TooMany);
+        }
         Some(Value::String(text)) => {
             serde_json::from_str(text).map_err(|_| InvalidBlock::Arguments)?
         }

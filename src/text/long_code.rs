@@ -10,6 +10,10 @@ use super::short::count;
 /// Longest block, in characters, that is shown in messages: three of them.
 const SHOWN: usize = 6_000;
 
+/// Longest answer, in bytes, in which blocks are looked for: a longer one is a file as a whole, and each sign of Markdown takes
+/// the parser a hundred bytes.
+const LOOKED_THROUGH: usize = 256 << 10;
+
 /// Files under one message; Discord takes ten.
 const MAX_FILES: usize = 9;
 
@@ -23,7 +27,7 @@ pub struct CodeFile {
 
 /// `markdown` with each long block of code replaced by a line that names its file.
 pub fn without_long_code(markdown: &str) -> (String, Vec<CodeFile>) {
-    let mut blocks = if markdown.len() > SHOWN {
+    let mut blocks = if (SHOWN + 1..=LOOKED_THROUGH).contains(&markdown.len()) {
         long_blocks(markdown)
     } else {
         Vec::new()

@@ -47,20 +47,31 @@ use std::sync::Arc;
 
 use super::Tool;
 use super::erased::{AnyTool, erased};
+use super::git;
+use super::report::Judging;
 use super::web::Layout;
 use super::work::{self, Line};
 
 /// What workers do.
-pub(super) const WORK: [Line; 9] = [
+pub(super) const WORK: [Line; 18] = [
+    work::line::<git_branch::Branches>(),
+    work::line::<git_checkout::Checkout>(),
+    work::line::<git_commit::Committing>(),
+    work::line::<git_commit::LineCount>(),
     work::line::<git_diff::Patch>(),
+    work::line::<git_init::Init>(),
     work::line::<git_log::History>(),
+    work::line::<git_merge_request::Origin>(),
     work::line::<git_status::Look>(),
     work::line::<git_status::LookBelow>(),
+    work::line::<git::Plan>(),
+    work::line::<git::Pack>(),
     work::line::<glob::Listing>(),
     work::line::<grep::Search>(),
     work::line::<tool_output::Page>(),
     work::line::<read_task_output::Logs>(),
     work::line::<Layout>(),
+    work::line::<Judging>(),
 ];
 
 /// The tool that finds others.

@@ -2,11 +2,13 @@
 //!
 //! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses what
 //! would lead elsewhere or run something, `repository` opens the vetted repository with the vetted configuration alone, and
-//! each operation runs in a thread of its own that Landlock keeps inside the workspace. A push has two parts: the pack is
-//! made in such a thread, and outside of it the network is used, with credentials of the operator's hosts.
+//! each operation runs in a worker process that Landlock keeps inside the workspace; `writing` has one write at a time, and
+//! cleans up after one that was killed. A push has two parts: the pack is made in such a process, and the daemon uses the
+//! network, with credentials of the operator's hosts.
 //!
 //! ```text
-//! builtin/git_* ─▶ repository (thread, Landlock) ─▶ vet ─▶ config
+//! builtin/git_* ═▶ worker ─▶ repository (Landlock) ─▶ vet ─▶ config
+//!                                               └─▶ writing
 //! builtin/git_status ─▶ nested (where the other repositories lie)
 //! builtin/git_push ─▶ push ─▶ remote (URL, host) ─▶ http | ssh ─▶ wire (advertisement, command, report)
 //! builtin/git_merge_request ─▶ forge
@@ -24,13 +26,14 @@ mod repository;
 mod ssh;
 mod vet;
 mod wire;
+mod writing;
 
 pub(super) use forge::{MergeRequest, open_merge_request};
 pub(super) use names::{check_branch, check_remote, check_revision};
 pub(super) use nested::{Nested, nested};
-pub(super) use push::push;
+pub(super) use push::{Pack, Plan, push};
 pub(super) use remote::Remote;
 pub(super) use repository::{
-    Opened, address, check_address, check_sizes, create, diff_options, in_repository, read,
-    read_nested,
+    LARGEST_COMPARED, Opened, address, check_address, check_sizes, create, diff_options, read,
+    read_nested, write,
 };

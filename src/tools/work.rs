@@ -7,17 +7,38 @@ use serde::de::DeserializeOwned;
 use super::error::ToolError;
 use crate::exec::{WorkError, WorkFailure, WorkLimits};
 
+/// Bytes of a file that is not the work itself: a temporary one of a few lines.
+const SMALL_FILE: u64 = 1 << 20;
+
 /// Limits of work on text: enough for 2 MiB of a large page or a pattern of 10 MiB, and little compared with the daemon
 /// itself.
 pub(super) const TEXT: WorkLimits = WorkLimits {
     memory: 64 << 20,
     seconds: 10,
+    file_size: SMALL_FILE,
 };
 
 /// Limits of reading a repository: libgit2 holds an object whole, which may have 256 MiB.
 pub(super) const GIT: WorkLimits = WorkLimits {
     memory: 640 << 20,
     seconds: 30,
+    file_size: SMALL_FILE,
+};
+
+/// Limits of writing to a repository: 200,000 new files take half of this time, and a file that `.gitattributes` has
+/// converted is held twice.
+pub(super) const GIT_WRITING: WorkLimits = WorkLimits {
+    memory: 768 << 20,
+    seconds: 60,
+    file_size: 640 << 20,
+};
+
+/// Limits of checking a report: it and its schemas have a few hundred KiB, and the errors of every branch of a schema
+/// for every item may take gigabytes.
+pub(super) const REPORT: WorkLimits = WorkLimits {
+    memory: 64 << 20,
+    seconds: 4,
+    file_size: 0,
 };
 
 /// One kind of work. The value holds its arguments, which are sent to the worker as JSON.
@@ -28,6 +49,13 @@ pub(super) trait Work: Serialize + DeserializeOwned {
 
     /// Does it, in the worker.
     fn run(self, bytes: &[u8]) -> Result<String, ToolError>;
+}
+
+/// The name of `work`, and its arguments as the worker reads them.
+pub(super) fn order<W: Work>(work: &W) -> Result<(&'static str, String), WorkError> {
+    let job = serde_json::to_string(work);
+    let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;
+    Ok((W::NAME, job))
 }
 
 /// An entry of the list of all work: its name, and what does it in the worker.

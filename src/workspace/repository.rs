@@ -1,5 +1,6 @@
 //! The git repository with which a workspace begins.
 
+use std::fs;
 use std::path::Path;
 
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
@@ -9,13 +10,30 @@ use crate::domain::AgentName;
 /// The branch of a new repository.
 const FIRST_BRANCH: &str = "main";
 
-/// Makes a repository in `folder` with all its files in a first commit by the agent.
+/// Names in a folder whose files are committed at once.
+const MOST_NAMES: usize = 5_000;
+
+/// Bytes of all these files together: libgit2 may hold each of them whole, and more than once.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Depth of folders whose files are committed at once.
+const DEEPEST: usize = 32;
+
+/// Makes a repository in `folder`, with all its files in a first commit by the agent if they are few and small. Others are
+/// left to the agent's first `git_commit`, which has a process of its own.
 ///
 /// # Errors
 ///
 /// When there is a repository already or it cannot be made.
 pub fn create(folder: &Path, agent: &AgentName) -> Result<(), git2::Error> {
     let repository = init(folder)?;
+    let mut left = Left {
+        names: MOST_NAMES,
+        bytes: MOST_BYTES,
+    };
+    if !left.covers(folder, DEEPEST) {
+        return Ok(());
+    }
     let mut index = repository.index()?;
     index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
     index.write()?;
@@ -30,6 +48,43 @@ pub fn create(folder: &Path, agent: &AgentName) -> Result<(), git2::Error> {
         &[],
     )?;
     Ok(())
+}
+
+/// What may still be in a folder.
+struct Left {
+    names: usize,
+    bytes: u64,
+}
+
+impl Left {
+    /// Counts what is in `folder`, `deepest` levels down; returns whether it was not too much.
+    fn covers(&mut self, folder: &Path, deepest: usize) -> bool {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return false;
+        };
+        for entry in entries {
+            // Of the entry itself, not of what a link leads to.
+            let Ok(meta) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))) else {
+                return false;
+            };
+            let (path, meta) = meta;
+            if path.ends_with(".git") {
+                continue;
+            }
+            let (Some(names), Some(bytes)) = (
+                self.names.checked_sub(1),
+                self.bytes
+                    .checked_sub(if meta.is_file() { meta.len() } else { 0 }),
+            ) else {
+                return false;
+            };
+            (self.names, self.bytes) = (names, bytes);
+            if meta.is_dir() && (deepest == 0 || !self.covers(&path, deepest - 1)) {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// An empty repository in `folder`.

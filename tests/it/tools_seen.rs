@@ -3,7 +3,10 @@
 mod agents;
 mod behind;
 mod bounded;
+mod bounded_git;
+mod bounded_reports;
 mod building;
+mod by_hand;
 mod files;
 mod greed;
 mod home_of_commands;

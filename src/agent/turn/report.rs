@@ -1,7 +1,6 @@
 //! The report that a role owes: its last answer, checked against what its charter asks for. What is missing is asked for
 //! again, a few times; what is valid is kept meanwhile.
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +11,8 @@ use crate::charter::{Contract, Lacks};
 use crate::domain::{Assistant, CallId, Mode, ToolResult};
 use crate::llm::ToolSchema;
 use crate::store::{AttachedRows, AuditDecision, Lacking, Starting, StoreError};
-use crate::text::{self, escape, long};
+use crate::text::{self, escape};
+use crate::tools::report::{self as reports, Judgement, Parts};
 
 /// The tool that a role gives its report with.
 pub(super) const REPORT: &str = "report";
@@ -32,6 +32,8 @@ pub(super) struct OwedReport {
     latest: String,
     /// Names of what lacks.
     missing: Vec<String>,
+    /// Why the latest one could not be judged, for people.
+    unjudged: Option<String>,
     /// Steps that are left to complete it; `None` before the first incomplete one.
     left: Option<u32>,
     /// What the turn's row keeps of it.
@@ -57,12 +59,11 @@ enum Source {
     Fallback,
 }
 
-/// What a model gave for its report.
+/// What a model gave for its report, not judged.
 struct Given {
     text: String,
-    data: Option<Value>,
-    meta: Map<String, Value>,
-    source: Source,
+    /// The call's arguments besides the text; `None` for an answer without a call.
+    arguments: Option<Map<String, Value>>,
 }
 
 /// The outcome of checking a report.
@@ -130,24 +131,27 @@ impl Turn {
         let Some(contract) = self.contract().cloned() else {
             return Ok(Reported::Never);
         };
-        let size = answer.text.len()
-            + answer
-                .tool_calls
-                .iter()
-                .map(|call| call.size())
-                .sum::<usize>();
-        let (given, lacks) = long::work_on(size, || {
-            let given = Given::of(&answer, &contract);
-            let lacks = self.owed.take(&given, &contract);
-            (given, lacks)
-        });
-        let by_call = given.source == Source::Tool;
+        let given = Given::of(&answer);
+        let by_call = given.arguments.is_some();
+        let Some(judgement) = self.judged(&given, &contract).await else {
+            // Nobody waits for it any more.
+            self.owed.latest = given.text;
+            if by_call {
+                let told = "Error: the turn was aborted before the report was checked.";
+                self.answer_report(answer, told, true).await?;
+            } else {
+                self.record_quietly(answer, Starting::default()).await?;
+            }
+            return Ok(Reported::Never);
+        };
+        let meta = judgement.meta.clone();
+        let lacks = self.owed.take(given, &contract, judgement);
         if lacks.is_empty() {
             let Some(body) = self.owed.kept.take() else {
                 return Ok(Reported::Never);
             };
             let is_whole = !by_call && body.text == answer.text;
-            self.owed.row = Some(body.row(&given.meta));
+            self.owed.row = Some(body.row(&meta));
             let last = if is_whole {
                 answer
             } else {
@@ -162,7 +166,7 @@ impl Turn {
                     ..Assistant::default()
                 }
             };
-            let fields = fields_line(&given.meta);
+            let fields = fields_line(&meta);
             return Ok(Reported::Whole {
                 answer: last,
                 fields,
@@ -189,6 +193,10 @@ impl Turn {
 
     /// The outcome of a turn whose report was never complete: what there is of it is shown, and what is missing.
     pub(super) fn without_whole_report(&mut self, exit: EndReason, error: String) -> Outcome {
+        let error = match self.owed.unjudged.take() {
+            Some(why) if error.is_empty() => why,
+            Some(_) | None => error,
+        };
         let kept = self.owed.kept.take();
         let lacking = match kept {
             Some(_) => Lacking::Meta,
@@ -206,6 +214,18 @@ impl Turn {
             exit,
             error,
         }
+    }
+
+    /// Has a worker process judge what was given; `None` where the turn is aborted meanwhile.
+    async fn judged(&self, given: &Given, contract: &Contract) -> Option<Judgement> {
+        let parts = if self.owed.kept.is_some() {
+            Parts::Fields
+        } else {
+            Parts::All
+        };
+        let worker = (&self.context.deps.services.workers, self.context.agent.id);
+        let judged = reports::judge(worker, contract, parts, given.to_judge());
+        self.context.stop.hard().run_until_cancelled(judged).await
     }
 
     /// Whether an incomplete report was given.
@@ -256,11 +276,11 @@ impl Turn {
 
 impl OwedReport {
     /// Keeps the valid parts of what was given, and returns what is missing.
-    fn take(&mut self, given: &Given, contract: &Contract) -> Lacks {
-        let mut lacks = Lacks::default();
+    fn take(&mut self, given: Given, contract: &Contract, judgement: Judgement) -> Lacks {
+        let mut lacks = judgement.body;
+        self.unjudged = judgement.unjudged;
         if self.kept.is_none() {
             let text = given.text.trim();
-            lacks = contract.lacks_data(given.data.as_ref());
             if text.is_empty() && !contract.has_data() {
                 lacks.missing.push("text".to_owned());
             }
@@ -269,16 +289,20 @@ impl OwedReport {
             }
             if lacks.is_empty() {
                 self.kept = Some(Body {
-                    text: match (text, &given.data) {
+                    text: match (text, &judgement.data) {
                         ("", Some(data)) => text::fenced(&format!("{data:#}"), "json"),
                         _ => given.text.clone(),
                     },
-                    data: given.data.clone(),
-                    source: given.source,
+                    source: match (&given.arguments, &judgement.data) {
+                        (Some(_), _) => Source::Tool,
+                        (None, Some(_)) => Source::Fallback,
+                        (None, None) => Source::Text,
+                    },
+                    data: judgement.data,
                 });
             }
         }
-        lacks.and(contract.lacks_meta(&given.meta))
+        lacks.and(judgement.fields)
     }
 }
 
@@ -295,71 +319,33 @@ impl Body {
 }
 
 impl Given {
-    fn of(answer: &Assistant, contract: &Contract) -> Self {
+    fn of(answer: &Assistant) -> Self {
         let call = answer.tool_calls.iter().map(|call| call.meant());
-        if let Some(call) = call.into_iter().find(|call| call.name == REPORT) {
-            let mut arguments = call.arguments;
-            let text = match arguments.remove("text") {
-                Some(Value::String(text)) if !text.trim().is_empty() => text,
-                _ => answer.text.clone(),
-            };
-            let data = arguments.remove("data").filter(|data| !data.is_null());
+        let Some(call) = call.into_iter().find(|call| call.name == REPORT) else {
             return Self {
-                text,
-                data: data.filter(|_| contract.has_data()).map(unquoted),
-                meta: match arguments.remove("meta").map(unquoted) {
-                    Some(Value::Object(meta)) => meta,
-                    _ => Map::new(),
-                },
-                source: Source::Tool,
+                text: answer.text.clone(),
+                arguments: None,
             };
-        }
-        let data = contract.has_data().then(|| json_in(&answer.text)).flatten();
+        };
+        let mut arguments = call.arguments;
+        let text = match arguments.remove("text") {
+            Some(Value::String(text)) if !text.trim().is_empty() => text,
+            _ => answer.text.clone(),
+        };
         Self {
-            text: answer.text.clone(),
-            source: if data.is_some() {
-                Source::Fallback
-            } else {
-                Source::Text
+            text,
+            arguments: Some(arguments),
+        }
+    }
+
+    fn to_judge(&self) -> reports::Given<'_> {
+        match &self.arguments {
+            Some(arguments) => reports::Given::Call {
+                data: arguments.get("data"),
+                meta: arguments.get("meta"),
             },
-            data,
-            meta: Map::new(),
+            None => reports::Given::Text(&self.text),
         }
-    }
-}
-
-/// Some models write an inner object in the same way as the outer one: as text.
-fn unquoted(value: Value) -> Value {
-    match &value {
-        Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
-            serde_json::from_str(text).unwrap_or(value)
-        }
-        _ => value,
-    }
-}
-
-/// The JSON that a text consists of, or that is in its only block of code.
-fn json_in(text: &str) -> Option<Value> {
-    if let Ok(value) = serde_json::from_str(text.trim()) {
-        return Some(value);
-    }
-    let mut blocks = Vec::new();
-    let mut block: Option<String> = None;
-    for event in Parser::new(text) {
-        match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => block = Some(String::new()),
-            Event::Text(part) => {
-                if let Some(block) = &mut block {
-                    block.push_str(&part);
-                }
-            }
-            Event::End(TagEnd::CodeBlock) => blocks.extend(block.take()),
-            _ => {}
-        }
-    }
-    match blocks.as_slice() {
-        [only] => serde_json::from_str(only).ok(),
-        _ => None,
     }
 }
 

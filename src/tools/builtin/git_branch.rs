@@ -1,14 +1,18 @@
 //! `git_branch`: lists, makes or deletes branches.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use git2::{BranchType, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git;
+use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct GitBranch;
@@ -49,26 +53,47 @@ impl Tool for GitBranch {
         if let Some(name) = &args.name {
             git::check_branch(name)?;
         }
-        let done = git::in_repository(context, move |opened| {
-            let git = &opened.git;
-            match (args.name, args.delete.unwrap_or(false)) {
-                (None, false) => list(git),
-                (None, true) => Err(ToolError::rejected("`name` says which branch to delete")),
-                (Some(name), false) => {
-                    let at = git.head()?.peel_to_commit()?;
-                    git.branch(&name, &at, false)?;
-                    Ok(format!("Made branch `{name}` at {}.", at.id()))
-                }
-                (Some(name), true) => {
-                    let mut branch = git.find_branch(&name, BranchType::Local)?;
-                    let at = branch.get().peel_to_commit()?.id();
-                    branch.delete()?;
-                    Ok(format!("Deleted branch `{name}`; it was at {at}."))
-                }
-            }
-        });
-        done.await.map(Output::from)
+        let work = Branches {
+            folder: context.services.folder(context),
+            args,
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
     }
+}
+
+/// A look at the branches of a repository, or a change to them.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Branches {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for Branches {
+    const NAME: &'static str = "git_branch";
+    const LIMITS: WorkLimits = work::GIT_WRITING;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        match (self.args.name, self.args.delete.unwrap_or(false)) {
+            (None, false) => git::read(&self.folder, |opened| list(&opened.git)),
+            (None, true) => Err(ToolError::rejected("`name` says which branch to delete")),
+            (Some(name), false) => git::write(&self.folder, |opened| make(&opened.git, &name)),
+            (Some(name), true) => git::write(&self.folder, |opened| delete(&opened.git, &name)),
+        }
+    }
+}
+
+fn make(git: &Repository, name: &str) -> Result<String, ToolError> {
+    let at = git.head()?.peel_to_commit()?;
+    git.branch(name, &at, false)?;
+    Ok(format!("Made branch `{name}` at {}.", at.id()))
+}
+
+fn delete(git: &Repository, name: &str) -> Result<String, ToolError> {
+    let mut branch = git.find_branch(name, BranchType::Local)?;
+    let at = branch.get().peel_to_commit()?.id();
+    branch.delete()?;
+    Ok(format!("Deleted branch `{name}`; it was at {at}."))
 }
 
 fn list(git: &Repository) -> Result<String, ToolError> {

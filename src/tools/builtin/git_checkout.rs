@@ -1,14 +1,18 @@
 //! `git_checkout`: switches to a branch or commit. Changes that it would overwrite are refused, never lost.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use git2::build::CheckoutBuilder;
 use git2::{BranchType, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git;
+use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct GitCheckout;
@@ -41,21 +45,47 @@ impl Tool for GitCheckout {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let Args { r#ref: to, create } = args;
-        let is_new = create.unwrap_or(false);
-        if is_new {
-            git::check_branch(&to)?
+        if args.is_new() {
+            git::check_branch(&args.r#ref)?;
         } else {
-            git::check_revision(&to)?
+            git::check_revision(&args.r#ref)?;
         }
-        let done = git::in_repository(context, move |opened| {
-            if is_new {
-                new_branch(&opened.git, &to)
+        let work = Checkout {
+            folder: context.services.folder(context),
+            args,
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
+    }
+}
+
+impl Args {
+    fn is_new(&self) -> bool {
+        self.create.unwrap_or(false)
+    }
+}
+
+/// A checkout. One that is ended in the middle leaves some files as they were and some as they are there; the same checkout
+/// again completes it.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Checkout {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for Checkout {
+    const NAME: &'static str = "git_checkout";
+    const LIMITS: WorkLimits = work::GIT_WRITING;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let to = &self.args.r#ref;
+        git::write(&self.folder, |opened| {
+            if self.args.is_new() {
+                new_branch(&opened.git, to)
             } else {
-                go(&opened.git, &to)
+                go(&opened.git, to)
             }
-        });
-        done.await.map(Output::from)
+        })
     }
 }
 

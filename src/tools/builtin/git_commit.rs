@@ -1,23 +1,35 @@
 //! `git_commit`: commits files, as the agent.
+//!
+//! Two worker processes do it: one commits, and another one counts the changed lines, with lower limits. To compare two
+//! versions of a long file can take gigabytes and minutes, and no commit depends on the count.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use git2::{Commit, Index, IndexAddOption, Repository, RepositoryState};
+use git2::{Commit, Index, IndexAddOption, Oid, Patch, Repository, RepositoryState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::AgentName;
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git::Opened;
+use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 use crate::tools::{files, git};
 use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 
-/// Largest file, in bytes, that is committed: a larger one could not be pushed either.
-const LARGEST: u64 = 256 * 1024 * 1024;
+/// Largest file, in bytes, that is committed: a repository with a larger one would not be opened again.
+const LARGEST: u64 = 512 * 1024 * 1024;
+
+/// Hundreds of thousands of files, or the largest ones, while the machine is busy.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// How long the changed lines may be counted.
+const COUNTING: Duration = Duration::from_secs(10);
 
 pub(super) struct GitCommit;
 
@@ -46,6 +58,10 @@ impl Tool for GitCommit {
         Some(".git".into())
     }
 
+    fn deadline(_: &Args) -> Option<Duration> {
+        Some(DEADLINE)
+    }
+
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         if args.message.trim().is_empty() {
             return Err(ToolError::rejected("`message` is empty"));
@@ -54,12 +70,92 @@ impl Tool for GitCommit {
             Some(files) => Some(own_paths(files, context).await?),
             None => None,
         };
-        let author = context.name.clone();
-        let done = git::in_repository(context, move |opened| {
+        let work = Committing {
+            folder: context.services.folder(context),
+            message: args.message,
+            only: only.map(|paths| paths.iter().map(ToString::to_string).collect()),
+            author: context.name.to_string(),
+        };
+        let made = context.by_worker(&work, &[]).await?;
+        let made: Committed = serde_json::from_str(&made).map_err(ToolError::failed)?;
+        let count = LineCount {
+            folder: work.folder,
+            commit: made.id,
+        };
+        let counted = tokio::time::timeout(COUNTING, context.by_worker(&count, &[])).await;
+        let lines = match counted {
+            Ok(Ok(lines)) => lines,
+            Ok(Err(_)) | Err(_) => NOT_COUNTED.to_owned(),
+        };
+        Ok(format!("{}, {lines}", made.told).into())
+    }
+}
+
+/// Takes the place of the changed lines.
+const NOT_COUNTED: &str = "with too many lines to be counted";
+
+/// A commit that is to be made.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Committing {
+    /// The agent's folder.
+    folder: PathBuf,
+    message: String,
+    /// Only these files or folders.
+    only: Option<Vec<String>>,
+    /// The agent's name.
+    author: String,
+}
+
+/// A commit that was made.
+#[derive(Deserialize, Serialize)]
+struct Committed {
+    id: String,
+    /// What the model is told of it.
+    told: String,
+}
+
+impl Work for Committing {
+    const NAME: &'static str = "git_commit";
+    const LIMITS: WorkLimits = work::GIT_WRITING;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let author = AgentName::parse(&self.author).map_err(ToolError::failed)?;
+        let only = match self.only {
+            Some(paths) => Some(
+                paths
+                    .iter()
+                    .map(|path| WorkspacePath::parse(path))
+                    .collect::<Result<Vec<_>, _>>()?,
+            ),
+            None => None,
+        };
+        let made = git::write(&self.folder, |opened| {
             stage(opened, only.as_deref())?;
-            commit(&opened.git, &args.message, &author)
-        });
-        done.await.map(Output::from)
+            commit(&opened.git, &self.message, &author)
+        })?;
+        serde_json::to_string(&made).map_err(ToolError::failed)
+    }
+}
+
+/// Counts the lines that a commit adds and removes.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct LineCount {
+    /// The agent's folder.
+    folder: PathBuf,
+    commit: String,
+}
+
+impl Work for LineCount {
+    const NAME: &'static str = "git_commit_lines";
+    const LIMITS: WorkLimits = WorkLimits {
+        memory: 128 << 20,
+        seconds: 5,
+        ..work::GIT
+    };
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let id: Oid = self.commit.parse().map_err(ToolError::failed)?;
+        git::read(&self.folder, |opened| lines(&opened.git, id))
     }
 }
 
@@ -107,8 +203,6 @@ impl Inspector<'_> {
                 "`{path}` has {size}, more than the {} that are committed; name it in .gitignore",
                 text::bytes(LARGEST)
             ));
-        } else if self.opened.is_given_up() {
-            self.refused = Some("nobody waits for it any more".to_owned());
         }
         if self.refused.is_some() { -1 } else { 0 }
     }
@@ -125,11 +219,7 @@ impl Inspector<'_> {
         paths: &[&Path],
         how: IndexAddOption,
     ) -> Result<(), ToolError> {
-        let added = index.add_all(paths, how, Some(&mut |path, _| self.look(path)));
-        let taken = match added {
-            Ok(()) => index.update_all(paths, Some(&mut |path, _| self.look(path))),
-            broken_off => broken_off,
-        };
+        let taken = index.add_all(paths, how, Some(&mut |path, _| self.look(path)));
         match (self.refused.take(), taken) {
             (Some(why), _) => Err(ToolError::Rejected(why)),
             (None, taken) => Ok(taken?),
@@ -183,7 +273,7 @@ fn stage_one(
     Ok(())
 }
 
-fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<String, ToolError> {
+fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<Committed, ToolError> {
     let parent = match opened.head() {
         Ok(head) => Some(head.peel_to_commit()?),
         Err(_) => None,
@@ -193,9 +283,8 @@ fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<Stri
     if old.as_ref().is_some_and(|old| old.id() == tree.id()) {
         return Err(ToolError::rejected("nothing changed since the last commit"));
     }
-    let stats = opened
-        .diff_tree_to_tree(old.as_ref(), Some(&tree), Some(&mut git::diff_options()))?
-        .stats()?;
+    let changed =
+        opened.diff_tree_to_tree(old.as_ref(), Some(&tree), Some(&mut git::diff_options()))?;
     let author = repository::author(author)?;
     let parents: Vec<&Commit<'_>> = parent.iter().collect();
     let id = opened.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
@@ -207,12 +296,49 @@ fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<Stri
         &text::visible(message.trim().lines().next().unwrap_or_default()).0,
         100,
     );
-    Ok(format!(
-        "Committed {id} {branch}: {summary}\n{} changed, +{} -{}",
-        counted(stats.files_changed()),
-        stats.insertions(),
-        stats.deletions()
-    ))
+    Ok(Committed {
+        id: id.to_string(),
+        told: format!(
+            "Committed {id} {branch}: {summary}\n{} changed",
+            counted(changed.deltas().len())
+        ),
+    })
+}
+
+/// The lines that a commit adds and removes.
+fn lines(git: &Repository, id: Oid) -> Result<String, ToolError> {
+    let commit = git.find_commit(id)?;
+    let before = match commit.parent(0) {
+        Ok(parent) => Some(parent.tree()?),
+        Err(_) => None,
+    };
+    let mut options = git::diff_options();
+    let diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut options))?;
+    let (mut added, mut removed) = (0, 0);
+    for at in 0..diff.deltas().len() {
+        // There is none for a file that is not text.
+        let Some(patch) = Patch::from_diff(&diff, at)? else {
+            continue;
+        };
+        if !is_compared(&patch) {
+            return Ok(NOT_COUNTED.to_owned());
+        }
+        let (_, more, less) = patch.line_stats()?;
+        (added, removed) = (added + more, removed + less);
+    }
+    Ok(format!("+{added} -{removed}"))
+}
+
+/// Whether the two sides of a file were compared. libgit2 says nothing where its memory was not enough: there is no
+/// difference then.
+fn is_compared(patch: &Patch<'_>) -> bool {
+    let delta = patch.delta();
+    let (old, new) = (delta.old_file(), delta.new_file());
+    let is_same = old.id() == new.id() || (old.size() == 0 && new.size() == 0);
+    if old.size().max(new.size()) > git::LARGEST_COMPARED {
+        return is_same;
+    }
+    is_same || delta.flags().is_binary() || patch.num_hunks() > 0
 }
 
 fn counted(files: usize) -> String {

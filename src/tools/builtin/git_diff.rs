@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use git2::{Diff, DiffFormat, Repository, Tree};
+use git2::{Diff, DiffFormat, DiffLineType, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,9 +102,22 @@ fn tree<'a>(git: &'a Repository, name: &str) -> Result<Tree<'a>, ToolError> {
     Ok(git.revparse_single(name)?.peel_to_tree()?)
 }
 
+/// Says that a file differs whose lines are not shown.
+const NOT_COMPARED: &[u8] = b"[the lines differ, and are too many to be compared]\n";
+
 fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
     let mut text = Vec::new();
+    // Whether the last header is about content that differs, and nothing of that came yet.
+    let mut is_owed = false;
     let printed = diff.print(DiffFormat::Patch, |_, _, line| {
+        if line.origin_value() == DiffLineType::FileHeader {
+            if is_owed {
+                text.extend_from_slice(NOT_COMPARED);
+            }
+            is_owed = tells_of_content(line.content());
+        } else {
+            is_owed = false;
+        }
         if matches!(line.origin(), '+' | '-' | ' ') {
             text.push(line.origin() as u8);
         }
@@ -113,8 +126,21 @@ fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
     });
     if text.len() < MOST {
         printed?;
+        if is_owed {
+            text.extend_from_slice(NOT_COMPARED);
+        }
     } else {
         text.extend_from_slice(b"\n[the patch goes on; compare fewer commits]\n");
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
+
+/// Whether the header of a file in a patch says that its content differs: not for a new mode alone, nor for an empty file.
+fn tells_of_content(header: &[u8]) -> bool {
+    let header = String::from_utf8_lossy(header);
+    let index = header.lines().find(|line| line.starts_with("index "));
+    index.is_some_and(|index| !index.contains(EMPTY))
+}
+
+/// How the name of the empty object begins.
+const EMPTY: &str = "e69de29";

@@ -1,12 +1,16 @@
 //! `git_init`: makes the workspace a repository.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git;
+use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct GitInit;
@@ -33,7 +37,26 @@ impl Tool for GitInit {
     }
 
     async fn run(&self, _: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        git::create(context).await?;
-        Ok("Made a repository; its branch is `main`.".to_owned().into())
+        let work = Init {
+            folder: context.services.folder(context),
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
+    }
+}
+
+/// Makes a workspace a repository.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Init {
+    /// The agent's folder.
+    folder: PathBuf,
+}
+
+impl Work for Init {
+    const NAME: &'static str = "git_init";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        git::create(&self.folder)?;
+        Ok("Made a repository; its branch is `main`.".to_owned())
     }
 }

@@ -1,12 +1,16 @@
 //! `git_merge_request`: opens a merge request (a pull request) on the forge of `origin`.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git::{self, MergeRequest, Remote};
+use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
 /// The remote whose forge is asked.
@@ -48,11 +52,10 @@ impl Tool for GitMergeRequest {
         if args.title.trim().is_empty() {
             return Err(ToolError::rejected("`title` is empty"));
         }
-        let url = git::in_repository(context, |opened| {
-            let found = opened.url(REMOTE);
-            found.ok_or_else(|| ToolError::rejected("the repository has no remote `origin`"))
-        })
-        .await?;
+        let origin = Origin {
+            folder: context.services.folder(context),
+        };
+        let url = context.by_worker(&origin, &[]).await?;
         git::check_address(context, REMOTE, &url)?;
         let services = &context.services;
         let request = MergeRequest {
@@ -65,5 +68,24 @@ impl Tool for GitMergeRequest {
         let address =
             git::open_merge_request(&services.http, &services.git, &remote, &request).await?;
         Ok(format!("Opened {address}").into())
+    }
+}
+
+/// Looks up the address of a repository's `origin`.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Origin {
+    /// The agent's folder.
+    folder: PathBuf,
+}
+
+impl Work for Origin {
+    const NAME: &'static str = "git_origin";
+    const LIMITS: WorkLimits = work::GIT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        git::read(&self.folder, |opened| {
+            let found = opened.url(REMOTE);
+            found.ok_or_else(|| ToolError::rejected("the repository has no remote `origin`"))
+        })
     }
 }

@@ -94,6 +94,11 @@ impl Work for Listing {
             }
             Step::On
         });
+        if found.is_empty() && walked == Walked::Partly {
+            return Ok(format!(
+                "No file among the first ones below `{path}` matches `{pattern}`; there are too many to look at all, so narrow the folder."
+            ));
+        }
         if found.is_empty() {
             found.push(format!("No file below `{path}` matches `{pattern}`."));
         } else if walked == Walked::Partly {

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use rustix::time::{ClockId, clock_gettime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,12 @@ const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// Bytes of a line that is searched; it is held whole.
 const LONGEST_SEARCHED: usize = 16 * 1024 * 1024;
+
+/// Processor time after which no further file is searched: what was found until then is worth more than an error.
+const TIME: Duration = Duration::from_secs(work::TEXT.seconds * 8 / 10);
+
+/// Files between two looks at the time.
+const BETWEEN_LOOKS: usize = 64;
 
 /// Bytes that a pattern may take once compiled, and bytes of the states that are kept while it is searched for.
 const PATTERN_SIZE: usize = 10 * 1024 * 1024;
@@ -119,7 +127,7 @@ impl Work for Search {
             if only.as_ref().is_none_or(|only| only.matches(&path, file)) {
                 found.file(&jail, file);
             }
-            if found.is_full() {
+            if found.is_full() || found.is_out_of_time() {
                 Step::Enough
             } else {
                 Step::On
@@ -140,6 +148,8 @@ struct Found {
     matcher: RegexMatcher,
     searcher: Searcher,
     lines: Vec<String>,
+    /// Files that were looked at.
+    files: usize,
 }
 
 impl Found {
@@ -163,11 +173,20 @@ impl Found {
             matcher,
             searcher,
             lines: Vec::new(),
+            files: 0,
         })
     }
 
     fn is_full(&self) -> bool {
         self.lines.len() >= MOST_LINES
+    }
+
+    /// Whether the search took so long that it ends here.
+    fn is_out_of_time(&mut self) -> bool {
+        self.files += 1;
+        let used = || clock_gettime(ClockId::ProcessCPUTime);
+        self.files.is_multiple_of(BETWEEN_LOOKS)
+            && Duration::try_from(used()).is_ok_and(|used| used >= TIME)
     }
 
     /// Searches one file; one that cannot be read is skipped.
@@ -187,6 +206,12 @@ impl Found {
     }
 
     fn report(mut self, path: &WorkspacePath, walked: Walked) -> String {
+        if self.lines.is_empty() && walked == Walked::Partly {
+            return format!(
+                "No line in the first {} files below `{path}` matches `{}`; narrow the folder or the glob to search the others.",
+                self.files, self.pattern
+            );
+        }
         if self.lines.is_empty() {
             return format!("No line below `{path}` matches `{}`.", self.pattern);
         }

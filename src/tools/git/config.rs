@@ -25,6 +25,10 @@ const BRANCH: [&str; 4] = ["description", "merge", "rebase", "remote"];
 /// Keys of `[user]` that pass; authors are the agent's own name whatever they say.
 const USER: [&str; 2] = ["email", "name"];
 
+/// How packs are made: with little memory beside the object that is being written. libgit2 also reads
+/// `deltaCacheSize` as the size from which an object is not compared with others.
+const PACKING: &str = "[pack]\n\twindowMemory = 64m\n\tdeltaCacheSize = 32m\n";
+
 /// A repository's configuration in plain values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RepositoryConfig {
@@ -143,9 +147,10 @@ impl RepositoryConfig {
         Ok(())
     }
 
-    /// What libgit2 is given in place of the agent's text: how to read the repository, and nothing else.
+    /// What libgit2 is given in place of the agent's text: how to read the repository and to
+    /// make packs, and nothing else.
     pub(super) fn rewritten(&self) -> String {
-        let mut text = String::from("[core]\n");
+        let mut text = format!("{PACKING}[core]\n");
         for (key, value) in &self.core {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "\t{key} = {value}");

@@ -17,6 +17,8 @@ pub(super) enum ServerError {
     SshEnded,
     #[error("the line to the server broke: {0}")]
     LineBroke(#[source] io::Error),
+    #[error("the pack cannot be read: {0}")]
+    Pack(#[source] io::Error),
     #[error("{}", text::with_causes(.0))]
     Http(reqwest::Error),
     #[error("the operator has set no token for this host; set the remote to its SSH URL")]

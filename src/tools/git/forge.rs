@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::http;
 use super::remote::Remote;
 use crate::config::{ForgeKind, Secret};
+use crate::domain::json_values;
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git_access::{ForgeAccess, GitAccess};
@@ -59,7 +60,11 @@ pub(in crate::tools) async fn open_merge_request(
         .map_err(|error| refused(text::with_causes(&error.without_url())))?;
     let status = answer.status();
     let body = http::body(answer).await.unwrap_or_default();
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let body: Value = if json_values::are_few(&body) {
+        serde_json::from_slice(&body).unwrap_or_default()
+    } else {
+        Value::Null
+    };
     if !status.is_success() {
         let reason = text::one_line(&text::visible(&reason(&body)).0, 300);
         return Err(refused(format!("{} {reason}", status.as_u16())));

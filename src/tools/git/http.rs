@@ -1,14 +1,20 @@
 //! Speaks to a git server by HTTP: no redirects, credentials to the operator's hosts only.
 
+use bytes::Bytes;
 use futures_util::StreamExt;
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Body, RequestBuilder, Response};
+use tokio_util::io::ReaderStream;
 
 use super::error::ServerError;
+use super::push::Request;
 use super::remote::Remote;
 use crate::tools::git_access::HostAccess;
 
 /// Bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Bytes of a pack that are read at once.
+const CHUNK: usize = 64 << 10;
 
 pub(super) async fn advertisement(
     client: &reqwest::Client,
@@ -26,14 +32,20 @@ pub(super) async fn receive_pack(
     client: &reqwest::Client,
     remote: &Remote,
     access: &HostAccess,
-    request: Vec<u8>,
+    request: Request,
 ) -> Result<Vec<u8>, ServerError> {
     let url = format!("{}/git-receive-pack", remote.http_url());
+    let pack = tokio::fs::File::from_std(request.pack);
+    let size = pack.metadata().await.map_err(ServerError::Pack)?.len();
+    let length = request.command.len() as u64 + size;
+    let command = futures_util::stream::iter([Ok(Bytes::from(request.command))]);
+    let request_body = command.chain(ReaderStream::with_capacity(pack, CHUNK));
     let request = client
         .post(url)
         .header("content-type", "application/x-git-receive-pack-request")
         .header("accept", "application/x-git-receive-pack-result")
-        .body(request);
+        .header("content-length", length)
+        .body(Body::wrap_stream(request_body));
     let answer = send(request, access).await?;
     expect_type(&answer, "application/x-git-receive-pack-result")?;
     body(answer).await

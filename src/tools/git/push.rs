@@ -1,27 +1,32 @@
 //! Pushes one branch, forward only.
 //!
-//! libgit2's own transports need unsafe registration and would use the network from the confined thread, so the push is our
-//! own: the pack is made in the workspace, and one exchange with the server's receive-pack does the rest.
+//! libgit2's own transports need unsafe registration and would use the network from the confined process, so the push is our
+//! own: a worker process makes the pack, into a file without a name, and one exchange with the server's receive-pack does the
+//! rest.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::PathBuf;
 
 use git2::{BranchType, Oid};
+use serde::{Deserialize, Serialize};
 
 use super::error::ServerError;
 use super::remote::{Remote, Transport};
-use super::repository::{Opened, check_address, in_repository};
+use super::repository::{Opened, check_address, read};
 use super::wire::Advertisement;
 use super::{http, ssh, wire};
+use crate::exec::{WorkLimits, bulk_output};
 use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::tools::git_access::HostAccess;
+use crate::tools::work::{self, Work};
 
-/// Largest pack in bytes: it is in memory while it is sent.
-const LARGEST_PACK: usize = 256 * 1024 * 1024;
+/// Largest pack in bytes.
+const LARGEST_PACK: u64 = 256 * 1024 * 1024;
 
-/// What is to be pushed where.
-struct Plan {
-    url: String,
-    tip: Oid,
-}
+/// Bytes of an object's id.
+const ID: usize = 20;
 
 /// Pushes `branch` to the remote of that name; returns a sentence about the outcome.
 pub(in crate::tools) async fn push(
@@ -29,28 +34,42 @@ pub(in crate::tools) async fn push(
     remote_name: &str,
     branch: &str,
 ) -> Result<String, ToolError> {
-    let plan = {
-        let (remote_name, branch) = (remote_name.to_owned(), branch.to_owned());
-        in_repository(context, move |opened| plan(opened, &remote_name, &branch)).await?
+    let plan = Plan {
+        folder: context.services.folder(context),
+        remote: remote_name.to_owned(),
+        branch: branch.to_owned(),
     };
-    check_address(context, remote_name, &plan.url)?;
-    let remote = Remote::parse(&plan.url)?;
+    let planned = context.by_worker(&plan, &[]).await?;
+    let planned: Planned = serde_json::from_str(&planned).map_err(ToolError::failed)?;
+    check_address(context, remote_name, &planned.url)?;
+    let tip = id(&planned.tip)?;
+    let remote = Remote::parse(&planned.url)?;
     let access = remote.access(&context.services.git)?;
     let name = format!("refs/heads/{branch}");
     let (line, advertised) = Line::open(context, &remote, access).await?;
     let old = advertised.find(&name);
-    if old == Some(plan.tip) {
+    if old == Some(tip) {
         line.leave().await;
         return Ok(format!("`{remote_name}` has all of `{branch}` already."));
     }
-    let tip = plan.tip;
-    let branch_name = branch.to_owned();
-    let pack = in_repository(context, move |opened| {
-        pack(opened, tip, old, &advertised, &branch_name)
-    })
-    .await?;
-    let mut request = wire::command(old, tip, &name);
-    request.extend_from_slice(&pack);
+    let pack = Pack {
+        folder: plan.folder,
+        tip: planned.tip,
+        old: old.map(|old| old.to_string()),
+        branch: plan.branch,
+    };
+    let known: Vec<u8> = advertised
+        .refs
+        .iter()
+        .flat_map(|(oid, _)| oid.as_bytes().to_vec())
+        .collect();
+    drop(advertised);
+    let file = packed(context, pack, known).await?;
+    let command = wire::command(old, tip, &name);
+    let request = Request {
+        command,
+        pack: file,
+    };
     let report = line.receive_pack(context, &remote, access, request).await?;
     wire::report(&report).map_err(|problem| said(&remote, &problem))?;
     let from = old.map_or_else(
@@ -58,76 +77,158 @@ pub(in crate::tools) async fn push(
         |oid| format!("from {}", short(oid)),
     );
     Ok(format!(
-        "Pushed `{branch}` to `{remote_name}` ({}): {} ({from}).",
-        remote.host, plan.tip
+        "Pushed `{branch}` to `{remote_name}` ({}): {tip} ({from}).",
+        remote.host
     ))
 }
 
-fn plan(opened: &Opened, remote: &str, branch: &str) -> Result<Plan, ToolError> {
-    let Some(url) = opened.url(remote) else {
-        let known: Vec<&str> = opened
-            .config
-            .remotes
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        return Err(ToolError::Rejected(match known.as_slice() {
+/// Has a worker make `pack`, for a server that has the objects `known`. Returns the file with it, from its beginning.
+async fn packed(context: &ToolContext, pack: Pack, known: Vec<u8>) -> Result<File, ToolError> {
+    // Beside the workspace: `/tmp` may be in memory.
+    let folder = pack.folder.clone();
+    let made = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder));
+    let mut file = made
+        .await
+        .map_err(ToolError::failed)?
+        .map_err(ToolError::failed)?;
+    let output = file.try_clone().map_err(ToolError::failed)?;
+    context.by_worker_into(output, &pack, &known).await?;
+    file.rewind().map_err(ToolError::failed)?;
+    Ok(file)
+}
+
+fn id(text: &str) -> Result<Oid, ToolError> {
+    text.parse().map_err(ToolError::failed)
+}
+
+/// Finds out what is to be pushed where.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Plan {
+    /// The agent's folder.
+    folder: PathBuf,
+    remote: String,
+    branch: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Planned {
+    url: String,
+    /// The id of the branch's last commit.
+    tip: String,
+}
+
+impl Work for Plan {
+    const NAME: &'static str = "git_push_plan";
+    const LIMITS: WorkLimits = work::GIT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let planned = read(&self.folder, |opened| {
+            let url = self.url(opened)?;
+            let branch = opened.git.find_branch(&self.branch, BranchType::Local);
+            let branch = branch.map_err(|_| {
+                ToolError::Rejected(format!("there is no branch `{}`", self.branch))
+            })?;
+            let tip = branch.into_reference().peel_to_commit()?.id().to_string();
+            Ok(Planned { url, tip })
+        })?;
+        serde_json::to_string(&planned).map_err(ToolError::failed)
+    }
+}
+
+impl Plan {
+    fn url(&self, opened: &Opened) -> Result<String, ToolError> {
+        if let Some(url) = opened.url(&self.remote) {
+            return Ok(url);
+        }
+        let remotes = opened.config.remotes.iter();
+        let known: Vec<&str> = remotes.map(|(name, _)| name.as_str()).collect();
+        Err(ToolError::Rejected(match known.as_slice() {
             [] => "the repository has no remote; add one in the shell: git remote add origin URL"
                 .into(),
             known => format!(
-                "there is no remote `{remote}`; there are {}",
+                "there is no remote `{}`; there are {}",
+                self.remote,
                 known.join(", ")
             ),
-        }));
-    };
-    let found = opened
-        .git
-        .find_branch(branch, BranchType::Local)
-        .map_err(|_| ToolError::Rejected(format!("there is no branch `{branch}`")))?;
-    Ok(Plan {
-        url,
-        tip: found.into_reference().peel_to_commit()?.id(),
-    })
+        }))
+    }
 }
 
-/// The objects of `tip` that the server lacks.
-fn pack(
-    opened: &Opened,
-    tip: Oid,
-    old: Option<Oid>,
-    advertised: &Advertisement,
-    branch: &str,
-) -> Result<Vec<u8>, ToolError> {
-    let git = &opened.git;
-    if let Some(old) = old {
-        let is_forward = git.find_commit(old).is_ok() && git.graph_descendant_of(tip, old)?;
-        if !is_forward {
-            return Err(ToolError::Rejected(format!(
-                "the server's `{branch}` ({}) is not part of yours; fetch and merge it in the shell first",
-                short(old)
-            )));
+/// Packs the objects of a branch that the server lacks. The bytes to work on are the ids that it has.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Pack {
+    /// The agent's folder.
+    folder: PathBuf,
+    tip: String,
+    /// Where the branch is on the server.
+    old: Option<String>,
+    branch: String,
+}
+
+impl Work for Pack {
+    const NAME: &'static str = "git_pack";
+    const LIMITS: WorkLimits = WorkLimits {
+        seconds: 120,
+        file_size: 2 * LARGEST_PACK,
+        ..work::GIT
+    };
+
+    fn run(self, known: &[u8]) -> Result<String, ToolError> {
+        read(&self.folder, |opened| self.write(opened, known))?;
+        Ok(String::new())
+    }
+}
+
+impl Pack {
+    fn write(&self, opened: &Opened, known: &[u8]) -> Result<(), ToolError> {
+        let git = &opened.git;
+        let tip = id(&self.tip)?;
+        if let Some(old) = &self.old {
+            let old = id(old)?;
+            let is_forward = git.find_commit(old).is_ok() && git.graph_descendant_of(tip, old)?;
+            if !is_forward {
+                return Err(ToolError::Rejected(format!(
+                    "the server's `{}` ({}) is not part of yours; fetch and merge it in the shell first",
+                    self.branch,
+                    short(old)
+                )));
+            }
+        }
+        let mut walk = git.revwalk()?;
+        walk.push(tip)?;
+        for known in known.chunks_exact(ID) {
+            let known = Oid::from_bytes(known)?;
+            if git.find_commit(known).is_ok() {
+                walk.hide(known)?;
+            }
+        }
+        let mut builder = git.packbuilder()?;
+        builder.insert_walk(&mut walk)?;
+        let mut output = bulk_output();
+        let (mut written, mut failed) = (0, None);
+        let made = builder.foreach(|chunk| {
+            written += chunk.len() as u64;
+            if written <= LARGEST_PACK {
+                failed = output.write_all(chunk).err();
+            }
+            written <= LARGEST_PACK && failed.is_none()
+        });
+        if written > LARGEST_PACK {
+            return Err(ToolError::rejected(
+                "the commits to push have more than 256 MiB; push them in the shell",
+            ));
+        }
+        match failed {
+            Some(error) => Err(ToolError::failed(error)),
+            None => Ok(made?),
         }
     }
-    let mut walk = git.revwalk()?;
-    walk.push(tip)?;
-    for (oid, _) in &advertised.refs {
-        if git.find_commit(*oid).is_ok() {
-            walk.hide(*oid)?;
-        }
-    }
-    let mut builder = git.packbuilder()?;
-    builder.insert_walk(&mut walk)?;
-    let mut pack = Vec::new();
-    builder.foreach(|chunk| {
-        pack.extend_from_slice(chunk);
-        pack.len() <= LARGEST_PACK
-    })?;
-    if pack.len() > LARGEST_PACK {
-        return Err(ToolError::rejected(
-            "the commits to push have more than 256 MiB; push them in the shell",
-        ));
-    }
-    Ok(pack)
+}
+
+/// What is sent to the server: the command that moves the branch, then the pack.
+pub(super) struct Request {
+    pub(super) command: Vec<u8>,
+    pub(super) pack: File,
 }
 
 /// The way to the server.
@@ -167,7 +268,7 @@ impl Line {
         context: &ToolContext,
         remote: &Remote,
         access: &HostAccess,
-        request: Vec<u8>,
+        request: Request,
     ) -> Result<Vec<u8>, ToolError> {
         let report = match self {
             Self::Http => http::receive_pack(&context.services.http, remote, access, request).await,

@@ -1,9 +1,12 @@
-//! Opens the workspace's vetted repository, in a thread that cannot leave the workspace.
+//! Opens the workspace's vetted repository, in a worker process that cannot leave the workspace.
 //!
 //! Between the vetting and the use an agent's background command may change the repository. So the configuration in use is
-//! our own copy of the vetted one, and once the repository is open the thread reads and writes nothing outside the
-//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted thread could not remove one on
+//! our own copy of the vetted one, and once the repository is open the process reads and writes nothing outside the
+//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted process could not remove one on
 //! disk.
+//!
+//! The daemon calls nothing of this: a library that cannot be stopped would keep its memory and a core after the end of the
+//! call, and a hostile history takes all the time and memory there is.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,11 +20,10 @@ use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use super::config::RepositoryConfig;
 use super::vet::{self, LARGEST_OBJECT, Vetted, refused};
+use super::writing::Writing;
 use crate::text;
 use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
@@ -33,7 +35,10 @@ const LANDLOCK: ABI = ABI::V5;
 /// Largest file, in bytes, that is compared line by line; a larger one is only reported as different.
 ///
 /// A comparison holds both sides and more in memory.
-const LARGEST_COMPARED: i64 = 32 * 1024 * 1024;
+pub(in crate::tools) const LARGEST_COMPARED: u64 = 32 * 1024 * 1024;
+
+/// Largest file, in bytes, that a checkout writes: libgit2 holds it whole, and its packed form too.
+const LARGEST_CHECKED_OUT: u64 = 256 * 1024 * 1024;
 
 /// The workspace itself, as a path below it.
 const WORKSPACE: &str = ".";
@@ -44,18 +49,11 @@ pub(in crate::tools) struct Opened {
     pub(in crate::tools) git: Repository,
     /// The accepted parts of the repository's own configuration.
     pub(super) config: RepositoryConfig,
-    /// Cancelled when nobody waits for the outcome any more.
-    given_up: CancellationToken,
     /// Holds the configuration in use; libgit2 reads the file again and again.
     _config_file: File,
 }
 
 impl Opened {
-    /// Whether nobody waits for the outcome any more.
-    pub(in crate::tools) fn is_given_up(&self) -> bool {
-        self.given_up.is_cancelled()
-    }
-
     pub(in crate::tools) fn url(&self, remote: &str) -> Option<String> {
         let mut remotes = self.config.remotes.iter();
         remotes
@@ -67,23 +65,13 @@ impl Opened {
 /// The options with which differences are computed.
 pub(in crate::tools) fn diff_options() -> DiffOptions {
     let mut options = DiffOptions::new();
-    options.ignore_submodules(true).max_size(LARGEST_COMPARED);
+    options
+        .ignore_submodules(true)
+        .max_size(LARGEST_COMPARED as i64);
     options
 }
 
-/// Runs `work` on the calling agent's repository.
-pub(in crate::tools) async fn in_repository<T: Send + 'static>(
-    context: &ToolContext,
-    work: impl FnOnce(&Opened) -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    let folder = context.services.folder(context);
-    let given_up = CancellationToken::new();
-    let _waiting = given_up.clone().drop_guard();
-    on_own_thread(move || within(&folder, WORKSPACE, given_up, work)).await
-}
-
-/// Runs `work`, which only reads, on the repository of the agent in `folder`. For a worker process, which is confined with
-/// it and killed when nobody waits any more: a hostile history takes all the time and memory there is.
+/// Runs `work`, which only reads, on the repository of the agent in `folder`.
 pub(in crate::tools) fn read<T>(
     folder: &Path,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
@@ -97,24 +85,23 @@ pub(in crate::tools) fn read_nested<T>(
     below: &str,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
-    within(folder, below, CancellationToken::new(), work)
+    let place = Place::open(folder, below)?;
+    let vetted = vet::vet(&place.dir)?;
+    work(&place.opened(vetted)?)
 }
 
-fn within<T>(
+/// Runs `work` on the repository of the agent in `folder`, as its only writer. The process may be killed meanwhile: the next
+/// writer removes what that leaves.
+pub(in crate::tools) fn write<T>(
     folder: &Path,
-    below: &str,
-    given_up: CancellationToken,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
-    let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
-    let files = workspace.files()?;
-    let place = files.dir().open_dir(below).map_err(ToolError::failed)?;
-    let vetted = vet::vet(&place)?;
-    let all = workspace.files_folder();
-    let opened = open(&place, &all.join(below), vetted, given_up)?;
-    // Not earlier: libgit2 also opens the user's configuration, and fails where it may not.
-    restrict(&[&all], &[])?;
-    work(&opened)
+    let place = Place::open(folder, WORKSPACE)?;
+    let git = vet::own_folder(&place.dir)?;
+    let mut writing = Writing::begin(&git)?;
+    let vetted = vet::vet(&place.dir)?;
+    writing.clean(&vetted.left_over)?;
+    work(&place.opened(vetted)?)
 }
 
 /// Returns the address of the remote `name` of the repository of the agent in `folder`; `None` where it cannot be read.
@@ -142,45 +129,47 @@ pub(in crate::tools) fn check_address(
     )))
 }
 
-/// Makes an empty repository of the calling agent's workspace.
-pub(in crate::tools) async fn create(context: &ToolContext) -> Result<(), ToolError> {
-    let folder = context.services.folder(context);
-    on_own_thread(move || {
-        let workspace = Workspace::open(&folder).map_err(ToolError::failed)?;
-        if workspace.files()?.dir().symlink_metadata(".git").is_ok() {
-            return Err(ToolError::rejected("the workspace has a `.git` already"));
-        }
-        restrict(&[&workspace.files_folder()], &[Path::new("/")])?;
-        repository::init(&workspace.files_folder())?;
-        Ok(())
-    })
-    .await
+/// Makes an empty repository of the workspace of the agent in `folder`.
+pub(in crate::tools) fn create(folder: &Path) -> Result<(), ToolError> {
+    let place = Place::open(folder, WORKSPACE)?;
+    if place.dir.symlink_metadata(".git").is_ok() {
+        return Err(ToolError::rejected("the workspace has a `.git` already"));
+    }
+    restrict(&[&place.workspace], &[Path::new("/")])?;
+    repository::init(&place.workspace)?;
+    Ok(())
 }
 
-/// Runs `work` on a thread that ends with it, so that restrictions it puts on itself end too.
-async fn on_own_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    let (done, outcome) = oneshot::channel();
-    std::thread::Builder::new()
-        .name("git".into())
-        .spawn(move || {
-            // The caller may have given up; then nobody needs the outcome.
-            let _ = done.send(work());
+/// A folder of a workspace that is, or becomes, a repository.
+struct Place {
+    dir: Dir,
+    path: PathBuf,
+    /// The path of the workspace that it is in.
+    workspace: PathBuf,
+}
+
+impl Place {
+    fn open(folder: &Path, below: &str) -> Result<Self, ToolError> {
+        let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
+        let files = workspace.files()?;
+        Ok(Self {
+            dir: files.dir().open_dir(below).map_err(ToolError::failed)?,
+            path: workspace.files_folder().join(below),
+            workspace: workspace.files_folder(),
         })
-        .map_err(ToolError::failed)?;
-    outcome
-        .await
-        .map_err(|_| ToolError::failed("the git thread broke off; this is a bug"))?
+    }
+
+    /// Opens the repository, and confines this process to the workspace for good.
+    fn opened(&self, vetted: Vetted) -> Result<Opened, ToolError> {
+        let opened = open(&self.dir, &self.path, vetted)?;
+        // Not earlier: libgit2 also opens the user's configuration, and fails where it may not.
+        restrict(&[&self.workspace], &[])?;
+        Ok(opened)
+    }
 }
 
 /// Opens the repository of `place`, which is the folder `path` as long as nobody replaces that.
-fn open(
-    place: &Dir,
-    path: &Path,
-    Vetted { config, suspicious }: Vetted,
-    given_up: CancellationToken,
-) -> Result<Opened, ToolError> {
+fn open(place: &Dir, path: &Path, vetted: Vetted) -> Result<Opened, ToolError> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
     let git = Repository::open_ext(path.join(".git"), flags, [] as [&str; 0])?;
     let meta = place.dir_metadata().map_err(ToolError::failed)?;
@@ -191,15 +180,15 @@ fn open(
     if !is_own || git.commondir() != git.path() {
         return Err(refused("its files are not those of its folder"));
     }
-    for object in suspicious {
+    for object in vetted.suspicious {
         check_size(&git.odb()?, object)?;
     }
+    let config = vetted.config;
     let (config_file, config_path) = in_memory(&config.rewritten()).map_err(ToolError::failed)?;
     git.set_config(&git2::Config::open(&config_path)?)?;
     Ok(Opened {
         git,
         config,
-        given_up,
         _config_file: config_file,
     })
 }
@@ -234,11 +223,25 @@ pub(in crate::tools) fn check_sizes(
 ) -> Result<(), ToolError> {
     let objects = git.odb()?;
     let changed = git.diff_tree_to_tree(from, Some(to), None)?;
-    let mut ids = changed.deltas().map(|delta| delta.new_file().id());
-    ids.try_for_each(|id| check_size(&objects, id))
+    for delta in changed.deltas() {
+        let file = delta.new_file();
+        let size = objects
+            .read_header(file.id())
+            .map_or(0, |(size, _)| size as u64);
+        if size > LARGEST_CHECKED_OUT {
+            let path = String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
+            return Err(ToolError::Rejected(format!(
+                "`{}` has {} there, more than the {} that this tool writes; use git in the shell",
+                text::visible(&path).0,
+                text::bytes(size),
+                text::bytes(LARGEST_CHECKED_OUT)
+            )));
+        }
+    }
+    Ok(())
 }
 
-/// Restricts this thread to `writable` and `readable` for good, where the kernel can.
+/// Restricts this process to `writable` and `readable` for good, where the kernel can.
 fn restrict(writable: &[&Path], readable: &[&Path]) -> Result<(), ToolError> {
     let all = AccessFs::from_all(LANDLOCK);
     let read = AccessFs::from_read(LANDLOCK);
@@ -259,6 +262,12 @@ impl From<git2::Error> for ToolError {
         match (error.class(), error.code()) {
             (_, ErrorCode::Owner) => refused("it belongs to another user"),
             (_, ErrorCode::NotFound) => Self::Rejected(format!("git: not found: {message}")),
+            (_, ErrorCode::Locked) => Self::Rejected(format!(
+                "git: {message}; if no other git is at work there, remove the lock in the shell"
+            )),
+            (ErrorClass::NoMemory, _) => Self::rejected(
+                "git: this takes more memory than a worker process may have; use git in the shell",
+            ),
             (ErrorClass::Os, _) => Self::Rejected(format!("git: {message}")),
             _ => Self::Rejected(format!("git: {message}")),
         }

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::error::ServerError;
+use super::push::Request;
 use super::remote::Remote;
 use super::wire;
 
@@ -80,9 +81,13 @@ impl Session {
     }
 
     /// Sends command and pack, and returns the report.
-    pub(super) async fn receive_pack(mut self, request: Vec<u8>) -> Result<Vec<u8>, ServerError> {
+    pub(super) async fn receive_pack(mut self, request: Request) -> Result<Vec<u8>, ServerError> {
         self.to
-            .write_all(&request)
+            .write_all(&request.command)
+            .await
+            .map_err(ServerError::LineBroke)?;
+        let mut pack = tokio::fs::File::from_std(request.pack);
+        tokio::io::copy(&mut pack, &mut self.to)
             .await
             .map_err(ServerError::LineBroke)?;
         drop(self.to);

@@ -13,6 +13,15 @@ use crate::workspace::regular_file;
 /// Bytes of a configuration: an ordinary one has a few hundred.
 const LONGEST_CONFIG: u64 = 64 * 1024;
 
+/// Where objects are, each in a file of its own or in a pack.
+const OBJECTS: &str = ".git/objects";
+
+/// Where branches and tags are.
+const REFERENCES: &str = ".git/refs";
+
+/// Locks in `.git` itself that our writers take.
+const LOCKS: [&str; 3] = ["HEAD.lock", "index.lock", "packed-refs.lock"];
+
 /// Files and folders of a repository that are checked; a larger one has to be packed first (`git gc`).
 const MOST_NAMES: usize = 300_000;
 
@@ -23,7 +32,7 @@ const DEEPEST: usize = 64;
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// Largest object in bytes, in a file of its own or unpacked.
-pub(super) const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
+pub(super) const LARGEST_OBJECT: u64 = 512 * 1024 * 1024;
 
 /// Where packs are: these are read piece by piece, so they may have any size.
 const PACKS: &str = ".git/objects/pack";
@@ -48,6 +57,8 @@ pub(super) struct Vetted {
     pub(super) config: RepositoryConfig,
     /// Objects in files of their own that may be large once unpacked.
     pub(super) suspicious: Vec<Oid>,
+    /// Locks and half-written objects in it, such as a killed writer leaves.
+    pub(super) left_over: Vec<String>,
 }
 
 /// Checks the repository of the folder `files`.
@@ -65,6 +76,7 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     let mut walk = Walk {
         names_left: MOST_NAMES,
         suspicious: Vec::new(),
+        left_over: Vec::new(),
     };
     walk.folder(&git, ".git", 0)?;
     let text = read(&git, "config", LONGEST_CONFIG)
@@ -78,6 +90,7 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     Ok(Vetted {
         config,
         suspicious: walk.suspicious,
+        left_over: walk.left_over,
     })
 }
 
@@ -93,7 +106,7 @@ pub(super) fn address(files: &Dir, name: &str) -> Result<Option<String>, ToolErr
 }
 
 /// `.git`, which must be a folder of its own.
-fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
+pub(super) fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
     let meta = match files.symlink_metadata(".git") {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -113,6 +126,7 @@ fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
 struct Walk {
     names_left: usize,
     suspicious: Vec<Oid>,
+    left_over: Vec<String>,
 }
 
 impl Walk {
@@ -139,6 +153,11 @@ impl Walk {
                     "`{path}/{name}` is a link or a special file"
                 )));
             }
+            if is_left_over(path, &name) {
+                let below = path.trim_start_matches(".git").trim_start_matches('/');
+                self.left_over
+                    .push(format!("{below}/{name}").trim_start_matches('/').to_owned());
+            }
             // One that has been deleted meanwhile will not be read either.
             let size = entry.metadata().map_or(0, |meta| meta.len());
             if most.is_some_and(|most| size > most) {
@@ -151,6 +170,15 @@ impl Walk {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a killed writer leaves such a file: one of our own locks, or an object that is not complete.
+fn is_left_over(folder: &str, name: &str) -> bool {
+    match folder {
+        ".git" => LOCKS.contains(&name),
+        objects if objects.starts_with(OBJECTS) => name.starts_with("tmp_object_git2_"),
+        references => references.starts_with(REFERENCES) && name.ends_with(".lock"),
     }
 }
 

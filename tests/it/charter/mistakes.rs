@@ -1,5 +1,7 @@
 //! Mistakes of people: all at once, each with its line and what to write instead.
 
+use chorus::charter::Thoroughness;
+
 use super::ours;
 
 #[test]
@@ -103,6 +105,14 @@ fn a_schema_that_is_none_is_told_with_its_place() {
             })
             .collect::<String>()
     );
+    let patterns = format!(
+        "report: {{schema: {{anyOf: [{}]}}}}",
+        "{pattern: \"a\\\\w{2}\"}, ".repeat(33)
+    );
+    let names = format!(
+        "report: {{schema: {{patternProperties: {{{}}}}}}}",
+        (0..33).map(|n| format!("a{n}: true, ")).collect::<String>()
+    );
     let cases = [
         ("report: {schema: {type: objct}}", "report: /schema/type: "),
         (
@@ -153,6 +163,8 @@ fn a_schema_that_is_none_is_told_with_its_place() {
             "report: {shema: {}}",
             "write `{schema: …, meta: {name: schema}}`",
         ),
+        (&patterns, "/schema: the schema has more than 32 patterns"),
+        (&names, "/schema: the schema has more than 32 patterns"),
         (&deep, "more than 8 objects and lists within each other"),
         (&many, "write 1 to 10 names under `meta`"),
     ];
@@ -171,5 +183,8 @@ fn a_schema_that_is_none_is_told_with_its_place() {
     let contract = good.report.unwrap();
     assert!(serde_json::to_value(&contract).unwrap()["meta"]["ticket"].is_object());
     let data = serde_json::json!({"size": "big"});
-    assert_eq!(contract.lacks_data(Some(&data)).wrong.len(), 1);
+    for looked_for in [Thoroughness::Many, Thoroughness::First] {
+        let lacks = contract.lacks_data(Some(&data), looked_for);
+        assert_eq!(lacks.wrong.len(), 1, "{looked_for:?}");
+    }
 }

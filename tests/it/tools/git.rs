@@ -209,14 +209,14 @@ async fn a_commit_takes_only_what_lies_in_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_file_that_could_never_be_pushed_is_not_committed() {
+async fn a_file_that_no_repository_may_have_is_not_committed() {
     let lab = Lab::new();
     lab.does("git_init", json!({})).await;
     lab.write("a.txt", "one\n");
     let large = std::fs::File::create(lab.files().join("large")).unwrap();
     large.set_len(1 << 40).unwrap();
     let why =
-        "`large` has 1.0 TiB, more than the 256.0 MiB that are committed; name it in .gitignore";
+        "`large` has 1.0 TiB, more than the 512.0 MiB that are committed; name it in .gitignore";
     for arguments in [
         json!({"message": "All"}),
         json!({"message": "All", "files": ["."]}),
@@ -227,4 +227,151 @@ async fn a_file_that_could_never_be_pushed_is_not_committed() {
     lab.write(".gitignore", "large\n");
     lab.does("git_commit", json!({"message": "All the rest"}))
         .await;
+}
+
+/// Bytes that no packer makes smaller.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    (0..bytes / 8).flat_map(|_| next()).collect()
+}
+
+#[tokio::test]
+async fn a_commit_that_is_ended_in_the_middle_leaves_a_repository_that_can_commit() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.write("large", noise(32 << 20));
+    let marker = lab.files().join(".git/chorus-writing");
+    let begun = async {
+        while !marker.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        // Whoever is first: the process is at work when its file is there, and ended when the call is dropped.
+        result = lab.call("git_commit", json!({"message": "Ended"})) => {
+            assert!(!result.is_error, "{}", result.content);
+            lab.write("large", "other");
+        }
+        () = begun => {}
+    }
+    let told = lab.does("git_commit", json!({"message": "Again"})).await;
+    assert!(told.starts_with("Committed"), "{told}");
+    assert!(!marker.exists());
+    let status = lab.does("git_status", json!({})).await;
+    assert!(status.contains("Nothing changed"), "{status}");
+}
+
+#[tokio::test]
+async fn what_a_killed_writer_left_is_removed_and_the_lock_of_another_git_is_not() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.write("a.txt", "one\n");
+    lab.does("git_commit", json!({"message": "First"})).await;
+    let left = [
+        ".git/index.lock",
+        ".git/HEAD.lock",
+        ".git/refs/heads/main.lock",
+        ".git/objects/tmp_object_git2_a1b2c3",
+    ];
+    lab.write("a.txt", "two\n");
+    lab.write(".git/index.lock", "");
+    let told = lab
+        .refuses("git_commit", json!({"message": "Second"}))
+        .await;
+    assert!(told.contains("the index is locked"), "{told}");
+    assert!(
+        told.ends_with("if no other git is at work there, remove the lock in the shell"),
+        "{told}"
+    );
+
+    // The lock is older than the file of the killed writer: it is not its.
+    let marker = lab.files().join(".git/chorus-writing");
+    std::fs::File::create(&marker)
+        .unwrap()
+        .set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60))
+        .unwrap();
+    let told = lab
+        .refuses("git_commit", json!({"message": "Second"}))
+        .await;
+    assert!(told.contains("the index is locked"), "{told}");
+
+    let before = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::create(&marker)
+        .unwrap()
+        .set_modified(before)
+        .unwrap();
+    for path in left {
+        lab.write(path, "");
+    }
+    let foreign = [".git/config.lock", ".git/objects/tmp_obj_a1b2c3"];
+    for path in foreign {
+        lab.write(path, "");
+    }
+    lab.does("git_commit", json!({"message": "Second"})).await;
+    for path in left.iter().chain(&[".git/chorus-writing"]) {
+        assert!(!lab.files().join(path).exists(), "{path}");
+    }
+    for path in foreign {
+        assert!(lab.files().join(path).exists(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn two_writers_wait_for_each_other() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.write("a.txt", "one\n");
+    let marker = lab.files().join(".git/chorus-writing");
+    let file = std::fs::File::create(&marker).unwrap();
+    file.lock().unwrap();
+    let told = lab.refuses("git_commit", json!({"message": "First"})).await;
+    assert!(
+        told.contains("another git call still writes to this repository"),
+        "{told}"
+    );
+    drop(file);
+    lab.does("git_commit", json!({"message": "First"})).await;
+}
+
+#[tokio::test]
+async fn a_commit_removes_what_is_gone_in_all_and_in_named_folders() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    for path in ["a.txt", "b/c.txt", "b/d.txt", "e/f.txt"] {
+        lab.write(path, path);
+    }
+    lab.does("git_commit", json!({"message": "First"})).await;
+    std::fs::remove_file(lab.files().join("b/c.txt")).unwrap();
+    std::fs::remove_file(lab.files().join("a.txt")).unwrap();
+    std::fs::remove_dir_all(lab.files().join("e")).unwrap();
+    for files in [json!(["b"]), json!(["a.txt"]), json!(["."])] {
+        let commit = json!({"message": "Less", "files": files});
+        let told = lab.does("git_commit", commit).await;
+        assert!(told.contains("1 file changed, +0 -1"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_take_too_long_to_compare_are_not_counted() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    let lines = |numbers: &mut dyn Iterator<Item = u32>| {
+        numbers
+            .map(|number| format!("{number}\n"))
+            .collect::<String>()
+    };
+    lab.write("log.txt", lines(&mut (0..1_500_000)));
+    lab.does("git_commit", json!({"message": "First"})).await;
+    lab.write("log.txt", lines(&mut (0..1_500_000).rev()));
+    let told = lab.does("git_commit", json!({"message": "Reversed"})).await;
+    assert!(
+        told.ends_with("1 file changed, with too many lines to be counted"),
+        "{told}"
+    );
 }

@@ -16,12 +16,12 @@ use super::greed::{memory, processes_below, until};
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// How much more memory the daemon may have at its peak than before, and after.
-const MOST_GROWTH: u64 = 64 << 20;
+pub(super) const MOST_GROWTH: u64 = 64 << 20;
 
 /// Answers that another agent gives for the median of its times.
 const ANSWERS: usize = 5;
 
-async fn with_other(world: &World) {
+pub(super) async fn with_other(world: &World) {
     world.ann.runs("/agent init name:other", "#general").await;
     world
         .waits("#other", |world| world.discord.channel("other"))
@@ -30,7 +30,7 @@ async fn with_other(world: &World) {
 }
 
 /// The middle of the times that the agent `other` takes to answer.
-async fn answers_of_other(world: &World, occasion: &str) -> Duration {
+pub(super) async fn answers_of_other(world: &World, occasion: &str) -> Duration {
     let mut times = Vec::new();
     for number in 0..ANSWERS {
         let words = format!("Answer {number} {occasion}.");
@@ -46,7 +46,7 @@ async fn answers_of_other(world: &World, occasion: &str) -> Duration {
 }
 
 /// Has the model of `#lab` make `calls` in one step, and speaks to `#other` meanwhile. Gives what came of the calls.
-async fn measure(world: &World, occasion: &str, calls: &[(&str, Value)]) -> Vec<String> {
+pub(super) async fn measure(world: &World, occasion: &str, calls: &[(&str, Value)]) -> Vec<String> {
     // Where the kernel lets us, the highest value is counted from here on.
     let _ = fs::write(format!("/proc/{}/clear_refs", world.pid()), "5");
     let quiet = answers_of_other(world, &format!("before {occasion}")).await;
@@ -365,7 +365,7 @@ async fn hostile_globs_and_ignore_files_end_with_a_word_and_take_no_memory_of_th
     .await;
 }
 
-fn commits(repository: &Repository, file: &str) {
+pub(super) fn commits(repository: &Repository, file: &str) {
     let mut index = repository.index().unwrap();
     index.add_path(std::path::Path::new(file)).unwrap();
     let tree = index.write_tree().unwrap();

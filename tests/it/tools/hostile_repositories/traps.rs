@@ -152,7 +152,7 @@ fn replace_with_link(path: &Path, target: &Path) {
 
 /// Zeros that take a thousandth of their room until they are unpacked.
 pub(super) fn bomb(git: &Repository) -> Oid {
-    git.blob(&vec![0; 300 << 20]).unwrap()
+    git.blob(&vec![0; 520 << 20]).unwrap()
 }
 
 fn make_pipe(path: &Path) {
