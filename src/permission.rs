@@ -15,6 +15,7 @@ mod builtin;
 pub mod check;
 mod cover;
 mod decide;
+mod effort;
 mod grants;
 mod group;
 mod judge;
@@ -24,6 +25,7 @@ mod profiles;
 mod rights;
 mod scope;
 pub mod shell;
+mod spelled;
 mod stack;
 mod surroundings;
 mod words;
@@ -31,6 +33,7 @@ mod words;
 pub use action::{Action, ActionError};
 pub use binding::binding_hash;
 pub use decide::{Breadth, Decision, Verdict};
+pub use effort::Effort;
 pub use grants::{
     GrantTable, NotGranted, all_known, all_may_grant, may_always_allow, may_answer, may_grant,
     may_talk,

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::pattern::SHELL_TOOLS;
 use super::shell::Script;
 use super::surroundings::{self, Surroundings};
-
-/// Tools whose detail is a shell command.
-const SHELL_TOOLS: [&str; 3] = ["bash", "run_concurrent", "run_background"];
 
 /// Tools whose detail is a path relative to the workspace.
 const PATH_TOOLS: [&str; 10] = [

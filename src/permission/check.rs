@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, ActionError};
 use super::decide::Verdict;
+use super::effort::Effort;
 use super::stack::Stack;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
@@ -35,7 +36,7 @@ pub enum Refusal {
 /// Either may have `always_allow`, a list of action strings.
 pub fn judge_json(profiles: &Stack, line: &str, prepare: &Prepare<'_>) -> Verdict {
     match read(line, prepare) {
-        Ok((action, always_allow)) => profiles.decide(&action, &always_allow),
+        Ok((action, always_allow)) => profiles.decide(&action, &always_allow, &Effort::default()),
         Err(refusal) => Verdict::deny(refusal.to_string()),
     }
 }
@@ -77,7 +78,7 @@ fn read(line: &str, prepare: &Prepare<'_>) -> Result<(Action, Vec<String>), Refu
 /// Judges one line that is an action string.
 pub fn judge_text(profiles: &Stack, line: &str) -> Verdict {
     match Action::parse(line) {
-        Ok(action) => profiles.decide(&action, &[]),
+        Ok(action) => profiles.decide(&action, &[], &Effort::default()),
         Err(error) => Verdict::deny(error.to_string()),
     }
 }

@@ -17,11 +17,16 @@ use std::fmt;
 use std::ops::Range;
 
 use super::action::Action;
+use super::effort::{Backtracks, Effort};
 use super::pattern::{Pattern, PatternScope};
-use super::shell::{Risk, Simple};
+use super::shell::{Risk, Simple, Word};
+use super::spelled;
 
 /// Text that no pattern spells.
 const STRANGE: &str = "Zq7";
+
+/// Text that only a wildcard for everything takes in: all signs of a keyboard, and blanks between them.
+const ANYTHING: &str = "Zq7 -Zq7 --zq7=/zq7/../Zq7 'Zq7' \"zq7\" \\ ; | & $(zq7) `zq7` < > * ? [z] {z,q} ~ # ! @ % ^ , . : + _ 0 9";
 
 /// Why a pattern that matches does not cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,127 +70,191 @@ pub(super) fn uncovered_part(
     pattern: &Pattern,
     action: &Action,
     command: &Simple,
-    spent: &Spent,
+    effort: &Effort,
 ) -> Option<Uncovered> {
     let tool = &action.tool;
     let suffix = action.suffix(&command.text);
-    let trial = Trial::of(pattern, spent);
-    let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}{suffix}"));
-    let elsewhere = |suffix: &str| trial.matches(&format!("tool:{tool}:{}{suffix}", command.text));
+    let before = format!("tool:{tool}:");
+    let trial = Trial::new(pattern, effort, &before, &command.text, &suffix);
+    let of_suffix = format!("tool:{tool}:{}", command.text);
+    let beside = Trial::new(pattern, effort, &of_suffix, &suffix, "");
     let excluded = || match pattern.scope(tool) {
-        PatternScope::AllBut => command.forms().into_iter().find(|form| !matches(form)),
+        PatternScope::AllBut => {
+            let mut forms = command.forms().into_iter();
+            forms.find(|form| !trial.fits(&trial.whole(), form))
+        }
         PatternScope::Everything | PatternScope::Narrow => None,
     };
-    surroundings(action, &suffix, &elsewhere)
-        .or_else(|| excluded().map(Uncovered::Excluded))
-        .or_else(|| swallowed(command, &matches))
-        .or_else(|| completed(command, &matches))
-        .or_else(|| climbs(command, &matches))
-        .or_else(|| spills(command, &matches))
-        .or_else(|| urls(command, &matches))
-        .or_else(|| trial.failed())
+    // As soon as nothing is left to try with, the answer is known.
+    let checks: [&dyn Fn() -> Option<Uncovered>; 7] = [
+        &|| surroundings(action, &beside),
+        &|| excluded().map(Uncovered::Excluded),
+        &|| swallowed(command, &trial),
+        &|| completed(command, &trial),
+        &|| climbs(command, &trial),
+        &|| spills(command, &trial),
+        &|| urls(command, &trial),
+    ];
+    let failed = || trial.failed().or_else(|| beside.failed());
+    checks
+        .into_iter()
+        .find_map(|check| failed().or_else(check).or_else(failed))
+        .map(|found| failed().unwrap_or(found))
 }
 
 /// Why `pattern`, which matches the URL of `tool`, does not cover it.
-pub(super) fn uncovered_url(pattern: &Pattern, tool: &str, url: &str) -> Option<Uncovered> {
-    let spent = Spent::default();
-    let trial = Trial::of(pattern, &spent);
-    let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}"));
-    url_in(url, &(0..url.len()), &matches).or_else(|| trial.failed())
+pub(super) fn uncovered_url(
+    pattern: &Pattern,
+    tool: &str,
+    url: &str,
+    effort: &Effort,
+) -> Option<Uncovered> {
+    let before = format!("tool:{tool}:");
+    let trial = Trial::new(pattern, effort, &before, url, "");
+    let found = url_in(&trial, &(0..url.len()));
+    trial.failed().or(found)
 }
 
-/// Bytes that were tried for one decision, whatever the pattern and the command.
-#[derive(Debug, Default)]
-pub(super) struct Spent(Cell<usize>);
-
-/// Tries texts on one pattern, and keeps what that costs.
+/// Tries changes of a text on one pattern, as far as the effort is left.
 struct Trial<'a> {
     pattern: &'a Pattern,
-    bytes: Cell<usize>,
-    spent: &'a Spent,
+    effort: &'a Effort,
+    before: &'a str,
+    text: &'a str,
+    after: &'a str,
     gave_up: Cell<bool>,
 }
 
 impl<'a> Trial<'a> {
-    /// Bytes that are tried on a pattern for one command: a few hundred times the longest line that a person writes, and
-    /// less than a second of work.
-    const MOST_BYTES: usize = 32 << 20;
-
-    /// The same for all commands of a line and all patterns of a profile.
-    const MOST_IN_ALL: usize = 4 * Self::MOST_BYTES;
-
-    fn of(pattern: &'a Pattern, spent: &'a Spent) -> Self {
+    /// Changes will be made in `text`, between `before` and `after`.
+    fn new(
+        pattern: &'a Pattern,
+        effort: &'a Effort,
+        before: &'a str,
+        text: &'a str,
+        after: &'a str,
+    ) -> Self {
         Self {
             pattern,
-            bytes: Cell::new(0),
-            spent,
+            effort,
+            before,
+            text,
+            after,
             gave_up: Cell::new(false),
         }
     }
 
-    /// Whether the pattern matches `text`; what cannot be tried counts as a wildcard, and as [`Uncovered::Untried`].
-    fn matches(&self, text: &str) -> bool {
-        for spent in [&self.bytes, &self.spent.0] {
-            spent.set(spent.get().saturating_add(text.len()));
-        }
-        if self.is_spent() {
-            return true;
-        }
-        self.pattern.matches(text).unwrap_or_else(|_| {
-            self.gave_up.set(true);
-            true
-        })
+    fn whole(&self) -> Range<usize> {
+        0..self.text.len()
     }
 
-    fn is_spent(&self) -> bool {
-        self.bytes.get() > Self::MOST_BYTES || self.spent.0.get() > Self::MOST_IN_ALL
+    /// Whether the pattern still matches with `other` at `place`. What cannot be tried counts as a wildcard, and as
+    /// [`Uncovered::Untried`].
+    fn fits(&self, place: &Range<usize>, other: &str) -> bool {
+        self.fits_cut(self.text, place, other)
+    }
+
+    /// The same with `text`, a beginning of this one.
+    fn fits_cut(&self, text: &str, place: &Range<usize>, other: &str) -> bool {
+        // No text is built that is not tried.
+        if self.is_over() {
+            return true;
+        }
+        let changed = format!(
+            "{}{}{other}{}{}",
+            self.before,
+            text.get(..place.start).unwrap_or_default(),
+            text.get(place.end..).unwrap_or_default(),
+            self.after
+        );
+        self.pattern
+            .matches_within(&changed, self.effort)
+            .unwrap_or_else(|_| {
+                self.gave_up.set(true);
+                true
+            })
+    }
+
+    /// Whether the pattern spells all letters at `places`; `None` where that is found by trying only.
+    fn spells(&self, places: &[Range<usize>]) -> Option<bool> {
+        if self.is_over() {
+            return Some(false);
+        }
+        let expression = self.pattern.spelled()?;
+        let marked = spelled::mark(self.text, places)?;
+        let text = format!("{}{marked}{}", self.before, self.after);
+        if !self.effort.may_match(text.len(), Backtracks::Never) {
+            return Some(false);
+        }
+        Some(expression.is_match(&text))
+    }
+
+    fn is_over(&self) -> bool {
+        self.gave_up.get() || self.effort.is_spent()
     }
 
     fn failed(&self) -> Option<Uncovered> {
-        (self.gave_up.get() || self.is_spent()).then_some(Uncovered::Untried)
+        self.is_over().then_some(Uncovered::Untried)
     }
 }
 
-type Matches<'a> = dyn Fn(&str) -> bool + 'a;
-
-fn replaced(text: &str, place: &Range<usize>, other: &str) -> String {
-    let (before, after) = (text.get(..place.start), text.get(place.end..));
-    format!(
-        "{}{other}{}",
-        before.unwrap_or_default(),
-        after.unwrap_or_default()
-    )
-}
-
 /// The words `in` and `with hooks` must be spelled, or `make( .*)?` would mean `make` in any folder.
-fn surroundings(action: &Action, suffix: &str, matches: &Matches<'_>) -> Option<Uncovered> {
-    let mut places = action.surroundings().connectives(suffix).into_iter();
-    let swallowed = places.find(|place| {
-        let word = suffix.get(place.clone()).unwrap_or_default();
+fn surroundings(action: &Action, beside: &Trial<'_>) -> Option<Uncovered> {
+    let places = action.surroundings().connectives(beside.text);
+    let swallowed = unspelled(beside, &places, |place| {
+        let word = beside.text.get(place.clone()).unwrap_or_default();
         let mut others = neighbours(word).into_iter();
-        others.any(|other| matches(&replaced(suffix, place, &other)))
-            || free_letters(suffix, place, matches).any(|is_free| is_free)
+        others.any(|other| beside.fits(place, &other))
+            || free_letters(beside, place).any(|is_free| is_free)
     })?;
-    let rest = suffix.get(swallowed.start..).unwrap_or_default();
+    let rest = beside.text.get(swallowed.start..).unwrap_or_default();
     Some(Uncovered::Swallowed(rest.to_owned()))
 }
 
-fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
-    command.risks().into_iter().find_map(|risk| {
-        let place = match &risk {
-            Risk::Option(place) | Risk::Whole(place) => place,
-        };
-        let word = command.text.get(place.clone())?;
+fn swallowed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
+    let risks = command.risks();
+    let place_of = |risk: &Risk| match risk {
+        Risk::Option(place) | Risk::Whole(place) => place.clone(),
+    };
+    let places: Vec<Range<usize>> = risks.iter().map(place_of).collect();
+    let is_whole = |place: &Range<usize>| risks.contains(&Risk::Whole(place.clone()));
+    let swallowed = unspelled(trial, &places, |place| {
+        let word = command.text.get(place.clone()).unwrap_or_default();
         let mut others = neighbours(word);
-        if matches!(risk, Risk::Whole(_)) {
+        if is_whole(place) {
             others.push(format!("{word}{STRANGE}"));
         }
-        let is_swallowed = others
+        others.iter().any(|other| trial.fits(place, other))
+            || free_letters(trial, place).any(|is_free| is_free)
+    })?;
+    let word = command.text.get(swallowed)?;
+    Some(Uncovered::Swallowed(word.to_owned()))
+}
+
+/// The first of `places` that the pattern does not spell. `is_loose` tries one of them where that is not known otherwise.
+fn unspelled(
+    trial: &Trial<'_>,
+    places: &[Range<usize>],
+    is_loose: impl Fn(&Range<usize>) -> bool,
+) -> Option<Range<usize>> {
+    /// Places that are tried one by one, to name the right one.
+    const TRIED: usize = 8;
+    let first = places.first()?;
+    match trial.spells(places) {
+        Some(true) => None,
+        Some(false) => {
+            let mut some = places.iter().take(TRIED);
+            let found = some.find(|place| {
+                trial.spells(std::slice::from_ref(*place)) == Some(false) && !trial.is_over()
+            });
+            Some(found.unwrap_or(first).clone())
+        }
+        None => places
             .iter()
-            .any(|other| matches(&replaced(&command.text, place, other)))
-            || free_letters(&command.text, place, matches).any(|is_free| is_free);
-        is_swallowed.then(|| Uncovered::Swallowed(word.to_owned()))
-    })
+            .take_while(|_| !trial.is_over())
+            .find(|place| is_loose(place))
+            .cloned(),
+    }
 }
 
 /// Words that differ from `word` in one letter, and strange ones.
@@ -204,25 +273,28 @@ fn neighbours(word: &str) -> Vec<String> {
     {
         for other in ['q', 'z', 'a', 'Q', '7'] {
             if other != letter {
-                others.push(replaced(word, &(index..index + 1), &other.to_string()));
+                let mut changed = word.to_owned();
+                changed.replace_range(index..index + 1, &other.to_string());
+                others.push(changed);
             }
         }
     }
     others
 }
 
-/// For each letter and digit at `place` of `text`, whether a wildcard matched it.
+/// For each letter and digit at `place`, whether a wildcard matched it.
 ///
 /// A wildcard did if two of the four letters next to it in the alphabet match as well: a range of three or more that
 /// contains the letter contains two of them. A single one may be spelled: `bash|dash`.
 fn free_letters<'a>(
-    text: &'a str,
+    trial: &'a Trial<'_>,
     place: &Range<usize>,
-    matches: &'a Matches<'_>,
-) -> impl Iterator<Item = bool> + 'a {
-    let bytes = text.as_bytes().get(place.clone()).unwrap_or_default();
+) -> impl Iterator<Item = bool> + use<'a> {
+    let bytes = trial.text.as_bytes();
+    let bytes = bytes.get(place.clone()).unwrap_or_default();
     let letters = bytes.iter().zip(place.clone());
     letters
+        .take_while(|_| !trial.is_over())
         .filter(|(letter, _)| letter.is_ascii_alphanumeric())
         .map(move |(letter, at)| {
             let near = [-2_i8, -1, 1, 2].map(|step| letter.wrapping_add_signed(step));
@@ -233,50 +305,45 @@ fn free_letters<'a>(
             };
             near.into_iter()
                 .filter(is_of_its_row)
-                .filter(|other| {
-                    let other = char::from(*other).to_string();
-                    matches(&replaced(text, &(at..at + 1), &other))
-                })
+                .filter(|other| trial.fits(&(at..at + 1), &char::from(*other).to_string()))
                 .nth(1)
                 .is_some()
         })
 }
 
 /// Whether wildcards matched all letters at `place`, and there are any.
-fn is_all_free(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
-    let mut free = free_letters(text, place, matches).peekable();
+fn is_all_free(trial: &Trial<'_>, place: &Range<usize>) -> bool {
+    let mut free = free_letters(trial, place).peekable();
     free.peek().is_some() && free.all(|is_free| is_free)
 }
 
 /// A wildcard must not complete the name of a program, nor the subcommand of a program that takes one.
-fn completed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
+fn completed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     const WITH_SUBCOMMANDS: [&str; 7] = ["git", "cargo", "gh", "npm", "docker", "kubectl", "doctl"];
     let (program, arguments) = command.words.split_first()?;
     let subcommand = arguments
         .first()
         .filter(|word| WITH_SUBCOMMANDS.contains(&program.value()) && !word.is_option());
     for word in [Some(program), subcommand].into_iter().flatten() {
-        let name = command.text.get(word.place())?;
-        let ends_open = |end: usize| {
-            let rest = name.get(end..).unwrap_or_default();
-            let is_version = rest
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.');
-            !is_version
-                && name.is_char_boundary(end)
-                && matches(&replaced(
-                    &command.text,
-                    &word.place(),
-                    &format!("{}{STRANGE}", &name[..end]),
-                ))
+        let place = word.place();
+        let name = command.text.get(place.clone())?;
+        let is_of_version = |c: char| c.is_ascii_digit() || c == '.';
+        // `python.*` is `python3.12` too.
+        let length = match name.trim_end_matches(is_of_version).len() {
+            0 => name.len(),
+            length => length,
         };
-        let is_free = matches(&replaced(&command.text, &word.place(), STRANGE));
-        let version = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let start = word.place().start;
-        let free = free_letters(&command.text, &(start..start + version.len()), matches);
-        let free: Vec<bool> = free.collect();
+        let bare = place.start..place.start + length;
+        if trial.spells(std::slice::from_ref(&bare)) == Some(true) || trial.fits(&place, STRANGE) {
+            continue;
+        }
+        let ends_open = |end: usize| {
+            let begins = name.get(..end).filter(|_| end < length);
+            begins.is_some_and(|begins| trial.fits(&place, &format!("{begins}{STRANGE}")))
+        };
+        let free: Vec<bool> = free_letters(trial, &bare).collect();
         let is_mixed = free.contains(&true) && free.contains(&false);
-        if !is_free && (is_mixed || (1..name.len()).any(ends_open)) {
+        if is_mixed || (1..name.len()).any(ends_open) {
             return Some(Uncovered::Completed(name.to_owned()));
         }
     }
@@ -284,14 +351,14 @@ fn completed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
 }
 
 /// `docs/../../x` is `../x`, and a pattern must match it as such too.
-fn climbs(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
+fn climbs(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let climbing = command
         .arguments()
         .iter()
         .filter(|word| word.value().split('/').any(|part| part == ".."));
     for word in climbing {
         let direct = direct_path(word.value());
-        if direct != word.value() && !matches(&replaced(&command.text, &word.place(), &direct)) {
+        if direct != word.value() && !trial.fits(&word.place(), &direct) {
             return Some(Uncovered::Climbs(word.value().to_owned()));
         }
     }
@@ -315,39 +382,48 @@ fn direct_path(path: &str) -> String {
 
 /// A wildcard that begins inside a name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`, and `git push origin feature-.*`
 /// is not `git push origin feature-x main`. One behind a file's name does so too.
-fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
+fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let operands: Vec<_> = command
         .arguments()
         .iter()
         .filter(|word| !word.is_option())
         .collect();
+    let free_from = |other: &str| {
+        let mut operands = operands.iter().take_while(|_| !trial.is_over());
+        operands.position(|word| trial.fits(&(word.place().start..command.text.len()), other))
+    };
     // From here on a wildcard takes in whatever stands there, so that it begins inside none of these.
-    let all_free = operands.iter().position(|word| {
-        let rest = word.place().start..command.text.len();
-        matches(&replaced(&command.text, &rest, STRANGE))
-    });
-    for (index, word) in operands.iter().enumerate() {
-        let source = command.text.get(word.place())?;
+    let all_free = free_from(STRANGE);
+    // From here on one takes in any number of any words: none of them is bound to anything.
+    let unbound = free_from(ANYTHING).unwrap_or(operands.len());
+    for (index, word) in operands.iter().enumerate().take(unbound) {
+        if trial.is_over() {
+            return None;
+        }
+        let place = word.place();
+        let source = command.text.get(place.clone())?;
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_file = source.contains(['/', '.']) || command.takes_files();
         let begins_inside = all_free.is_none_or(|free| index < free)
-            && free_letters(&command.text, &word.place(), matches).last() == Some(true);
+            && free_letters(trial, &place).last() == Some(true);
         if !(is_file || begins_inside) || is_number(source) {
             continue;
         }
-        let is_bound = !matches(&replaced(&command.text, &word.place(), STRANGE));
-        let longer = format!("{source}{STRANGE}");
-        let ends_open = begins_inside || matches(&replaced(&command.text, &word.place(), &longer));
+        let is_bound = !trial.fits(&place, STRANGE);
+        let ends_open = begins_inside || trial.fits(&place, &format!("{source}{STRANGE}"));
         if !is_bound || !ends_open {
             continue;
         }
-        for later in &operands[index + 1..] {
+        let alone = command.text.get(..place.end)?;
+        for later in operands
+            .iter()
+            .skip(index + 1)
+            .take_while(|_| !trial.is_over())
+        {
             let other = command.text.get(later.place())?;
-            let is_free = matches(&replaced(&command.text, &later.place(), STRANGE))
-                || is_all_free(&command.text, &later.place(), matches);
+            let is_free = trial.fits(&later.place(), STRANGE) || is_all_free(trial, &later.place());
             // What would be allowed in place of the first argument is allowed after it.
-            let alone = command.text.get(..word.place().end)?;
-            let fits = matches(&replaced(alone, &word.place(), &direct_path(other)));
+            let fits = trial.fits_cut(alone, &place, &direct_path(other));
             if is_free && !fits && !is_number(other) {
                 return Some(Uncovered::Spills(other.to_owned()));
             }
@@ -356,31 +432,27 @@ fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     None
 }
 
-fn urls(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
-    let urls: Vec<_> = command
-        .arguments()
-        .iter()
-        .filter(|word| word.value().contains("://"))
-        .collect();
-    for word in &urls {
-        if let Some(uncovered) = url_in(&command.text, &word.place(), matches) {
-            return Some(uncovered);
-        }
+fn urls(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
+    let arguments = || {
+        let words = command.arguments().iter();
+        words.take_while(|_| !trial.is_over())
+    };
+    let is_url = |word: &&Word| word.value().contains("://");
+    if let Some(uncovered) = arguments()
+        .filter(is_url)
+        .find_map(|word| url_in(trial, &word.place()))
+    {
+        return Some(uncovered);
     }
     // When the pattern determines one URL, it must determine all of them.
-    let free = |place: Range<usize>| matches(&replaced(&command.text, &place, STRANGE));
-    let is_loose =
-        |place: Range<usize>| free(place.clone()) || is_all_free(&command.text, &place, matches);
-    let loose: Vec<_> = command
-        .arguments()
-        .iter()
-        .filter(|word| !word.is_option() && (word.value().contains("://") || is_fetcher(command)))
-        .filter(|word| is_loose(word.place()))
-        .collect();
-    let some_bound = urls.iter().any(|word| !free(word.place()));
-    loose
-        .first()
-        .filter(|_| some_bound)
+    let free = |place: &Range<usize>| trial.fits(place, STRANGE);
+    if arguments().filter(is_url).all(|word| free(&word.place())) {
+        return None;
+    }
+    let is_fetcher = is_fetcher(command);
+    arguments()
+        .filter(|word| !word.is_option() && (is_url(word) || is_fetcher))
+        .find(|word| free(&word.place()) || is_all_free(trial, &word.place()))
         .map(|word| Uncovered::Spills(word.value().to_owned()))
 }
 
@@ -392,7 +464,8 @@ fn is_fetcher(command: &Simple) -> bool {
 }
 
 /// The URL at `place` of `text`: its host must be determined up to its end, or not at all.
-fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Uncovered> {
+fn url_in(trial: &Trial<'_>, place: &Range<usize>) -> Option<Uncovered> {
+    let text = trial.text;
     let whole = text.get(place.clone())?;
     let start = place.start + whole.find("://")? + 3;
     let rest = text.get(start..place.end)?;
@@ -404,19 +477,18 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
         return Some(Uncovered::HidesHost(whole.to_owned()));
     }
     let at = start..start + length;
-    let ends_open = |end: usize| {
-        host.is_char_boundary(end)
-            && matches(&replaced(
-                text,
-                &at,
-                &format!("{}{STRANGE}.invalid", &host[..end]),
-            ))
-    };
-    let is_free = ends_open(0) || is_all_free(text, &at, matches);
-    let is_completed =
-        !ends_open(0) && ((1..host.len()).any(ends_open) || is_open_at_its_end(text, &at, matches));
-    if is_completed || is_free && names_host_behind(text, &(start..place.end), host, matches) {
-        return Some(Uncovered::Completed(host.to_owned()));
+    if trial.spells(std::slice::from_ref(&at)) != Some(true) {
+        let ends_open = |end: usize| {
+            let begins = host.get(..end);
+            begins.is_some_and(|begins| trial.fits(&at, &format!("{begins}{STRANGE}.invalid")))
+        };
+        let is_open = ends_open(0);
+        let is_free = is_open || is_all_free(trial, &at);
+        let is_completed =
+            !is_open && ((1..host.len()).any(ends_open) || is_open_at_its_end(trial, &at));
+        if is_completed || is_free && names_host_behind(trial, &(start..place.end), host) {
+            return Some(Uncovered::Completed(host.to_owned()));
+        }
     }
     let path_place = at.end..place.end;
     let path = text
@@ -426,7 +498,7 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
         .replace("%2f", "/")
         .replace("%2F", "/");
     if path.split(['/', '\\']).any(|part| part == "..")
-        && !matches(&replaced(text, &path_place, &direct_path(&path)))
+        && !trial.fits(&path_place, &direct_path(&path))
     {
         return Some(Uncovered::Climbs(whole.to_owned()));
     }
@@ -435,16 +507,17 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Unc
 
 /// Whether the host that the pattern names stands behind the URL's own: `https://.*\.example\.com/.*` matches
 /// `https://evil.example/x.example.com/`, for its wildcard takes in slashes.
-fn names_host_behind(text: &str, place: &Range<usize>, host: &str, matches: &Matches<'_>) -> bool {
+fn names_host_behind(trial: &Trial<'_>, place: &Range<usize>, host: &str) -> bool {
     let fits = |address: &str| {
         let paths = ["", "/", "/zq", "/Zq7"].into_iter();
-        let mut urls = paths.map(|path| replaced(text, place, &format!("{address}{path}")));
-        urls.any(|url| matches(&url))
+        let mut urls = paths.map(|path| format!("{address}{path}"));
+        urls.any(|url| trial.fits(place, &url))
     };
     if fits(host) || fits("zq.invalid") {
         return false;
     }
-    let behind = text
+    let behind = trial
+        .text
         .get(place.start + host.len()..place.end)
         .unwrap_or_default();
     behind
@@ -456,8 +529,8 @@ fn names_host_behind(text: &str, place: &Range<usize>, host: &str, matches: &Mat
 /// Whether a wildcard takes in the end of the host at `place` and not all of it.
 ///
 /// A port and the last number of an address are not names that somebody else could register.
-fn is_open_at_its_end(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
-    let host = text.get(place.clone()).unwrap_or_default();
+fn is_open_at_its_end(trial: &Trial<'_>, place: &Range<usize>) -> bool {
+    let host = trial.text.get(place.clone()).unwrap_or_default();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let name = match host.rsplit_once(':') {
         Some((name, port)) if digits(port) => name,
@@ -467,6 +540,6 @@ fn is_open_at_its_end(text: &str, place: &Range<usize>, matches: &Matches<'_>) -
         return false;
     }
     let name = place.start..place.start + name.len();
-    let free: Vec<bool> = free_letters(text, &name, matches).collect();
+    let free: Vec<bool> = free_letters(trial, &name).collect();
     free.last() == Some(&true) && free.contains(&false)
 }

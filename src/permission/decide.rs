@@ -6,8 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::cover;
+use super::effort::Effort;
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
+
+/// Why an action is not allowed once the work for a step is done.
+const TOO_LONG: &str = "judging it takes too long: the command, the profile or the step's calls are too many or too large";
 
 /// What happens to an action, from the widest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -102,16 +106,26 @@ impl Verdict {
 }
 
 impl Profile {
-    /// Judges `action`. Pure: equal inputs give equal verdicts.
+    /// Judges `action` on its own. Pure: equal inputs give equal verdicts.
     ///
     /// An action whose path leads elsewhere is judged as written and as reached; the stricter verdict holds.
     /// `always_allow` holds whole action strings, which must match exactly and come after every deny.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
-        let written = self.decide_form(action, always_allow);
+        self.decide_within(action, always_allow, &Effort::default())
+    }
+
+    /// Judges `action` with what is left of `effort`; where that is not enough, it is not allowed.
+    pub(super) fn decide_within(
+        &self,
+        action: &Action,
+        always_allow: &[String],
+        effort: &Effort,
+    ) -> Verdict {
+        let written = self.decide_form(action, always_allow, effort);
         let Some(reached) = action.reached() else {
             return written;
         };
-        let verdict = self.decide_form(reached, always_allow);
+        let verdict = self.decide_form(reached, always_allow, effort);
         if verdict.decision <= written.decision {
             return written;
         }
@@ -122,18 +136,21 @@ impl Profile {
     }
 
     /// Judges one form of an action.
-    fn decide_form(&self, action: &Action, always_allow: &[String]) -> Verdict {
+    fn decide_form(&self, action: &Action, always_allow: &[String], effort: &Effort) -> Verdict {
         let text = action.to_string();
         let reading = action.plain_reading();
         let denied = self
-            .denies(&text)
-            .or_else(|| self.denies(reading.as_deref()?));
+            .denies(&text, effort)
+            .or_else(|| self.denies(reading.as_deref()?, effort));
+        if effort.is_spent() {
+            return self.untried(action);
+        }
         if let Some(pattern) = denied {
             return Verdict::deny(format!("denied by `{}`", pattern.source()));
         }
         if let Some(denied) = action
             .script()
-            .and_then(|script| self.denied_inside(action, script))
+            .and_then(|script| self.denied_inside(action, script, effort))
         {
             return denied;
         }
@@ -141,8 +158,18 @@ impl Profile {
             return Verdict::allow_whole("allowed to the letter by `always_allow`");
         }
         match action.script() {
-            Some(script) => self.decide_script(action, &text, script),
-            None => self.decide_plain(action, &text),
+            Some(script) => self.decide_script(action, &text, script, effort),
+            None => self.decide_plain(action, &text, effort),
+        }
+    }
+
+    /// The verdict on an action that takes too long to judge: nothing more is matched on its text.
+    pub(super) fn untried(&self, action: &Action) -> Verdict {
+        let covers_all =
+            |pattern: &&Pattern| pattern.scope(&action.tool) == PatternScope::Everything;
+        match self.ask.iter().find(covers_all) {
+            Some(pattern) => Verdict::ask(asked(pattern, Some(TOO_LONG))),
+            None => Verdict::deny(unmatched(Some(TOO_LONG))),
         }
     }
 
@@ -167,13 +194,16 @@ impl Profile {
                 .any(|pattern| pattern.may_speak_of(subject))
     }
 
-    fn decide_plain(&self, action: &Action, text: &str) -> Verdict {
+    fn decide_plain(&self, action: &Action, text: &str, effort: &Effort) -> Verdict {
         let mut doubt = action.doubt();
         for pattern in &self.allow {
-            if !matches!(pattern.matches(text), Ok(true)) {
+            if effort.is_spent() {
+                return self.untried(action);
+            }
+            if !matches!(pattern.matches_within(text, effort), Ok(true)) {
                 continue;
             }
-            let uncovered = cover::uncovered_url(pattern, &action.tool, &action.detail);
+            let uncovered = cover::uncovered_url(pattern, &action.tool, &action.detail, effort);
             if pattern.scope(&action.tool) == PatternScope::Everything
                 || (doubt.is_none() && uncovered.is_none())
             {
@@ -181,24 +211,29 @@ impl Profile {
             }
             doubt = doubt.or(uncovered.map(|uncovered| uncovered.to_string()));
         }
-        match self.asks(text) {
+        let asks = self.asks(text, effort);
+        if effort.is_spent() {
+            return self.untried(action);
+        }
+        match asks {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
             None => Verdict::deny(unmatched(doubt.as_deref())),
         }
     }
 
-    /// The first pattern of `deny` that matches, or whose engine gave up.
-    pub(super) fn denies(&self, text: &str) -> Option<&Pattern> {
+    /// The first pattern of `deny` that matches, or on which matching ended without an answer.
+    pub(super) fn denies(&self, text: &str, effort: &Effort) -> Option<&Pattern> {
         self.deny
             .iter()
-            .find(|pattern| !matches!(pattern.matches(text), Ok(false)))
+            .find(|pattern| !matches!(pattern.matches_within(text, effort), Ok(false)))
     }
 
     /// The first pattern of `ask` that matches.
-    pub(super) fn asks(&self, text: &str) -> Option<&Pattern> {
+    pub(super) fn asks(&self, text: &str, effort: &Effort) -> Option<&Pattern> {
         self.ask
             .iter()
-            .find(|pattern| matches!(pattern.matches(text), Ok(true)))
+            .take_while(|_| !effort.is_spent())
+            .find(|pattern| matches!(pattern.matches_within(text, effort), Ok(true)))
     }
 }
 

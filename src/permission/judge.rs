@@ -4,84 +4,105 @@
 //! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
 
 use super::action::Action;
-use super::cover::{self, Spent, Uncovered};
+use super::cover::{self, Uncovered};
 use super::decide::{Verdict, asked, unmatched};
+use super::effort::Effort;
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 use super::shell::{Script, Simple};
 
-/// Most deny checks for one command line; one that needs more counts as hiding something.
-const MAX_CHECKS: usize = 100_000;
-
 impl Profile {
     /// Whether a deny matches any part of `script`.
-    pub(super) fn denied_inside(&self, action: &Action, script: &Script) -> Option<Verdict> {
+    pub(super) fn denied_inside(
+        &self,
+        action: &Action,
+        script: &Script,
+        effort: &Effort,
+    ) -> Option<Verdict> {
         if self.deny.is_empty() {
             return None;
         }
         let whole = std::iter::once(action.detail.as_str());
-        whole
-            .chain(script.forms())
-            .take(MAX_CHECKS / self.deny.len())
-            .find_map(|form| {
-                let pattern = self.denies_command(action, form)?;
+        for form in whole.chain(script.forms()) {
+            let denied = self.denies_command(action, form, effort);
+            if effort.is_spent() {
+                return Some(self.untried(action));
+            }
+            if let Some(pattern) = denied {
                 let seen = if form == action.detail {
                     String::new()
                 } else {
                     format!(", as `{}`", crate::text::one_line(form, 200))
                 };
-                Some(Verdict::deny(format!(
+                return Some(Verdict::deny(format!(
                     "denied by `{}`{seen}",
                     pattern.source()
-                )))
-            })
+                )));
+            }
+        }
+        None
     }
 
     /// The first pattern of `deny` that matches `command` of `action`, with or without its surroundings.
-    fn denies_command(&self, action: &Action, command: &str) -> Option<&Pattern> {
+    fn denies_command(&self, action: &Action, command: &str, effort: &Effort) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
         let suffix = action.suffix(command);
-        self.denies(&text).or_else(|| match suffix.as_str() {
-            "" => None,
-            suffix => self.denies(&format!("{text}{suffix}")),
-        })
+        self.denies(&text, effort)
+            .or_else(|| match suffix.as_str() {
+                "" => None,
+                suffix => self.denies(&format!("{text}{suffix}"), effort),
+            })
     }
 
     /// The first pattern of `ask` that matches `command` of `action`, with or without its surroundings.
-    fn asks_about(&self, action: &Action, command: &str) -> Option<&Pattern> {
+    fn asks_about(&self, action: &Action, command: &str, effort: &Effort) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
-        self.asks(&format!("{text}{}", action.suffix(command)))
-            .or_else(|| self.asks(&text))
+        self.asks(&format!("{text}{}", action.suffix(command)), effort)
+            .or_else(|| self.asks(&text, effort))
     }
 
     /// Decides on `script`, which nothing denies and no entry of `always_allow` allows.
-    pub(super) fn decide_script(&self, action: &Action, text: &str, script: &Script) -> Verdict {
+    pub(super) fn decide_script(
+        &self,
+        action: &Action,
+        text: &str,
+        script: &Script,
+        effort: &Effort,
+    ) -> Verdict {
+        // It is one match, however long the text is.
         let universal = self.allow.iter().find(|pattern| {
-            matches!(pattern.matches(text), Ok(true))
-                && pattern.scope(&action.tool) == PatternScope::Everything
+            pattern.scope(&action.tool) == PatternScope::Everything
+                && matches!(pattern.matches(text), Ok(true))
         });
         if let Some(pattern) = universal {
-            return match self.hidden(action, script) {
+            let hidden = self.hidden(action, script, effort);
+            return match hidden {
+                _ if effort.is_spent() => self.untried(action),
                 None => Verdict::allow_whole(format!("allowed by `{}`", pattern.source())),
-                Some(doubt) => self.doubtful(action, script, &doubt),
+                Some(doubt) => self.doubtful(action, script, &doubt, effort),
             };
         }
         if let Some(doubt) = action.doubt() {
-            return self.doubtful(action, script, &doubt);
+            return self.doubtful(action, script, &doubt, effort);
         }
         if script.commands().is_empty() {
-            return self.doubtful(action, script, "it holds no command");
+            return self.doubtful(action, script, "it holds no command", effort);
         }
-        let mut verdict = self.joined(action, script);
-        let spent = Spent::default();
+        let mut verdict = self.joined(action, script, effort);
         for command in script.commands() {
-            verdict = verdict.and(self.part(action, command, &spent));
+            if effort.is_spent() {
+                return self.untried(action);
+            }
+            verdict = verdict.and(self.part(action, command, effort));
+        }
+        if effort.is_spent() {
+            return self.untried(action);
         }
         verdict
     }
 
     /// Why a deny may be hidden in what would otherwise be allowed, if so.
-    fn hidden(&self, action: &Action, script: &Script) -> Option<String> {
+    fn hidden(&self, action: &Action, script: &Script, effort: &Effort) -> Option<String> {
         let denies: Vec<&Pattern> = self
             .deny
             .iter()
@@ -93,21 +114,17 @@ impl Profile {
         if let Some(reason) = script.hides() {
             return Some(reason.to_owned());
         }
-        if script.forms().count() * self.deny.len() > MAX_CHECKS {
-            return Some("it holds too many commands".to_owned());
-        }
         let tokens: Vec<&str> = denies
             .iter()
             .flat_map(|pattern| pattern.literals())
             .collect();
-        let guesses = script.guesses(&tokens);
-        let guesses = guesses.filter(|guesses| guesses.len() * denies.len() <= MAX_CHECKS);
-        let Some(guesses) = guesses else {
+        let Some(guesses) = script.guesses(&tokens) else {
             return Some("too much of it is known only when it runs".to_owned());
         };
         guesses
             .iter()
-            .find(|guess| self.denies_command(action, guess).is_some())
+            .take_while(|_| !effort.is_spent())
+            .find(|guess| self.denies_command(action, guess, effort).is_some())
             .map(|guess| format!("it may become `{}`", crate::text::one_line(guess, 100)))
     }
 
@@ -115,16 +132,24 @@ impl Profile {
     ///
     /// A pattern that asks about everything asks. Any other pattern is about one command, and applies only where there is
     /// just one.
-    fn doubtful(&self, action: &Action, script: &Script, doubt: &str) -> Verdict {
+    fn doubtful(&self, action: &Action, script: &Script, doubt: &str, effort: &Effort) -> Verdict {
         let bare = format!("tool:{}:{}", action.tool, action.detail);
         let text = action.to_string();
-        let speaks = |pattern: &&Pattern| {
-            [&text, &bare]
-                .into_iter()
-                .any(|text| matches!(pattern.matches(text), Ok(true)))
-                && (pattern.scope(&action.tool) == PatternScope::Everything || script.is_single())
+        let is_single = script.is_single();
+        let speaks = |pattern: &&Pattern| match pattern.scope(&action.tool) {
+            PatternScope::Everything => true,
+            PatternScope::AllBut | PatternScope::Narrow => {
+                is_single
+                    && [&text, &bare]
+                        .into_iter()
+                        .any(|text| matches!(pattern.matches_within(text, effort), Ok(true)))
+            }
         };
-        match self.ask.iter().find(speaks) {
+        let asks = self.ask.iter().find(speaks);
+        if effort.is_spent() {
+            return self.untried(action);
+        }
+        match asks {
             Some(pattern) => Verdict::ask(asked(pattern, Some(doubt))),
             None => Verdict::deny(unmatched(Some(doubt))),
         }
@@ -132,7 +157,7 @@ impl Profile {
 
     /// The decision on what joins the commands: on the whole line and each run of commands in it, so that a command before
     /// or after another removes no question. A pattern that asks about everything leaves the decision to the parts.
-    fn joined(&self, action: &Action, script: &Script) -> Verdict {
+    fn joined(&self, action: &Action, script: &Script, effort: &Effort) -> Verdict {
         let narrow: Vec<&Pattern> = self
             .ask
             .iter()
@@ -149,28 +174,31 @@ impl Profile {
         let asks = |run: &str| {
             let bare = format!("tool:{}:{run}", action.tool);
             let text = format!("{bare}{}", action.suffix(run));
-            let says = |pattern: &Pattern, text| matches!(pattern.matches(text), Ok(true));
+            let says = |pattern: &Pattern, text: &str| {
+                matches!(pattern.matches_within(text, effort), Ok(true))
+            };
             if self.allow.iter().any(|pattern| says(pattern, &text)) {
                 return None;
             }
             let asks = |pattern: &&&Pattern| says(pattern, &text) || says(pattern, &bare);
             narrow.iter().find(asks).copied()
         };
-        match runs.into_iter().find_map(asks) {
+        let mut runs = runs.into_iter().take_while(|_| !effort.is_spent());
+        match runs.find_map(asks) {
             Some(pattern) => Verdict::ask(asked(pattern, None)),
             None => allowed,
         }
     }
 
-    fn part(&self, action: &Action, command: &Simple, spent: &Spent) -> Verdict {
+    fn part(&self, action: &Action, command: &Simple, effort: &Effort) -> Verdict {
         let suffix = action.suffix(&command.text);
         let text = format!("tool:{}:{}{suffix}", action.tool, command.text);
         let mut uncovered: Option<Uncovered> = None;
-        for pattern in &self.allow {
-            if !matches!(pattern.matches(&text), Ok(true)) {
+        for pattern in self.allow.iter().take_while(|_| !effort.is_spent()) {
+            if !matches!(pattern.matches_within(&text, effort), Ok(true)) {
                 continue;
             }
-            match cover::uncovered_part(pattern, action, command, spent) {
+            match cover::uncovered_part(pattern, action, command, effort) {
                 None => {
                     let reason = format!("allowed by `{}`", pattern.source());
                     return match pattern.scope(&action.tool) {
@@ -184,7 +212,7 @@ impl Profile {
             }
         }
         let doubt = uncovered.map(|uncovered| uncovered.to_string());
-        match self.asks_about(action, &command.text) {
+        match self.asks_about(action, &command.text, effort) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
             None => Verdict::deny(format!(
                 "`{}`: {}",

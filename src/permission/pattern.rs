@@ -1,6 +1,12 @@
 //! One pattern of a profile: a bounded regular expression that must match a whole action.
 
+use std::sync::OnceLock;
+
 use fancy_regex::{Regex, RegexBuilder};
+use regex_syntax::hir::literal::{Extractor, Seq};
+
+use super::effort::{Backtracks, Effort};
+use super::spelled;
 
 /// Longest pattern in bytes: no one writes a longer one by hand, and a compiler's work grows with it.
 const MAX_LENGTH: usize = 2000;
@@ -13,6 +19,9 @@ const MAX_PROGRAM: usize = 20_000;
 
 /// Backtracks before a match gives up, which denies.
 const BACKTRACK_LIMIT: usize = 50_000;
+
+/// Tools whose detail is a shell command.
+pub(super) const SHELL_TOOLS: [&str; 3] = ["bash", "run_concurrent", "run_background"];
 
 /// Details that no pattern matches unless it is meant to match everything a tool can do.
 const PROBES: [&str; 4] = [
@@ -28,6 +37,12 @@ pub(super) struct Pattern {
     whole: Regex,
     /// A second engine, for patterns without look-around or back-references: both must find the match.
     plain: Option<regex::Regex>,
+    /// The texts with which every match begins; `None` where these are not known.
+    beginnings: Option<Vec<Vec<u8>>>,
+    /// What matches a marked text where the pattern spells the marked letters; made when it is first asked for.
+    spelled: OnceLock<Option<regex::Regex>>,
+    /// How much of the shell tools it covers, in the order of [`SHELL_TOOLS`].
+    of_shell: OnceLock<[PatternScope; SHELL_TOOLS.len()]>,
 }
 
 /// How much of a tool's actions a pattern of `allow` covers.
@@ -61,13 +76,17 @@ impl Pattern {
         // First without a group: `a)|(b` is not a pattern, but would be one inside our group.
         build(source)?;
         let anchored = format!(r"\A(?s:(?:{source}))\z");
+        let plain = regex::RegexBuilder::new(&anchored)
+            .size_limit(COMPILED_BYTES)
+            .build()
+            .ok();
         Ok(Self {
             source: source.to_owned(),
             whole: build(&anchored)?,
-            plain: regex::RegexBuilder::new(&anchored)
-                .size_limit(COMPILED_BYTES)
-                .build()
-                .ok(),
+            beginnings: plain.as_ref().and_then(|_| beginnings(&anchored)),
+            plain,
+            spelled: OnceLock::new(),
+            of_shell: OnceLock::new(),
         })
     }
 
@@ -97,11 +116,61 @@ impl Pattern {
         }
     }
 
-    /// How much of what `tool` can do this pattern covers.
+    /// Whether the whole of `text` matches, as far as `effort` is left.
     ///
-    /// Found by trying details that have nothing in common. A pattern that matches them all and excludes something
-    /// (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
+    /// # Errors
+    ///
+    /// As [`Pattern::matches`], and when nothing is left.
+    pub(super) fn matches_within(&self, text: &str, effort: &Effort) -> Result<bool, GaveUp> {
+        if !self.may_match(text) {
+            return Ok(false);
+        }
+        if !effort.may_match(text.len(), self.backtracks()) {
+            return Err(GaveUp);
+        }
+        self.matches(text)
+    }
+
+    /// Whether `text` begins as every match does.
+    fn may_match(&self, text: &str) -> bool {
+        let begins = |beginning: &Vec<u8>| text.as_bytes().starts_with(beginning);
+        self.beginnings
+            .as_ref()
+            .is_none_or(|beginnings| beginnings.iter().any(begins))
+    }
+
+    /// Whether its engine may try a text in many ways.
+    pub(super) fn backtracks(&self) -> Backtracks {
+        match self.plain {
+            Some(_) => Backtracks::Never,
+            None => Backtracks::Perhaps,
+        }
+    }
+
+    /// The expression that matches a text with marked letters where this pattern spells these ([`spelled`]).
+    pub(super) fn spelled(&self) -> Option<&regex::Regex> {
+        let made = self.spelled.get_or_init(|| {
+            self.plain.as_ref()?;
+            spelled::expression(&self.source)
+        });
+        made.as_ref()
+    }
+
+    /// How much of what `tool` can do this pattern covers.
     pub(super) fn scope(&self, tool: &str) -> PatternScope {
+        let known = self
+            .of_shell
+            .get_or_init(|| SHELL_TOOLS.map(|tool| self.find_scope(tool)));
+        let at = SHELL_TOOLS.iter().position(|known| *known == tool);
+        at.and_then(|at| known.get(at).copied())
+            .unwrap_or_else(|| self.find_scope(tool))
+    }
+
+    /// Finds how much of what `tool` can do this pattern covers.
+    ///
+    /// Tries details that have nothing in common. A pattern that matches them all and excludes something
+    /// (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
+    fn find_scope(&self, tool: &str) -> PatternScope {
         let covers = |probe: &&str| {
             self.matches(&format!("tool:{tool}:{probe}"))
                 .unwrap_or(false)
@@ -244,6 +313,14 @@ fn refused_by_us(source: &str) -> Option<String> {
             inside.contains(['*', '+']) || inside.contains(",}")
         });
     looks_behind_without_bound.then(|| "a look-behind needs a bounded length".to_owned())
+}
+
+/// Returns the texts with which every match of `source` begins, if there is a short list of them.
+fn beginnings(source: &str) -> Option<Vec<Vec<u8>>> {
+    let hir = regex_syntax::parse(source).ok()?;
+    let found: Seq = Extractor::new().extract(&hir);
+    let literals = found.literals()?;
+    Some(literals.iter().map(|one| one.as_bytes().to_vec()).collect())
 }
 
 fn build(source: &str) -> Result<Regex, PatternError> {

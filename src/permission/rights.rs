@@ -4,6 +4,7 @@
 
 use super::action::Action;
 use super::decide::{Decision, Verdict};
+use super::effort::Effort;
 use super::profile::{Profile, ProfileError};
 use super::stack::Stack;
 
@@ -27,7 +28,7 @@ impl Rights {
     /// Judges `action`.
     pub fn decide(&self, action: &Action) -> Verdict {
         match &self.profiles {
-            Ok(profiles) => profiles.decide(action, &self.always_allow),
+            Ok(profiles) => profiles.decide(action, &self.always_allow, &Effort::default()),
             Err(invalid) => Verdict::deny(invalid.to_string()),
         }
     }

@@ -31,11 +31,11 @@ mod wrappers;
 use std::collections::HashMap;
 
 pub(super) use risk::Risk;
+pub(super) use word::Word;
 
 use tables::has;
 use tables::programs::{TAKE_NO_FILES, WRITERS};
 use tree::Tree;
-use word::Word;
 use wrappers::Inner;
 
 /// Longest command that is parsed, in bytes. A longer one is never allowed by a pattern that is not universal.
@@ -88,7 +88,7 @@ pub(super) struct Simple {
 impl Simple {
     /// Parts of its text that no wildcard may match.
     pub(super) fn risks(&self) -> Vec<Risk> {
-        risk::of(&self.words)
+        risk::of(&self.text, &self.words)
     }
 
     pub(super) fn forms(&self) -> Vec<String> {

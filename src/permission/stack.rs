@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::action::Action;
 use super::decide::{Decision, Verdict};
+use super::effort::Effort;
 use super::profile::Profile;
 
 /// An agent's own profile, and those of its roles.
@@ -48,11 +49,12 @@ impl Stack {
 
     /// Judges `action` by all of them; of equally strict ones the first gives the reason.
     ///
-    /// `always_allow` was granted to the agent, and applies to its own profile alone.
-    pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
-        let mut strictest = self.own.decide(action, always_allow);
+    /// `always_allow` was granted to the agent, and applies only to its own profile. `effort` is that of the step.
+    pub fn decide(&self, action: &Action, always_allow: &[String], effort: &Effort) -> Verdict {
+        effort.begin_call();
+        let mut strictest = self.own.decide_within(action, always_allow, effort);
         for Member { source, profile } in &self.further {
-            let verdict = profile.decide(action, &[]);
+            let verdict = profile.decide_within(action, &[], effort);
             strictest = strictest.and(Verdict {
                 reason: format!("{source}: {}", verdict.reason),
                 ..verdict
@@ -63,10 +65,12 @@ impl Stack {
 
     /// Whether an entry of `always_allow` would make the question about `action` unnecessary: only the agent's own profile
     /// asks.
-    pub fn asks_alone(&self, action: &Action) -> bool {
-        self.further
-            .iter()
-            .all(|member| member.profile.decide(action, &[]).decision == Decision::Allow)
+    pub fn asks_alone(&self, action: &Action, effort: &Effort) -> bool {
+        effort.begin_call();
+        self.further.iter().all(|member| {
+            let verdict = member.profile.decide_within(action, &[], effort);
+            verdict.decision == Decision::Allow
+        })
     }
 
     /// Returns the patterns of `deny` of all of them that may match an action of `tool`, as written.

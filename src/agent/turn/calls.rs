@@ -11,7 +11,7 @@ use super::Turn;
 use super::children::BegunChild;
 use super::stuck::Stuck;
 use crate::domain::{Assistant, ToolCall, ToolResult};
-use crate::permission::Stack;
+use crate::permission::{Effort, Stack};
 use crate::store::{AuditDecision, Starting, StoreError};
 use crate::text::long;
 
@@ -65,9 +65,10 @@ impl Turn {
             self.look_for_roles().await;
         }
         let checked = self.prepare(&calls, size).await;
+        let effort = Effort::default();
         let look = |(at, (call, checked)): (usize, (&Call, Checked))| {
             if at < most {
-                self.look(call, checked, profiles.as_ref())
+                self.look(call, checked, profiles.as_ref(), &effort)
             } else {
                 Looked::Refused {
                     action: call.name.clone(),

@@ -19,7 +19,7 @@ use crate::agent::event::{Answer, AskedCall, Choice, Event, Presses, Question, Q
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolResult, UserId, size_of_fields};
-use crate::permission::{Action, Stack, binding_hash};
+use crate::permission::{Action, Effort, Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
@@ -167,6 +167,7 @@ impl Turn {
         let approvals = self.context.deps.store.open_questions(questions).await?;
         let mut waiting = Vec::with_capacity(asked.len());
         let mut calls = Vec::with_capacity(asked.len());
+        let effort = Effort::default();
         for ((one, approval), binding) in asked.iter().zip(approvals).zip(bindings) {
             let (answer, answered) = mpsc::unbounded_channel();
             calls.push(AskedCall {
@@ -181,7 +182,8 @@ impl Turn {
                 sandbox: self.sandbox_of(one).await,
                 may_be_kept: self.context.working_for.is_none()
                     && profiles.is_none_or(|profiles| {
-                        long::work_on(size, || profiles.asks_alone(&one.prepared.action))
+                        let action = &one.prepared.action;
+                        long::work_on(size, || profiles.asks_alone(action, &effort))
                     }),
                 answer,
             });

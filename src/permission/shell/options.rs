@@ -1,33 +1,64 @@
-//! Which options of a program a pattern must spell, because they write or start something.
+//! Which options and operands of a program a wildcard covers.
+//!
+//! A program without an entry in the tables is *unknown*: a wildcard covers its plain operands and a handful of options that
+//! mean the same everywhere. Of a *listed* program it covers what its entry names. Everything else must be spelled.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::plain;
 use super::tables::git_options::OF_GIT;
 use super::tables::has;
-use super::tables::options::{HARMLESS, PROGRAMS, Risky, UNKNOWN};
-use super::word::Word;
+use super::tables::options::{HARMLESS, HARMLESS_ANYWHERE, Operands, PROGRAMS, Rule};
+use super::tables::programs::{ADDRESS_SCHEMES, ARCHIVES, ORDINARY_PROGRAMS, RUNS_OR_CONFIGURES};
 
-/// The table by program, then by subcommand; an empty subcommand is for all of them.
-static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Risks>>> = LazyLock::new(|| {
-    let mut known: HashMap<&str, HashMap<&str, Risks>> = HashMap::new();
-    for (names, risks) in PROGRAMS.iter().chain(OF_GIT) {
+/// The tables by program, then by subcommand; an empty subcommand is for all of them.
+static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Rules>>> = LazyLock::new(|| {
+    let mut known: HashMap<&str, HashMap<&str, Rules>> = HashMap::new();
+    for (names, rules) in PROGRAMS.iter().copied().flatten().chain(OF_GIT) {
         for name in names.split(", ") {
             let (program, subcommand) = name.split_once(' ').unwrap_or((name, ""));
             let entries = known.entry(program).or_default();
-            entries.insert(subcommand, Risks::of_table(risks));
+            entries.entry(subcommand).or_default().add(rules);
         }
     }
     known
 });
 
-static OF_UNKNOWN: LazyLock<Risks> = LazyLock::new(|| Risks::of_table(UNKNOWN));
-
-/// The risky options of a program: its own and those of its subcommand.
+/// What a wildcard covers of a program's arguments: its own entry and that of its subcommand.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
-    own: Option<&'static Risks>,
-    of_subcommand: Option<&'static Risks>,
+    kind: Kind,
+    own: Option<&'static Rules>,
+    of_subcommand: Option<&'static Rules>,
+}
+
+/// How much is known about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// None of its options writes or starts anything, except those that its entry names.
+    Harmless,
+    /// Its entry names what is harmless.
+    Listed,
+    Unknown,
+}
+
+/// What a wildcard makes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Covered {
+    Yes,
+    /// The option, and the next word as its value.
+    WithNext,
+    No,
+}
+
+/// What of an operand a pattern must spell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    Nothing,
+    /// The first bytes: a name with `=`, a prefix with `:`, what ends with `@`.
+    Beginning(usize),
+    Whole,
 }
 
 impl Options {
@@ -39,100 +70,336 @@ impl Options {
         let of_subcommand = known(bare, subcommand)
             .filter(|_| !subcommand.is_empty())
             .or_else(|| known(bare, "*"));
-        let is_known =
-            own.is_some() || of_subcommand.is_some() || is_harmless(bare) || is_harmless(program);
+        let kind = if is_harmless(bare) || is_harmless(program) {
+            Kind::Harmless
+        } else if own.is_some() || of_subcommand.is_some() {
+            Kind::Listed
+        } else {
+            Kind::Unknown
+        };
         Self {
-            own: own.or_else(|| (!is_known).then_some(&*OF_UNKNOWN)),
+            kind,
+            own,
             of_subcommand,
         }
     }
 
-    fn each(self) -> impl Iterator<Item = &'static Risks> {
+    fn each(self) -> impl Iterator<Item = &'static Rules> {
         self.own.into_iter().chain(self.of_subcommand)
     }
 
-    /// Whether a pattern must spell `word`.
-    pub(super) fn are_risky(self, word: &Word) -> bool {
-        self.each().any(|risks| risks.hold(word))
+    pub(super) fn are_unknown(self) -> bool {
+        self.kind == Kind::Unknown
     }
 
-    /// Whether one of `letters` is a risky option, written without its dash as `tar` takes them.
-    pub(super) fn are_risky_letters(self, letters: &str) -> bool {
-        self.each().any(|risks| risks.hold_letters(letters))
+    /// Whether a wildcard covers `option`, a word that begins with a dash.
+    pub(super) fn cover(self, option: &str) -> Covered {
+        let (name, has_value) = match option.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (option, false),
+        };
+        if self.each().any(|rules| rules.names(option, name)) {
+            return Covered::No;
+        }
+        if self.kind == Kind::Harmless {
+            let begins_a_risky_one = self.each().any(|rules| rules.may_abbreviate(name));
+            return match begins_a_risky_one {
+                true => Covered::No,
+                false => Covered::Yes,
+            };
+        }
+        if self.each().any(|rules| rules.has_word(option)) {
+            return Covered::Yes;
+        }
+        if self.each().any(|rules| rules.has_valued_word(name)) {
+            return with_next(!has_value);
+        }
+        if option.starts_with("--") {
+            let has = |of: fn(&Rules) -> &Harmless| {
+                self.each().any(|rules| of(rules).long.contains(&name))
+            };
+            if has(|rules| &rules.valued) {
+                return with_next(!has_value);
+            }
+            if has(|rules| &rules.harmless) || matches!(option, "--help" | "--version") {
+                return Covered::Yes;
+            }
+        } else if self.kind == Kind::Listed {
+            return self.cover_letters(option.get(1..).unwrap_or_default());
+        }
+        match self.kind == Kind::Unknown && has(HARMLESS_ANYWHERE, option) {
+            true => Covered::Yes,
+            false => Covered::No,
+        }
+    }
+
+    /// Whether a wildcard covers a cluster of letters, the last of which may take the next word.
+    fn cover_letters(self, cluster: &str) -> Covered {
+        for (at, letter) in cluster.char_indices() {
+            if self
+                .each()
+                .any(|rules| rules.valued.letters.contains(letter))
+            {
+                return with_next(at + letter.len_utf8() == cluster.len());
+            }
+            let is_harmless = letter.is_ascii_digit()
+                || self
+                    .each()
+                    .any(|rules| rules.harmless.letters.contains(letter));
+            if !is_harmless {
+                return Covered::No;
+            }
+        }
+        Covered::Yes
+    }
+
+    /// Whether a wildcard covers each of `letters`, written without their dash as `tar` takes them.
+    pub(super) fn cover_first_word(self, letters: &str) -> bool {
+        letters.chars().all(|letter| {
+            self.each().any(|rules| {
+                !rules.letters.contains(letter)
+                    && (rules.harmless.letters.contains(letter)
+                        || rules.valued.letters.contains(letter))
+            })
+        })
+    }
+
+    /// What of `operand` a pattern must spell, wherever it stands.
+    pub(super) fn spelling(self, operand: &str) -> Spelling {
+        let (name, _) = operand.split_once('=').unwrap_or((operand, ""));
+        if self.each().any(|rules| rules.names_operand(operand, name)) {
+            return Spelling::Beginning(name.len());
+        }
+        let mut said = self.each().filter_map(|rules| rules.operands);
+        let operands = match (self.kind, said.next()) {
+            (_, Some(operands)) => operands,
+            (Kind::Harmless, None) => Operands::Any,
+            (Kind::Listed, None) => Operands::Plain,
+            (Kind::Unknown, None) if is_run_by_some(operand) => return Spelling::Whole,
+            (Kind::Unknown, None) => Operands::Plain,
+        };
+        match operands {
+            Operands::Any => Spelling::Nothing,
+            Operands::NoResponseFile if operand.starts_with('@') => Spelling::Beginning(1),
+            Operands::NoResponseFile => Spelling::Nothing,
+            Operands::Plain => plainness(operand),
+            Operands::Names if operand.contains('/') || is_archive(operand) => Spelling::Whole,
+            Operands::Names => plainness(operand),
+            Operands::Packages if is_package(operand) => Spelling::Nothing,
+            Operands::Packages => Spelling::Whole,
+            Operands::Spelled => Spelling::Whole,
+        }
+    }
+
+    /// Whether the program has no other subcommands than those listed, and `word` is none of them.
+    pub(super) fn lack_subcommand(self, word: &str) -> bool {
+        let mut lists = self.each().filter(|rules| !rules.subcommands.is_empty());
+        lists.any(|rules| !rules.subcommands.contains(&word))
+    }
+
+    /// Whether the operand of this number, counted from 0, is one that the program writes.
+    pub(super) fn write_operand(self, number: usize) -> bool {
+        let mut first = self.each().filter_map(|rules| rules.spelled_from);
+        first.any(|first| number >= first)
     }
 
     /// Whether everything after the first operand belongs to a script and not to the program.
     pub(super) fn end_at_operand(self) -> bool {
-        self.each().any(|risks| risks.script_follows)
-    }
-
-    /// Whether `option` is one of the few harmless ones of a program whose other options are all risky.
-    pub(super) fn only_harmless(self, option: &str) -> bool {
-        let mut harmless = self.each().filter_map(|risks| risks.harmless.as_ref());
-        harmless.any(|harmless| harmless.covers(option))
+        self.each().any(|rules| rules.script_follows)
     }
 }
 
-/// Whether it has no option that writes or starts anything.
+fn with_next(takes_next: bool) -> Covered {
+    match takes_next {
+        true => Covered::WithNext,
+        false => Covered::Yes,
+    }
+}
+
+/// Whether it has no option that writes or starts anything, except those that its entry names.
 pub(super) fn is_harmless(program: &str) -> bool {
     has(HARMLESS, program)
 }
 
-/// One entry of the table, in a form for looking options up.
+/// Whether some programs run what this word names, or change their settings by it.
+fn is_run_by_some(operand: &str) -> bool {
+    let name = plain::name(operand);
+    has(RUNS_OR_CONFIGURES, operand) || has(ORDINARY_PROGRAMS, name)
+}
+
+/// What of an operand is no plain word: a pattern must spell it up to there.
+///
+/// A plain word is a name, a path or a number. `key=value`, `prefix:value` and `user@host` are plain behind their sign;
+/// one that begins with `+` or a dash, or holds signs of code or a blank, is not plain at all.
+fn plainness(operand: &str) -> Spelling {
+    let is_of_code =
+        |c: char| c.is_control() || c.is_whitespace() || "(){}[]<>|&;$`\"'\\!*?#".contains(c);
+    if operand.starts_with(['+', '-', '@']) || operand.contains(is_of_code) {
+        return Spelling::Whole;
+    }
+    match operand.rfind(['=', '@', ':']) {
+        Some(at) => Spelling::Beginning(at + 1),
+        None => Spelling::Nothing,
+    }
+}
+
+/// Whether it is the name of a package, with its scope, extras and version (`x`, `@a/x`, `x@1.2`, `x[y]==1.2`), or of a script
+/// (`test:unit`).
+fn is_package(operand: &str) -> bool {
+    let is_version = |version: &str| {
+        let is_of_version =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"._-+^~<>=!,*".contains(&byte);
+        !version.is_empty() && version.bytes().all(is_of_version)
+    };
+    if operand == "." || is_script_name(operand) {
+        return true;
+    }
+    let rest = match operand.strip_prefix('@').map(|rest| rest.split_once('/')) {
+        Some(Some((scope, rest))) if is_package_name(scope) => rest,
+        Some(_) => return false,
+        None => operand,
+    };
+    let (rest, version) = match rest.find(['@', '=', '<', '>', '~', '!']) {
+        Some(at) => (&rest[..at], rest.get(at + 1..)),
+        None => (rest, None),
+    };
+    let name = match rest.split_once('[') {
+        Some((name, extras)) => {
+            let extras = extras.strip_suffix(']').unwrap_or_default();
+            if !extras.split(',').all(is_package_name) {
+                return false;
+            }
+            name
+        }
+        None => rest,
+    };
+    is_package_name(name) && version.is_none_or(is_version) && !is_archive(operand)
+}
+
+fn is_package_name(name: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte);
+    !name.starts_with(['+', '-', '.']) && !name.is_empty() && name.bytes().all(is_of_name)
+}
+
+/// Whether it is a name with colons that is no address: `file:x` and `exec:x` take a package from a folder or a program.
+fn is_script_name(operand: &str) -> bool {
+    let mut parts = operand.split(':');
+    parts
+        .next()
+        .is_some_and(|first| is_package_name(first) && !has(ADDRESS_SCHEMES, first))
+        && parts.clone().count() > 0
+        && parts.all(is_package_name)
+}
+
+/// Whether package managers take it for a file to install.
+fn is_archive(operand: &str) -> bool {
+    let operand = operand.to_ascii_lowercase();
+    ARCHIVES
+        .split_whitespace()
+        .any(|ending| operand.ends_with(ending))
+}
+
+/// The entries of a program or a subcommand, in a form for looking options up.
 #[derive(Clone, Debug, Default)]
-struct Risks {
+struct Rules {
     letters: String,
     long: Vec<&'static str>,
     words: Vec<&'static str>,
     beginnings: Vec<&'static str>,
-    harmless: Option<Harmless>,
+    harmless: Harmless,
+    valued: Harmless,
+    harmless_words: Vec<&'static str>,
+    valued_words: Vec<&'static str>,
+    harmless_beginnings: Vec<&'static str>,
+    operands: Option<Operands>,
+    spelled_from: Option<usize>,
+    subcommands: Vec<&'static str>,
     script_follows: bool,
 }
 
-impl Risks {
-    fn of_table(lines: &[Risky]) -> Self {
-        let mut risks = Self::default();
+/// Harmless options, by their form.
+#[derive(Clone, Debug, Default)]
+struct Harmless {
+    letters: String,
+    long: Vec<&'static str>,
+}
+
+impl Rules {
+    fn add(&mut self, lines: &[Rule]) {
         for line in lines {
             match line {
-                Risky::Flag(options, _) => by_form(options, &mut risks.letters, &mut risks.long),
-                Risky::Word(words, _) => risks.words.extend(words.split_whitespace()),
-                Risky::Beginning(words, _) => risks.beginnings.extend(words.split_whitespace()),
-                Risky::HarmlessOnly(options, _) => {
-                    let harmless = risks.harmless.get_or_insert_default();
-                    by_form(options, &mut harmless.letters, &mut harmless.long);
+                Rule::Flag(options, _) => by_form(options, &mut self.letters, &mut self.long),
+                Rule::Word(words, _) => self.words.extend(words.split_whitespace()),
+                Rule::Beginning(words, _) => self.beginnings.extend(words.split_whitespace()),
+                Rule::Harmless(options) => self.harmless.add(options),
+                Rule::HarmlessValue(options) => self.valued.add(options),
+                Rule::HarmlessWord(words) => self.harmless_words.extend(words.split_whitespace()),
+                Rule::HarmlessWordValue(words) => {
+                    self.valued_words.extend(words.split_whitespace());
                 }
-                Risky::HarmlessValue(options) => {
-                    let harmless = risks.harmless.get_or_insert_default();
-                    by_form(options, &mut harmless.valued, &mut harmless.long);
+                Rule::HarmlessBeginning(words) => {
+                    self.harmless_beginnings.extend(words.split_whitespace());
                 }
-                Risky::ScriptFollows => risks.script_follows = true,
+                Rule::Takes(operands) => self.operands = Some(*operands),
+                Rule::SpelledFrom(at) => self.spelled_from = Some(*at),
+                Rule::Subcommands(words) => self.subcommands.extend(words.split_whitespace()),
+                Rule::ScriptFollows => self.script_follows = true,
             }
         }
-        risks
     }
 
-    fn hold(&self, word: &Word) -> bool {
-        let value = word.value.as_str();
-        let harmless = self.harmless.as_ref();
-        if harmless.is_some_and(|harmless| word.is_option() && !harmless.covers(value)) {
+    /// Whether the entry names `option` as one that must be spelled.
+    fn names(&self, option: &str, name: &str) -> bool {
+        if self.names_operand(option, name) || self.long.contains(&name) {
             return true;
         }
-        let (name, _) = value.split_once('=').unwrap_or((value, ""));
-        let is_word = |known: &&str| value == *known || name == *known;
-        if self.words.iter().any(is_word)
-            || self.beginnings.iter().any(|known| value.starts_with(known))
-        {
-            return true;
-        }
-        if value.starts_with("--") {
-            // Many programs accept any beginning of a long option.
-            return name.len() > 2 && self.long.iter().any(|long| long.starts_with(name));
-        }
-        word.is_option() && self.hold_letters(&value[1..])
+        let is_covered_word = self.has_word(option) || self.has_valued_word(name);
+        !option.starts_with("--")
+            && !is_covered_word
+            && option
+                .chars()
+                .skip(1)
+                .any(|letter| self.letters.contains(letter))
+            && !self.is_value_of_a_letter(option)
     }
 
-    fn hold_letters(&self, letters: &str) -> bool {
-        letters.chars().any(|letter| self.letters.contains(letter))
+    /// Whether the risky letters of a cluster stand behind a harmless one that takes the rest as its value.
+    fn is_value_of_a_letter(&self, option: &str) -> bool {
+        let mut letters = option.chars().skip(1);
+        let first = letters
+            .find(|letter| self.letters.contains(*letter) || self.valued.letters.contains(*letter));
+        first.is_some_and(|letter| !self.letters.contains(letter))
+    }
+
+    fn names_operand(&self, word: &str, name: &str) -> bool {
+        let is_word = |known: &&str| word == *known || name == *known;
+        self.words.iter().any(is_word)
+            || self.beginnings.iter().any(|known| word.starts_with(known))
+    }
+
+    /// Whether `name` may stand for a longer one that must be spelled: many programs accept any beginning.
+    fn may_abbreviate(&self, name: &str) -> bool {
+        name.len() > 2
+            && name.starts_with("--")
+            && self.long.iter().any(|long| long.starts_with(name))
+    }
+
+    fn has_word(&self, option: &str) -> bool {
+        let begins = |known: &&str| option.starts_with(known);
+        self.harmless_words.contains(&option) || self.harmless_beginnings.iter().any(begins)
+    }
+
+    /// Some programs take two dashes for one.
+    fn has_valued_word(&self, name: &str) -> bool {
+        let single = name.strip_prefix('-').filter(|rest| rest.starts_with('-'));
+        self.valued_words.contains(&name)
+            || single.is_some_and(|name| self.valued_words.contains(&name))
+    }
+}
+
+impl Harmless {
+    fn add(&mut self, options: &'static str) {
+        by_form(options, &mut self.letters, &mut self.long);
     }
 }
 
@@ -144,32 +411,5 @@ fn by_form(options: &'static str, letters: &mut String, long: &mut Vec<&'static 
         } else {
             letters.push_str(option.trim_start_matches('-'))
         }
-    }
-}
-
-/// The harmless options of a program whose other options may run or write something.
-#[derive(Clone, Debug, Default)]
-struct Harmless {
-    letters: String,
-    /// Letters that take a value, attached or in the next word.
-    valued: String,
-    long: Vec<&'static str>,
-}
-
-impl Harmless {
-    fn covers(&self, option: &str) -> bool {
-        if option.starts_with("--") {
-            let name = option.split('=').next().unwrap_or(option);
-            return self.long.contains(&name);
-        }
-        for letter in option.chars().skip(1) {
-            if self.valued.contains(letter) {
-                return true;
-            }
-            if !self.letters.contains(letter) && !letter.is_ascii_digit() {
-                return false;
-            }
-        }
-        true
     }
 }

@@ -5,18 +5,20 @@
 
 use std::ops::Range;
 
-use super::options::Options;
+use super::input;
+use super::options::{Covered, Options, Spelling};
 use super::plain;
 use super::programs;
 use super::remote;
 use super::scripts::{is_harmless_awk, is_harmless_sed, is_harmless_sql, sed_scripts};
 use super::settings;
 use super::tables::elsewhere::{
-    GIT_BEFORE_HARMLESS, GIT_CONFIG_OPTIONS, GIT_CONFIG_READS, GIT_CONFIG_VERBS, GIT_RUNS_OTHERS,
+    GIT_BEFORE_HARMLESS, GIT_CONFIG_OPTIONS, GIT_CONFIG_READS, GIT_CONFIG_VERBS, GIT_PLAIN,
+    GIT_REMOTES, GIT_RUNS_OTHERS,
 };
 use super::tables::has;
-use super::tables::programs::{CARGO_OWN, SHOWS};
-use super::tree::Written;
+use super::tables::programs::{CARGO_OWN, DATABASE_CLIENTS, RUN_THEIR_INPUT, SHOWS};
+use super::tree::{Input, Written};
 use super::word::Word;
 
 /// A place in a command that a pattern must spell.
@@ -31,22 +33,16 @@ pub(in crate::permission) enum Risk {
 /// How many programs may each run the next before all of the rest must be spelled.
 const DEEPEST: usize = 8;
 
-/// The risks in one simple command.
-pub(super) fn of(words: &[Word]) -> Vec<Risk> {
-    at_depth(words, 0)
+/// The risks in one simple command of this text.
+pub(super) fn of(text: &str, words: &[Word]) -> Vec<Risk> {
+    at_depth(text, words, 0)
 }
 
-fn at_depth(words: &[Word], depth: usize) -> Vec<Risk> {
+fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
     };
     let name = plain::name(&program.value);
-    let whole = |words: &[Word]| {
-        words
-            .iter()
-            .map(|word| Risk::Whole(word.place.clone()))
-            .collect::<Vec<_>>()
-    };
     if programs::is_wrapper(name) || programs::is_shell(name) || programs::changes_the_shell(name) {
         return whole(arguments);
     }
@@ -60,61 +56,195 @@ fn at_depth(words: &[Word], depth: usize) -> Vec<Risk> {
             || rest.first().is_none_or(Word::is_option)
             || depth == DEEPEST
         {
-            return whole(rest);
+            return whole(&words[1..]);
         }
         // The program that is run must be spelled; what it does is judged as if it ran alone.
+        let before = &words[1..count.min(words.len())];
+        let options = before.iter().filter(|word| word.is_option());
         let program = rest.first().map(|word| Risk::Option(word.place.clone()));
-        return program
-            .into_iter()
-            .chain(at_depth(rest, depth + 1))
+        return options
+            .map(|word| Risk::Whole(word.place.clone()))
+            .chain(program)
+            .chain(at_depth(text, rest, depth + 1))
             .collect();
     }
     let mut risks = match name {
         "git" => git_before(arguments),
         _ => Vec::new(),
     };
-    let subcommand = match name {
-        "git" => git_subcommand(arguments).map_or("", |at| arguments[at].value.as_str()),
-        _ => subcommand(arguments),
-    };
+    risks.extend(of_arguments(text, name, arguments));
+    risks.extend(whole(code(name, arguments)));
+    risks.extend(whole(settings::named(words)));
+    // The first that is not spelled is named to people.
+    risks.sort_by_key(|risk| match risk {
+        Risk::Option(place) | Risk::Whole(place) => (place.start, place.end),
+    });
+    risks
+}
+
+/// These words, each to be spelled from its beginning to its end.
+fn whole<'a>(words: impl IntoIterator<Item = &'a Word>) -> Vec<Risk> {
+    let words = words.into_iter();
+    words.map(|word| Risk::Whole(word.place.clone())).collect()
+}
+
+/// The options, subcommands and operands that the tables do not count as harmless.
+fn of_arguments(text: &str, name: &str, arguments: &[Word]) -> Vec<Risk> {
+    let first = first_operand(name, arguments);
+    let subcommand = first
+        .as_ref()
+        .filter(|first| first.certainty == Certainty::Sure)
+        .map_or("", |first| arguments[first.at].value.as_str());
     let mut options = Options::of(name, subcommand);
+    let mut risks = Vec::new();
+    let mut is_value = false;
+    let mut ended = false;
+    let mut operands = 0;
     for (index, word) in arguments.iter().enumerate() {
-        // After `--` there are only operands, for programs that follow that rule; some pass the rest on.
-        if word.value == "--" {
-            match name {
-                "find" | "go" | "java" => continue,
-                "npm" | "pnpm" | "yarn" => options = Options::of("jest", ""),
-                // `gh repo clone a/b -- -c core.pager=x`.
-                "gh" | "glab" | "hub" => options = Options::of("git", "clone"),
-                "cargo" if matches!(subcommand, "rustc" | "rustdoc" | "clippy" | "miri") => {
-                    options = Options::of("rustc", "");
+        // The value of an option may be a file's content.
+        let is_plain_value = !word.is_option() && !word.value.starts_with('@');
+        if std::mem::take(&mut is_value) && is_plain_value {
+            continue;
+        }
+        if word.value == "--" && !ended {
+            match behind_dashes(name, subcommand) {
+                Behind::Operands if options.are_unknown() => {
+                    risks.push(Risk::Whole(word.place.clone()));
                 }
-                "cargo" => options = Options::of("libtest", ""),
-                _ => break,
+                Behind::Operands => ended = true,
+                Behind::More => {}
+                Behind::Program(program, subcommand) => {
+                    options = Options::of(program, subcommand);
+                }
+                Behind::Script => break,
+            }
+            continue;
+        }
+        if word.is_option() && !ended {
+            match options.cover(&word.value) {
+                Covered::Yes => {}
+                Covered::WithNext => is_value = true,
+                Covered::No => risks.push(named(text, word)),
             }
             continue;
         }
         // Only where no option before can take it as its value.
-        if options.end_at_operand() && !word.is_option() && risks.is_empty() {
+        let may_be_script = word.value != "-" && !word.value.starts_with('@');
+        if options.end_at_operand() && risks.is_empty() && may_be_script {
             break;
         }
-        if options.are_risky(word)
-            || (index == 0 && name == "tar" && options.are_risky_letters(&word.value))
+        operands += 1;
+        let may_be_subcommand = match first.as_ref().map(|first| first.certainty) {
+            Some(Certainty::Sure) => operands == 1,
+            Some(Certainty::Unsure) => operands <= 2,
+            None => false,
+        };
+        if matches!(name, "tar" | "gtar" | "bsdtar")
+            && index == 0
+            && !options.cover_first_word(&word.value)
+            || may_be_subcommand && options.lack_subcommand(&word.value)
+            || options.write_operand(operands - 1)
         {
-            let end = word
-                .value
-                .find('=')
-                .map_or(word.place.end, |equals| word.place.start + equals);
-            risks.push(Risk::Option(word.place.start..end.min(word.place.end)));
+            risks.push(Risk::Whole(word.place.clone()));
+            continue;
+        }
+        if word.value == "-" && options.are_unknown() {
+            risks.push(Risk::Whole(word.place.clone()));
+            continue;
+        }
+        match options.spelling(&word.value) {
+            Spelling::Nothing => {}
+            Spelling::Beginning(bytes) => risks.push(beginning(text, word, bytes)),
+            Spelling::Whole => risks.push(Risk::Whole(word.place.clone())),
         }
     }
-    let spelled = code(name, arguments).into_iter();
-    risks.extend(
-        spelled
-            .chain(settings::named(words))
-            .map(|word| Risk::Whole(word.place.clone())),
-    );
     risks
+}
+
+/// The first operand of a program, which may be its subcommand.
+struct First {
+    at: usize,
+    certainty: Certainty,
+}
+
+/// Whether a word can be anything but an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    Sure,
+    /// An option before it, which the tables do not know, may take it as its value.
+    Unsure,
+}
+
+fn first_operand(name: &str, arguments: &[Word]) -> Option<First> {
+    if name == "git" {
+        let at = git_subcommand(arguments)?;
+        let certainty = Certainty::Sure;
+        return Some(First { at, certainty });
+    }
+    let options = Options::of(name, "");
+    let mut certainty = Certainty::Sure;
+    let mut is_value = false;
+    for (at, word) in arguments.iter().enumerate() {
+        if !word.is_option() {
+            if std::mem::take(&mut is_value) {
+                continue;
+            }
+            return Some(First { at, certainty });
+        }
+        match options.cover(&word.value) {
+            Covered::Yes => is_value = false,
+            Covered::WithNext => is_value = true,
+            Covered::No => {
+                is_value = false;
+                if !word.value.contains('=') {
+                    certainty = Certainty::Unsure;
+                }
+            }
+        }
+    }
+    None
+}
+
+/// What stands behind `--`.
+enum Behind {
+    Operands,
+    /// Further options of the program, which does not follow that rule.
+    More,
+    /// Arguments of this program and subcommand.
+    Program(&'static str, &'static str),
+    /// Arguments of a program of the workspace.
+    Script,
+}
+
+fn behind_dashes(name: &str, subcommand: &str) -> Behind {
+    match (name, subcommand) {
+        ("find" | "go" | "java", _) => Behind::More,
+        ("npm" | "pnpm" | "yarn", _) => Behind::Program("jest", ""),
+        // `gh repo clone a/b -- -c core.pager=x`.
+        ("gh" | "glab" | "hub", _) => Behind::Program("git", "clone"),
+        ("cargo", "rustc" | "rustdoc" | "clippy" | "miri") => Behind::Program("rustc", ""),
+        ("cargo", "fmt") => Behind::Program("rustfmt", ""),
+        ("cargo", "run" | "r") => Behind::Script,
+        ("cargo", _) => Behind::Program("libtest", ""),
+        _ => Behind::Operands,
+    }
+}
+
+/// An option whose name must be spelled, and its value need not.
+fn named(text: &str, word: &Word) -> Risk {
+    let bytes = word.value.find('=').unwrap_or(word.value.len());
+    beginning(text, word, bytes)
+}
+
+/// A word whose first `bytes` must be spelled; all of it where quotes stand among these.
+fn beginning(text: &str, word: &Word, bytes: usize) -> Risk {
+    let place = word.place.clone();
+    let source = text.get(place.clone()).unwrap_or_default();
+    if bytes <= source.len() && word.value.get(..bytes) == source.get(..bytes) {
+        Risk::Option(place.start..place.start + bytes)
+    } else {
+        Risk::Whole(place)
+    }
 }
 
 /// Why several commands together are riskier than each alone, if so.
@@ -125,6 +255,9 @@ pub(super) fn of_all(commands: &[Written]) -> Option<String> {
             continue;
         };
         let name = plain::name(&program.value);
+        if command.input != Input::Nothing && runs_its_input(name, arguments) {
+            return Some("it runs what another command prints".to_owned());
+        }
         if moved && name == "git" {
             return Some(
                 "it runs git in another folder, whose configuration may start programs".to_owned(),
@@ -147,6 +280,18 @@ pub(super) fn of_all(commands: &[Written]) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a program takes commands or code from its standard input: a shell, an interpreter without a script, a client.
+fn runs_its_input(name: &str, arguments: &[Word]) -> bool {
+    let first = first_operand(name, arguments).map(|first| arguments[first.at].value.as_str());
+    let has_script = first.is_some_and(|script| script != "-" && !input::is_stream(script));
+    let is_database = has(DATABASE_CLIENTS, name);
+    programs::is_shell(name)
+        || programs::takes_commands(name)
+        || has(RUN_THEIR_INPUT, name)
+        || is_database && operands(arguments).len() < 2
+        || !is_database && !has_script && programs::code_options(name).is_some()
 }
 
 fn subcommand(arguments: &[Word]) -> &str {
@@ -206,8 +351,6 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .into_iter()
             .filter(|word| !is_harmless_awk(&word.value))
             .collect(),
-        // The second operand is the file that they write.
-        "uniq" | "xxd" | "ptx" => operands.into_iter().skip(1).collect(),
         "make" | "gmake" => operands
             .into_iter()
             .filter(|word| word.value.contains('='))
@@ -267,6 +410,8 @@ fn changes_forge(operands: &[&Word]) -> bool {
     let verb = operands.get(1).map_or("", |word| word.value.as_str());
     match noun {
         "alias" | "extension" | "extensions" | "ext" => !matches!(verb, "list" | "ls"),
+        "codespace" | "cs" => !matches!(verb, "list" | "ls" | "view"),
+        "auth" => verb != "status",
         "config" => !matches!(verb, "get" | "list" | "ls"),
         // An alias or an extension that somebody made.
         noun => !remote::is_forge_command(noun),
@@ -302,7 +447,7 @@ fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     if !options.end_at_operand() {
         return arguments;
     }
-    let is_plain = |word: &&Word| word.is_option() && options.only_harmless(&word.value);
+    let is_plain = |word: &&Word| word.is_option() && options.cover(&word.value) == Covered::Yes;
     let plain = arguments.iter().take_while(is_plain).count();
     match arguments.get(plain) {
         Some(word) if !word.is_option() => &arguments[..plain],
@@ -358,24 +503,34 @@ fn git_code(arguments: &[Word]) -> Vec<&Word> {
             word.value.contains("::") && !word.value.contains("://") && !word.value.contains(' ')
         })
         .collect();
-    let is_known = remote::is_git_command(name) && !has(GIT_RUNS_OTHERS, name);
-    if !is_known {
+    if !has(GIT_PLAIN, name) {
         code.push(subcommand);
-        if has(GIT_RUNS_OTHERS, name) {
-            code.extend(rest);
-        }
+    }
+    // What an alias does with its words is not known.
+    if has(GIT_RUNS_OTHERS, name) || !remote::is_git_command(name) {
+        code.extend(rest);
     }
     if name == "config" && !only_reads_configuration(rest) {
         code.extend(rest);
     }
     // `a:b` pushes to another branch than the one named, `:b` deletes one and `+a` overwrites one.
     if name == "push" {
-        let references = operands(rest).into_iter().skip(1);
+        let operands = operands(rest);
+        code.extend(operands.first().filter(|word| may_be_a_folder(&word.value)));
+        let references = operands.into_iter().skip(1);
         code.extend(
             references.filter(|word| word.value.contains(':') || word.value.starts_with('+')),
         );
     }
     code
+}
+
+/// Whether git may take `repository` for a folder: a push to one runs the hooks that lie in it.
+fn may_be_a_folder(repository: &str) -> bool {
+    let is_address = repository
+        .split_once(':')
+        .is_some_and(|(before, _)| !before.is_empty() && !before.contains('/') && before != "file");
+    !is_address && !has(GIT_REMOTES, repository)
 }
 
 /// Whether `git config` with these words shows settings and changes none.

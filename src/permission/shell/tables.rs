@@ -3,10 +3,18 @@
 //! Nothing here decides; the modules next to it do. A list of names is a text with blanks between them, so that a line
 //! holds many and a change shows as one word.
 
+mod building;
+mod databases;
 pub(super) mod elsewhere;
+mod files;
 pub(super) mod git_options;
+mod interpreters;
+mod network;
 pub(super) mod options;
+mod packages;
 pub(super) mod programs;
+mod system;
+mod text;
 
 /// Whether `word` is one of the `names`, which are separated by blanks.
 pub(super) fn has(names: &str, word: &str) -> bool {

@@ -3,6 +3,7 @@
 //! Those of [`RUN`] are executed by a real bash as well, so that the list is of what happens and not of what we think.
 
 mod judged;
+mod listed;
 mod more;
 
 use std::fs;
@@ -255,7 +256,10 @@ fn every_run() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn every_attack() -> impl Iterator<Item = (&'static str, &'static str)> {
-    every_run().chain(each(JUDGED)).chain(each(more::JUDGED))
+    every_run()
+        .chain(each(JUDGED))
+        .chain(each(more::JUDGED))
+        .chain(each(listed::JUDGED))
 }
 
 #[test]
@@ -280,6 +284,7 @@ fn nothing_that_only_a_wildcard_covers_is_allowed() {
 fn what_people_allow_stays_allowed() {
     let refused: Vec<String> = each(FINE)
         .chain(each(more::FINE))
+        .chain(each(listed::FINE))
         .map(|(pattern, command)| (command, decision(pattern, command)))
         .filter(|(_, (decision, _))| *decision != Decision::Allow)
         .map(|(command, (_, reason))| format!("{command}: {reason}"))

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use chorus::permission::{Action, Decision, Profile, Stack, check};
+use chorus::permission::{Action, Decision, Effort, Profile, Stack, check};
 use proptest::prelude::*;
 
 use super::corpus;
@@ -37,7 +37,7 @@ proptest! {
                 .iter()
                 .map(|index| PROFILES[index % PROFILES.len()].decide(action, &[]).decision)
                 .max();
-            let verdict = stack.decide(action, &[]);
+            let verdict = stack.decide(action, &[], &Effort::default());
             prop_assert_eq!(Some(verdict.decision), strictest, "{}", action);
             if stack.denies_all(&action.tool) {
                 prop_assert_eq!(verdict.decision, Decision::Deny, "{}", action);
@@ -54,9 +54,18 @@ fn what_is_always_allowed_is_so_for_the_agents_own_profile_alone() {
     let action = Action::parse(&entry[0]).unwrap();
     for (further, expected) in [(&allows, Decision::Allow), (&asks, Decision::Ask)] {
         let stack = Stack::new(asks.clone()).with("role `builder`", further.clone());
-        assert_eq!(stack.decide(&action, &[]).decision, Decision::Ask);
-        assert_eq!(stack.decide(&action, &entry).decision, expected);
-        assert_eq!(stack.asks_alone(&action), expected == Decision::Allow);
+        assert_eq!(
+            stack.decide(&action, &[], &Effort::default()).decision,
+            Decision::Ask
+        );
+        assert_eq!(
+            stack.decide(&action, &entry, &Effort::default()).decision,
+            expected
+        );
+        assert_eq!(
+            stack.asks_alone(&action, &Effort::default()),
+            expected == Decision::Allow
+        );
     }
 }
 
@@ -73,7 +82,10 @@ fn a_reason_names_the_role_and_the_pattern() {
         verdict.reason,
         "role `reviewer`: denied by `tool:bash:rm .*`"
     );
-    assert!(!stack.asks_alone(&Action::parse("tool:bash:rm -r src").unwrap()));
+    assert!(!stack.asks_alone(
+        &Action::parse("tool:bash:rm -r src").unwrap(),
+        &Effort::default()
+    ));
 }
 
 #[test]

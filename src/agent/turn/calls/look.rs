@@ -12,7 +12,7 @@ use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::{Assignment, NotCalled};
 use crate::agent::turn::question::ToAsk;
 use crate::domain::{CALL_TOOL, UserId};
-use crate::permission::{Breadth, Decision, ProfileError, Stack, Verdict};
+use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
 use crate::store::StoreError;
 use crate::text::long;
 use crate::tools::{InvalidCall, Prepared};
@@ -95,6 +95,7 @@ impl Turn {
         call: &Call,
         checked: Checked,
         profiles: Result<&Stack, &ProfileError>,
+        effort: &Effort,
     ) -> Looked {
         if let Some(reason) = self.refused_hand_over(call) {
             return Looked::Refused {
@@ -131,7 +132,8 @@ impl Turn {
             breadth,
         } = match profiles {
             Ok(profiles) => {
-                profiles.decide(&prepared.action, &self.setup.payer().config.always_allow)
+                let always_allow = &self.setup.payer().config.always_allow;
+                profiles.decide(&prepared.action, always_allow, effort)
             }
             Err(invalid) => Verdict::deny(invalid.to_string()),
         };

@@ -32,11 +32,26 @@ pub(in crate::permission::shell) const GIT_BEFORE_HARMLESS: &str = "\
     --no-pager -P --version -v --help -h --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs \
     --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --html-path --man-path --info-path";
 
-/// git's subcommands that run other programs or read commands.
+/// git's subcommands that look at a repository, or change the one that they are in: the names of all others must be spelled.
+pub(in crate::permission::shell) const GIT_PLAIN: &str = "\
+    add annotate archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout \
+    cherry cherry-pick clone column commit config count-objects describe diff diff-files diff-index diff-tree fetch \
+    for-each-ref fsck gc get-tar-commit-id grep help init log ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev \
+    notes patch-id pull push range-diff rebase reflog remote rerere reset restore rev-list rev-parse revert rm shortlog show \
+    show-branch show-ref sparse-checkout stage stash status stripspace submodule switch tag var verify-commit verify-pack \
+    verify-tag version whatchanged worktree --version --help";
+
+/// git's subcommands that run other programs, read commands or write files that their words name: all of it must be spelled.
 pub(in crate::permission::shell) const GIT_RUNS_OTHERS: &str = "\
     filter-branch difftool mergetool for-each-repo hook instaweb gui citool daemon credential shell web--browse \
     http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send fast-import \
-    lfs subtree upload-archive remote-ext remote-fd";
+    lfs subtree upload-archive remote-ext remote-fd merge-index merge-one-file mailinfo mailsplit pack-objects index-pack \
+    credential-store credential-cache credential-cache--daemon upload-pack receive-pack send-pack http-push http-fetch \
+    fetch-pack unpack-file diagnose bugreport maintenance scalar submodule--helper bisect--helper difftool--helper \
+    mergetool--lib sh-setup sh-i18n gitk gitweb filter-repo fsmonitor--daemon";
+
+/// Names of remotes that people use; any other first word of `git push` may be a folder, whose hooks run.
+pub(in crate::permission::shell) const GIT_REMOTES: &str = "origin upstream";
 
 /// Options by which `git config` reads.
 pub(in crate::permission::shell) const GIT_CONFIG_READS: &str =

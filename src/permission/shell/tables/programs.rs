@@ -17,7 +17,7 @@ pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
         "! background bind builtin command compgen complete coproc eval exec foreground hash jobs time trap zrun \
         zsh-defer"),
     ("as another person or with other rights",
-        "capsh chpst chroot dchroot doas fakeroot fakeroot-ng gosu newgrp newrole pkexec pseudo run0 runcon runuser schroot \
+        "capsh chpst chroot dchroot doas fakeroot fakeroot-ng fakeroot-sysv fakeroot-tcp gksu kdesu beesu please super calife gosu newgrp newrole pkexec pseudo run0 runcon runuser schroot \
         setpriv setuidgid s6-setuidgid s6-applyuidgid envuidgid s6-envuidgid sg solo su su-exec sudo sudo-rs sudoedit runsv \
         supervise start-stop-daemon"),
     ("with another environment",
@@ -25,11 +25,13 @@ pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
         execlineb genv gpg-agent infisical s6-envdir sops summon teller vault datefudge faketime keychain"),
     ("later, again and again, or when something happens",
         "anacron at batch concurrently crontab daemon daemonize dockerize entr forever fswatch incrontab inotifywait modd \
-        nodemon nq reflex retry run-parts start-server-and-test wait-for-it wait-for-it.sh wait4x watch watchexec \
+        nodemon nq reflex retry run-parts viddy hwatch mprocs pueue tsp pm2 npm-run-all run-p run-s onchange chokidar supervisorctl \
+        watchfiles ptw pytest-watch guard start-server-and-test wait-for-it wait-for-it.sh wait4x watch watchexec \
         watchman-make when-changed rexec"),
     ("with another priority, limit or place on the machine",
         "cage cgclassify cgexec choom chronic chrt cpulimit eatmydata gamemoderun gnice gnohup gstdbuf gtime gtimeout ionice \
-        mpiexec mpirun nice nocache nohup numactl prlimit rlfe rlwrap s6-setlock s6-softlimit salloc sbatch setlock srun flock \
+        mpiexec mpirun nice nocache nohup numactl prlimit rlfe rlwrap s6-setlock s6-softlimit salloc sbatch setlock srun flock trickle pgrphack readproctitle cset schedtool nocache-run vglrun optirun primusrun gamescope gamemode \
+        ccache sccache distcc icecc grc pyrun \
         lckdo sem softlimit stdbuf taskset timelimit timeout torchrun uclampset with-lock-ex"),
     ("as another kind of machine",
         "box64 box86 fakechroot i386 linux32 linux64 proot qemu-aarch64 qemu-aarch64-static qemu-arm qemu-arm-static \
@@ -164,6 +166,15 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
 pub(in crate::permission::shell) const TAKE_COMMANDS: &str =
     "ed red dc m4 gdb lldb ftp sftp lftp telnet fdisk parted";
 
+/// Further programs that run the commands or code that they read.
+pub(in crate::permission::shell) const RUN_THEIR_INPUT: &str = "\
+    parallel at batch crontab tclsh wish expect gnuplot ghci irb ipython bpython iex jshell ocaml utop maxima octave gp calc \
+    tsx ts-node Rscript babashka bb nu swipl gdb lldb gs w3m";
+
+/// Clients of databases: without a statement among their operands they read statements.
+pub(in crate::permission::shell) const DATABASE_CLIENTS: &str =
+    "sqlite sqlite3 duckdb psql mysql mariadb redis-cli valkey-cli mongosh";
+
 /// The awks, whose first argument is code.
 pub(in crate::permission::shell) const AWKS: &str = "awk gawk mawk nawk original-awk";
 
@@ -221,6 +232,30 @@ pub(in crate::permission::shell) const TAKE_NO_FILES: &str =
 /// Programs that write the files that they are given.
 pub(in crate::permission::shell) const WRITERS: &str =
     "tee cp mv ln install curl wget dd rsync scp sponge split base64 tar";
+
+/// Words by which some programs run another one or change what later ones run: where a program is unknown, they must be
+/// spelled.
+pub(in crate::permission::shell) const RUNS_OR_CONFIGURES: &str = "\
+    exec execute eval run run-script runner rpc cmd command commands call invoke shell console repl script source foreach \
+    for-each hook hooks alias aliases config configure plugin plugins extension extensions ext dlx bash sh edit editor \
+    bootstrap wrap spawn attach ssh set-env unalias debug explore xargs";
+
+/// Names of programs that a program may be given to run: where that one is unknown, they must be spelled.
+pub(in crate::permission::shell) const ORDINARY_PROGRAMS: &str = "\
+    sh bash dash zsh ksh mksh ash fish csh tcsh busybox toybox env xargs sudo doas su nohup nice timeout setsid stdbuf \
+    python python2 python3 pypy perl ruby node nodejs deno bun php lua java javac gcc cc clang g++ rustc awk gawk mawk sed \
+    ed vi vim nvim emacs nano curl wget ssh scp sftp rsync nc ncat socat telnet ftp touch rm cp mv ln mkdir rmdir chmod chown \
+    dd tee truncate shred unlink mkfifo mknod tar make cmake git gh docker podman kubectl systemctl \
+    crontab kill pkill killall reboot shutdown mount umount sqlite3 psql mysql openssl gpg";
+
+/// Words before a colon that make the name of a package an address.
+pub(in crate::permission::shell) const ADDRESS_SCHEMES: &str = "\
+    file link portal patch exec workspace catalog git git+ssh git+https git+http git+file ssh http https github gist gitlab \
+    bitbucket npm jsr hg svn bzr path url";
+
+/// Endings of files that package managers install.
+pub(in crate::permission::shell) const ARCHIVES: &str =
+    ".tgz .tar .gz .bz2 .xz .zst .zip .whl .gem .rpm .deb .conda .egg .phar .jar .crate";
 
 /// cargo's own subcommands; any other is a program `cargo-<name>`.
 pub(in crate::permission::shell) const CARGO_OWN: &str = "\

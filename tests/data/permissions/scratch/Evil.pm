@@ -1,0 +1,3 @@
+package Evil;
+open(F, ">PWN");
+1;

@@ -1,0 +1,1 @@
+BEGIN { system("touch PWN") }

@@ -1,0 +1,1 @@
+(write-region "" nil "PWN")

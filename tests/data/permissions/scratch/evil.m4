@@ -1,0 +1,1 @@
+syscmd(touch PWN)

@@ -1,0 +1,3 @@
+import { writeFileSync } from "node:fs";
+writeFileSync("PWN", "");
+export default { input: "a.mjs" };
