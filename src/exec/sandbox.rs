@@ -166,8 +166,15 @@ impl Sandbox {
         let parts = &self.parts;
         let mut environment = parts.view.environment.clone();
         let caches = home::prepare(&command.home)?;
-        let folder = command.home.folder.display().to_string();
-        environment.insert("HOME".to_owned(), folder);
+        let home = &command.home.folder;
+        // Named, so that no variable of the daemon leads programs to settings elsewhere.
+        for (name, path) in [
+            ("HOME", home.clone()),
+            ("XDG_CONFIG_HOME", home.join(".config")),
+            ("GIT_CONFIG_GLOBAL", home.join(".gitconfig")),
+        ] {
+            environment.insert(name.to_owned(), path.display().to_string());
+        }
         if command.home.access == HomeAccess::Caches {
             let (name, value) = home::LOCAL_TOOLCHAIN;
             environment.insert(name.to_owned(), value.to_owned());
