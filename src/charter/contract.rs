@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::compile::Compiler;
-use super::json_schema::{Fault, JsonSchema, Misread, Thoroughness, escaped};
+use super::json_schema::{Fault, JsonSchema, MOST_PATTERNS, Misread, Thoroughness, escaped};
 use super::values::Expected;
 use super::yaml::Node;
 
@@ -78,14 +78,15 @@ impl Contract {
     }
 
     fn compile(written: Value) -> Result<Self, Misread> {
+        let mut patterns = MOST_PATTERNS;
         let data = match written.get("schema") {
             None => None,
-            Some(schema) => Some(compiled("/schema", schema)?),
+            Some(schema) => Some(compiled("/schema", schema, &mut patterns)?),
         };
         let fields = written.get("meta").and_then(Value::as_object);
         let fields = fields.into_iter().flatten().map(|(name, schema)| {
             let place = format!("/meta/{}", escaped(name));
-            Ok((name.clone(), compiled(&place, schema)?))
+            Ok((name.clone(), compiled(&place, schema, &mut patterns)?))
         });
         let meta = fields.collect::<Result<_, Misread>>()?;
         Ok(Self {
@@ -226,8 +227,9 @@ fn fields(meta: &Node) -> Result<Vec<(String, usize)>, Expected> {
     fields.collect()
 }
 
-fn compiled(place: &str, schema: &Value) -> Result<JsonSchema, Misread> {
-    JsonSchema::compile(schema).map_err(|(below, message)| (format!("{place}{below}"), message))
+fn compiled(place: &str, schema: &Value, patterns_left: &mut usize) -> Result<JsonSchema, Misread> {
+    JsonSchema::compile(schema, patterns_left)
+        .map_err(|(below, message)| (format!("{place}{below}"), message))
 }
 
 /// What is wrong with `value`, one part of a report.

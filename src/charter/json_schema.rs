@@ -19,8 +19,8 @@ const DEEPEST: usize = 8;
 /// Bytes that a pattern takes once it is compiled.
 const PATTERN_BYTES: usize = 128 << 10;
 
-/// Patterns of a schema.
-const MOST_PATTERNS: usize = 32;
+/// Patterns of all schemas of a contract.
+pub(super) const MOST_PATTERNS: usize = 32;
 
 /// Faults of a value that are looked at.
 const FAULTS: usize = 50;
@@ -65,7 +65,8 @@ pub(super) struct Fault {
 }
 
 impl JsonSchema {
-    pub(super) fn compile(written: &Value) -> Result<Self, Misread> {
+    /// Compiles a schema that may have `patterns_left`, from which its own are taken.
+    pub(super) fn compile(written: &Value, patterns_left: &mut usize) -> Result<Self, Misread> {
         if !written.is_object() {
             return whole("a schema is an object");
         }
@@ -79,10 +80,9 @@ impl JsonSchema {
             bytes: MOST_BYTES,
         };
         let value = inliner.schema(written, "")?;
-        if patterns_in(&value) > MOST_PATTERNS {
-            return whole(&format!(
-                "the schema has more than {MOST_PATTERNS} patterns"
-            ));
+        match patterns_left.checked_sub(patterns_in(&value)) {
+            Some(left) => *patterns_left = left,
+            None => return whole(&format!("there are more than {MOST_PATTERNS} patterns")),
         }
         match validator(&value) {
             Ok(_) => Ok(Self { value }),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use git2::{Commit, Index, IndexAddOption, Oid, Patch, Repository, RepositoryState};
+use git2::{Commit, DiffOptions, Index, Oid, Patch, Repository, RepositoryState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -183,47 +183,58 @@ fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     }
 }
 
-/// Checks each file before it is read into the repository.
-struct Inspector<'a> {
-    opened: &'a Opened,
-    seen: usize,
-    refused: Option<String>,
+/// Adds what is new and changed to the index, and removes what is gone.
+///
+/// Not by `Index::add_all`, which compares the lines of each changed file: that takes gigabytes and minutes, and gives nothing.
+struct Stager<'a> {
+    git: &'a Repository,
+    index: &'a mut Index,
+    /// Changes that were found.
+    changes: usize,
 }
 
-impl Inspector<'_> {
-    /// What libgit2 is to do with the file: take it (0), or stop.
-    fn look(&mut self, path: &Path) -> i32 {
-        self.seen += 1;
-        let file = self.opened.git.workdir().map(|folder| folder.join(path));
+impl Stager<'_> {
+    /// Takes every change that is not ignored, or those of the file or folder `below`.
+    fn take(&mut self, below: Option<&Path>) -> Result<(), ToolError> {
+        let mut options = DiffOptions::new();
+        options
+            .include_typechange(true)
+            .include_untracked(true)
+            .recurse_untracked_dirs(true);
+        if let Some(path) = below {
+            options.pathspec(path).disable_pathspec_match(true);
+        }
+        let changes = self
+            .git
+            .diff_index_to_workdir(Some(self.index), Some(&mut options))?;
+        for change in changes.deltas() {
+            let file = change.new_file();
+            let Some(path) = file.path().or_else(|| change.old_file().path()) else {
+                continue;
+            };
+            self.changes += 1;
+            if file.exists() {
+                self.check_size(path)?;
+                self.index.add_path(path)?;
+            } else {
+                self.index.remove_path(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, path: &Path) -> Result<(), ToolError> {
+        let file = self.git.workdir().map(|folder| folder.join(path));
         let meta = file.and_then(|file| std::fs::symlink_metadata(file).ok());
         let size = meta.map_or(0, |meta| meta.len());
-        if size > LARGEST {
-            let (path, size) = (text::visible(&path.to_string_lossy()).0, text::bytes(size));
-            self.refused = Some(format!(
-                "`{path}` has {size}, more than the {} that are committed; name it in .gitignore",
-                text::bytes(LARGEST)
-            ));
+        if size <= LARGEST {
+            return Ok(());
         }
-        if self.refused.is_some() { -1 } else { 0 }
-    }
-
-    /// Adds everything that is not ignored.
-    fn take_all(&mut self, index: &mut Index) -> Result<(), ToolError> {
-        self.take(index, &[Path::new("*")], IndexAddOption::DEFAULT)
-    }
-
-    /// Adds new and changed files below `paths` to `index`, and removes deleted ones.
-    fn take(
-        &mut self,
-        index: &mut Index,
-        paths: &[&Path],
-        how: IndexAddOption,
-    ) -> Result<(), ToolError> {
-        let taken = index.add_all(paths, how, Some(&mut |path, _| self.look(path)));
-        match (self.refused.take(), taken) {
-            (Some(why), _) => Err(ToolError::Rejected(why)),
-            (None, taken) => Ok(taken?),
-        }
+        let (path, size) = (text::visible(&path.to_string_lossy()).0, text::bytes(size));
+        Err(ToolError::Rejected(format!(
+            "`{path}` has {size}, more than the {} that are committed; name it in .gitignore",
+            text::bytes(LARGEST)
+        )))
     }
 }
 
@@ -235,16 +246,16 @@ fn stage(opened: &Opened, only: Option<&[WorkspacePath]>) -> Result<(), ToolErro
         ));
     }
     let mut index = opened.git.index()?;
-    let mut inspector = Inspector {
-        opened,
-        seen: 0,
-        refused: None,
+    let mut stager = Stager {
+        git: &opened.git,
+        index: &mut index,
+        changes: 0,
     };
     match only {
-        None => inspector.take_all(&mut index)?,
+        None => stager.take(None)?,
         Some(paths) => {
             for path in paths {
-                stage_one(&mut inspector, &mut index, path)?;
+                stage_one(&mut stager, path)?;
             }
         }
     }
@@ -253,19 +264,14 @@ fn stage(opened: &Opened, only: Option<&[WorkspacePath]>) -> Result<(), ToolErro
 }
 
 /// Adds a file, a folder with its content, or a deletion.
-fn stage_one(
-    inspector: &mut Inspector<'_>,
-    index: &mut Index,
-    path: &WorkspacePath,
-) -> Result<(), ToolError> {
+fn stage_one(stager: &mut Stager<'_>, path: &WorkspacePath) -> Result<(), ToolError> {
     if path.is_root() {
-        return inspector.take_all(index);
+        return stager.take(None);
     }
-    let (seen, before) = (inspector.seen, index.len());
-    let known = index.get_path(path.as_path(), 0).is_some();
-    let literal = IndexAddOption::DISABLE_PATHSPEC_MATCH;
-    inspector.take(index, &[path.as_path()], literal)?;
-    if inspector.seen == seen && !known && index.len() == before {
+    let before = stager.changes;
+    let is_known = stager.index.get_path(path.as_path(), 0).is_some();
+    stager.take(Some(path.as_path()))?;
+    if stager.changes == before && !is_known {
         return Err(ToolError::Rejected(format!(
             "`{path}` is neither a file here nor one that was committed, or .gitignore names it, or nothing in it changed"
         )));

@@ -163,8 +163,8 @@ fn a_schema_that_is_none_is_told_with_its_place() {
             "report: {shema: {}}",
             "write `{schema: …, meta: {name: schema}}`",
         ),
-        (&patterns, "/schema: the schema has more than 32 patterns"),
-        (&names, "/schema: the schema has more than 32 patterns"),
+        (&patterns, "/schema: there are more than 32 patterns"),
+        (&names, "/schema: there are more than 32 patterns"),
         (&deep, "more than 8 objects and lists within each other"),
         (&many, "write 1 to 10 names under `meta`"),
     ];
