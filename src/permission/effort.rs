@@ -14,8 +14,9 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Work for one call: a command of 60 KiB on seventy patterns, or one of 200 bytes on twenty thousand.
-    pub const MOST_FOR_A_CALL: usize = 4 << 20;
+    /// Work for one call: a command of 60 KB on thirty patterns, or one of 200 bytes on eight thousand. It takes less than a
+    /// tenth of a second of processor time.
+    pub const MOST_FOR_A_CALL: usize = 2 << 20;
 
     /// Work for all calls of a step.
     pub const MOST_FOR_A_STEP: usize = 4 * Self::MOST_FOR_A_CALL;

@@ -9,7 +9,9 @@
 //! Two questions are kept apart. *May a narrow pattern allow it?* Only if it consists of plain commands; otherwise
 //! `Script::doubt` says why not. *May it hide something that a deny matches?* `Script::opaque` says so.
 
+mod arguments;
 mod destructive;
+mod git;
 mod input;
 mod lexer;
 mod options;

@@ -5,17 +5,15 @@
 
 use std::ops::Range;
 
+use super::arguments::{first_operand, of_arguments};
+use super::git;
 use super::input;
-use super::options::{Covered, Options, Spelling};
+use super::options::{Covered, Options};
 use super::plain;
 use super::programs;
 use super::remote;
 use super::scripts::{is_harmless_awk, is_harmless_sed, is_harmless_sql, sed_scripts};
 use super::settings;
-use super::tables::elsewhere::{
-    GIT_BEFORE_HARMLESS, GIT_CONFIG_OPTIONS, GIT_CONFIG_READS, GIT_CONFIG_VERBS, GIT_PLAIN,
-    GIT_REMOTES, GIT_RUNS_OTHERS,
-};
 use super::tables::has;
 use super::tables::programs::{CARGO_OWN, DATABASE_CLIENTS, RUN_THEIR_INPUT, SHOWS};
 use super::tree::{Input, Written};
@@ -69,7 +67,7 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
             .collect();
     }
     let mut risks = match name {
-        "git" => git_before(arguments),
+        "git" => git::before_subcommand(arguments),
         _ => Vec::new(),
     };
     risks.extend(of_arguments(text, name, arguments));
@@ -86,165 +84,6 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
 fn whole<'a>(words: impl IntoIterator<Item = &'a Word>) -> Vec<Risk> {
     let words = words.into_iter();
     words.map(|word| Risk::Whole(word.place.clone())).collect()
-}
-
-/// The options, subcommands and operands that the tables do not count as harmless.
-fn of_arguments(text: &str, name: &str, arguments: &[Word]) -> Vec<Risk> {
-    let first = first_operand(name, arguments);
-    let subcommand = first
-        .as_ref()
-        .filter(|first| first.certainty == Certainty::Sure)
-        .map_or("", |first| arguments[first.at].value.as_str());
-    let mut options = Options::of(name, subcommand);
-    let mut risks = Vec::new();
-    let mut is_value = false;
-    let mut ended = false;
-    let mut operands = 0;
-    for (index, word) in arguments.iter().enumerate() {
-        // The value of an option may be a file's content.
-        let is_plain_value = !word.is_option() && !word.value.starts_with('@');
-        if std::mem::take(&mut is_value) && is_plain_value {
-            continue;
-        }
-        if word.value == "--" && !ended {
-            match behind_dashes(name, subcommand) {
-                Behind::Operands if options.are_unknown() => {
-                    risks.push(Risk::Whole(word.place.clone()));
-                }
-                Behind::Operands => ended = true,
-                Behind::More => {}
-                Behind::Program(program, subcommand) => {
-                    options = Options::of(program, subcommand);
-                }
-                Behind::Script => break,
-            }
-            continue;
-        }
-        if word.is_option() && !ended {
-            match options.cover(&word.value) {
-                Covered::Yes => {}
-                Covered::WithNext => is_value = true,
-                Covered::No => risks.push(named(text, word)),
-            }
-            continue;
-        }
-        // Only where no option before can take it as its value.
-        let may_be_script = word.value != "-" && !word.value.starts_with('@');
-        if options.end_at_operand() && risks.is_empty() && may_be_script {
-            break;
-        }
-        operands += 1;
-        let may_be_subcommand = match first.as_ref().map(|first| first.certainty) {
-            Some(Certainty::Sure) => operands == 1,
-            Some(Certainty::Unsure) => operands <= 2,
-            None => false,
-        };
-        if matches!(name, "tar" | "gtar" | "bsdtar")
-            && index == 0
-            && !options.cover_first_word(&word.value)
-            || may_be_subcommand && options.lack_subcommand(&word.value)
-            || options.write_operand(operands - 1)
-        {
-            risks.push(Risk::Whole(word.place.clone()));
-            continue;
-        }
-        if word.value == "-" && options.are_unknown() {
-            risks.push(Risk::Whole(word.place.clone()));
-            continue;
-        }
-        match options.spelling(&word.value) {
-            Spelling::Nothing => {}
-            Spelling::Beginning(bytes) => risks.push(beginning(text, word, bytes)),
-            Spelling::Whole => risks.push(Risk::Whole(word.place.clone())),
-        }
-    }
-    risks
-}
-
-/// The first operand of a program, which may be its subcommand.
-struct First {
-    at: usize,
-    certainty: Certainty,
-}
-
-/// Whether a word can be anything but an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Certainty {
-    Sure,
-    /// An option before it, which the tables do not know, may take it as its value.
-    Unsure,
-}
-
-fn first_operand(name: &str, arguments: &[Word]) -> Option<First> {
-    if name == "git" {
-        let at = git_subcommand(arguments)?;
-        let certainty = Certainty::Sure;
-        return Some(First { at, certainty });
-    }
-    let options = Options::of(name, "");
-    let mut certainty = Certainty::Sure;
-    let mut is_value = false;
-    for (at, word) in arguments.iter().enumerate() {
-        if !word.is_option() {
-            if std::mem::take(&mut is_value) {
-                continue;
-            }
-            return Some(First { at, certainty });
-        }
-        match options.cover(&word.value) {
-            Covered::Yes => is_value = false,
-            Covered::WithNext => is_value = true,
-            Covered::No => {
-                is_value = false;
-                if !word.value.contains('=') {
-                    certainty = Certainty::Unsure;
-                }
-            }
-        }
-    }
-    None
-}
-
-/// What stands behind `--`.
-enum Behind {
-    Operands,
-    /// Further options of the program, which does not follow that rule.
-    More,
-    /// Arguments of this program and subcommand.
-    Program(&'static str, &'static str),
-    /// Arguments of a program of the workspace.
-    Script,
-}
-
-fn behind_dashes(name: &str, subcommand: &str) -> Behind {
-    match (name, subcommand) {
-        ("find" | "go" | "java", _) => Behind::More,
-        ("npm" | "pnpm" | "yarn", _) => Behind::Program("jest", ""),
-        // `gh repo clone a/b -- -c core.pager=x`.
-        ("gh" | "glab" | "hub", _) => Behind::Program("git", "clone"),
-        ("cargo", "rustc" | "rustdoc" | "clippy" | "miri") => Behind::Program("rustc", ""),
-        ("cargo", "fmt") => Behind::Program("rustfmt", ""),
-        ("cargo", "run" | "r") => Behind::Script,
-        ("cargo", _) => Behind::Program("libtest", ""),
-        _ => Behind::Operands,
-    }
-}
-
-/// An option whose name must be spelled, and its value need not.
-fn named(text: &str, word: &Word) -> Risk {
-    let bytes = word.value.find('=').unwrap_or(word.value.len());
-    beginning(text, word, bytes)
-}
-
-/// A word whose first `bytes` must be spelled; all of it where quotes stand among these.
-fn beginning(text: &str, word: &Word, bytes: usize) -> Risk {
-    let place = word.place.clone();
-    let source = text.get(place.clone()).unwrap_or_default();
-    if bytes <= source.len() && word.value.get(..bytes) == source.get(..bytes) {
-        Risk::Option(place.start..place.start + bytes)
-    } else {
-        Risk::Whole(place)
-    }
 }
 
 /// Why several commands together are riskier than each alone, if so.
@@ -362,7 +201,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .filter(|word| word.value.starts_with('+'))
             .collect(),
         "dc" | "ed" | "tclsh" | "expect" | "gnuplot" | "m4" => arguments.iter().collect(),
-        "git" => git_code(arguments),
+        "git" => git::code(arguments),
         _ => match programs::code_options(name) {
             Some(options) => after(before_script(name, arguments), &options),
             None => Vec::new(),
@@ -467,93 +306,6 @@ pub(super) fn operands(arguments: &[Word]) -> Vec<&Word> {
         }
     }
     operands
-}
-
-/// The position of git's subcommand, after the options before it and their values.
-fn git_subcommand(arguments: &[Word]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(word) = arguments.get(at).filter(|word| word.is_option()) {
-        at += 1 + usize::from(remote::takes_next(&word.value));
-    }
-    (at < arguments.len()).then_some(at)
-}
-
-/// Options before git's subcommand that may name another repository, configuration or program.
-fn git_before(arguments: &[Word]) -> Vec<Risk> {
-    let before = arguments.iter().enumerate().take_while({
-        let subcommand = git_subcommand(arguments).unwrap_or(arguments.len());
-        move |(at, _)| *at < subcommand
-    });
-    before
-        .filter(|(_, word)| !has(GIT_BEFORE_HARMLESS, &word.value))
-        .map(|(_, word)| Risk::Whole(word.place.clone()))
-        .collect()
-}
-
-/// Words of git that are code, that change what later commands run, or that name a program or an alias.
-fn git_code(arguments: &[Word]) -> Vec<&Word> {
-    let Some(at) = git_subcommand(arguments) else {
-        return Vec::new();
-    };
-    let (subcommand, rest) = (&arguments[at], &arguments[at + 1..]);
-    let name = subcommand.value.as_str();
-    let mut code: Vec<&Word> = arguments
-        .iter()
-        .filter(|word| {
-            word.value.contains("::") && !word.value.contains("://") && !word.value.contains(' ')
-        })
-        .collect();
-    if !has(GIT_PLAIN, name) {
-        code.push(subcommand);
-    }
-    // What an alias does with its words is not known.
-    if has(GIT_RUNS_OTHERS, name) || !remote::is_git_command(name) {
-        code.extend(rest);
-    }
-    if name == "config" && !only_reads_configuration(rest) {
-        code.extend(rest);
-    }
-    // `a:b` pushes to another branch than the one named, `:b` deletes one and `+a` overwrites one.
-    if name == "push" {
-        let operands = operands(rest);
-        code.extend(operands.first().filter(|word| may_be_a_folder(&word.value)));
-        let references = operands.into_iter().skip(1);
-        code.extend(
-            references.filter(|word| word.value.contains(':') || word.value.starts_with('+')),
-        );
-    }
-    code
-}
-
-/// Whether git may take `repository` for a folder: a push to one runs the hooks that lie in it.
-fn may_be_a_folder(repository: &str) -> bool {
-    let is_address = repository
-        .split_once(':')
-        .is_some_and(|(before, _)| !before.is_empty() && !before.contains('/') && before != "file");
-    !is_address && !has(GIT_REMOTES, repository)
-}
-
-/// Whether `git config` with these words shows settings and changes none.
-fn only_reads_configuration(rest: &[Word]) -> bool {
-    let (options, operands): (Vec<&Word>, Vec<&Word>) =
-        rest.iter().partition(|word| word.is_option());
-    let option = |word: &Word| word.value.split('=').next().unwrap_or_default().to_owned();
-    if !options
-        .iter()
-        .all(|word| has(GIT_CONFIG_OPTIONS, &option(word)))
-    {
-        return false;
-    }
-    let asks = options
-        .iter()
-        .any(|word| has(GIT_CONFIG_READS, &option(word)));
-    match operands.split_first() {
-        None => true,
-        Some((verb, names)) if has(GIT_CONFIG_VERBS, &verb.value) => {
-            matches!(verb.value.as_str(), "get" | "list") && (names.len() <= 1 || asks)
-        }
-        Some((_, values)) => asks || values.is_empty(),
-    }
 }
 
 /// The words after any of `options`, and those options with their value attached.

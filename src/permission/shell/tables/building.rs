@@ -232,7 +232,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         Harmless("-c -l -u --check --list-different --single-quote --no-semi --use-tabs --ignore-unknown --no-config --no-editorconfig \
             --no-color --color --jsx-single-quote --no-bracket-spacing --bracket-same-line --with-node-modules"),
         HarmlessValue("--tab-width --print-width --trailing-comma --prose-wrap --end-of-line --log-level --arrow-parens \
-            --quote-props --stdin-filepath"),
+            --quote-props"),
     ]),
     ("tsc", &[
         Flag("-p --project -b --build --outDir --outFile",      "works in another folder, or writes files elsewhere"),

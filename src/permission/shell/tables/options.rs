@@ -71,7 +71,7 @@ pub(in crate::permission::shell) const HARMLESS: &str = "\
     [ arch b2sum base32 base64 basename cal cat cd chmod chown cksum cmp col column comm cp cut df diff dircolors dirname \
     du echo egrep expand expr eza exa factor false fgrep findmnt fmt fold free getconf grep groups head hexdump hostid id \
     join kill last link ln locale logname ls lsblk lscpu lsmem lsmod lsusb md5sum mkdir mktemp mountpoint mv ncal netstat \
-    nl nproc numfmt od paste pathchk pgrep pidof pmap pr printenv ps pstree pwd readlink realpath rev rm rmdir seq sha1sum \
+    nl nproc numfmt od paste pathchk pgrep pidof pr printenv ps pstree pwd readlink realpath rev rm rmdir seq sha1sum \
     sha224sum sha256sum sha384sum sha512sum sleep stat strings sum sync tac tail tee test touch tput tr true truncate tsort \
     tty type uname unexpand unlink uptime users vmstat w wc whereis which who whoami";
 
