@@ -13,7 +13,8 @@ CREATE TABLE kept_notes (
     agent_id TEXT NOT NULL,
     number   INTEGER NOT NULL,
     text     TEXT NOT NULL,
-    kept_at  TEXT NOT NULL
+    kept_at  TEXT NOT NULL,
+    hides_words INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX kept_notes_by_conversation ON kept_notes (agent_id, number);
 

@@ -260,7 +260,7 @@ pub struct AskedCall {
     pub may_be_kept: bool,
     /// Takes the answer. Until the call is about to start, a denial after it overrules it. Dropping it unanswered denies the
     /// call.
-    pub answer: mpsc::UnboundedSender<Answer>,
+    pub answer: mpsc::Sender<Answer>,
 }
 
 /// A person's decision about one call.

@@ -16,7 +16,7 @@ use self::place::{Place, Whose};
 use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::print_line;
-use crate::config::{Config, DayBudget, DaySet};
+use crate::config::{Config, DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD};
 
 /// Set up the daemon step by step: token, server, model, service. Existing settings are kept.
 ///
@@ -89,7 +89,6 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
         tell_untaken("--default-model", model, config.default_model.as_deref());
         let kept = config.default_permissions.as_str();
         tell_untaken("--default-permissions", profile, Some(kept));
-        tell_budget(&config);
         return Ok(());
     }
     let mut keys = Map::new();
@@ -114,29 +113,12 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
         Ok(())
     })?;
     print_line!("wrote {}", path.display());
-    tell_budget(&Config::default());
-    Ok(())
-}
-
-/// Says what one agent may spend in a day, and how to change that.
-fn tell_budget(config: &Config) {
-    let day = DayBudget::of(None, &config.budgets);
-    let usd = day.usd.map_or("without a limit".to_owned(), |usd| {
-        format!("up to ${usd:.2}")
-    });
-    let unpriced = day.unpriced.map_or(String::new(), |tokens| {
-        format!(
-            ", and {} million tokens of models without a known price",
-            tokens / 1_000_000
-        )
-    });
-    let whose = match day.set {
-        DaySet::ByDefault => " (the default)",
-        DaySet::ByPeople => "",
-    };
+    // A new file sets no budget.
     print_line!(
-        "each agent may spend {usd} a day{unpriced}{whose}; `budgets.agent_day` in that file changes it, 0 means no limit"
+        "By default each agent may spend ${DEFAULT_DAY_USD:.2} a day, and {} million tokens of models without a known price. `budgets.agent_day` in that file sets another limit; 0 means none",
+        DEFAULT_DAY_TOKENS / 1_000_000
     );
+    Ok(())
 }
 
 /// Names an option that the file which is there already says otherwise.

@@ -129,7 +129,8 @@ impl UserText {
             }
         }
         if let Some(facts) = &self.facts {
-            write!(to, "\n\n[{facts}]")?;
+            // It names files.
+            write!(to, "\n\n[{}]", unmarked(facts))?;
         }
         Ok(())
     }

@@ -20,8 +20,8 @@ impl AgentManager {
         self.inner.deps.access(&self.identity(agent)).await
     }
 
-    /// The agent under its present name: it may have been renamed since it was found. An agent without a channel is seen by
-    /// nobody.
+    /// The agent under its present name: it may have been renamed since it was found. No one sees an agent without a
+    /// channel.
     fn identity(&self, agent: &AgentSummary) -> Identity {
         let now = self.inner.registry.get(agent.id);
         let now = now.as_ref().unwrap_or(agent);

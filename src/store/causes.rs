@@ -27,6 +27,8 @@ pub struct NewKeptNote {
     pub text: String,
     /// The branch whose report it is: the branch has reported then.
     pub report_of: Option<ConversationId>,
+    /// The turn that caused it.
+    pub caused_by: Option<TurnId>,
     /// Where people are told, and in which words.
     pub channel: ChannelId,
     pub notice: String,
@@ -54,11 +56,15 @@ impl Store {
     pub async fn keep_note(&self, note: NewKeptNote) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
-            .add("INSERT INTO kept_notes (agent_id, number, text, kept_at) VALUES (?, ?, ?, ?)")
+            .add(
+                "INSERT INTO kept_notes (agent_id, number, text, kept_at, hides_words) VALUES (?, ?, ?, ?,
+                     coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?), 0))",
+            )
             .bind(note.agent.to_string())
             .bind(note.number)
             .bind(note.text)
-            .bind(now());
+            .bind(now())
+            .bind(note.caused_by.map(|turn| turn.to_string()));
         batch
             .add(
                 "DELETE FROM kept_notes WHERE agent_id = ?1 AND number = ?2 AND id NOT IN
@@ -117,22 +123,38 @@ pub(super) fn begun_for(db: &Connection, root: i64) -> Result<u32, StoreError> {
         .one(db, scalar)
 }
 
-/// Notes which message caused a turn that just began.
+/// Notes which message caused a turn that just began. Where its words come from a run whose words pass a role, its
+/// conversation holds such words too.
 pub(super) fn set_cause(
     db: &Connection,
     turn: TurnId,
     root: Option<i64>,
 ) -> Result<(), StoreError> {
-    sql("UPDATE turns SET caused_by = ? WHERE id = ?")
+    let mut batch = Batch::default();
+    batch
+        .add("UPDATE turns SET caused_by = ? WHERE id = ?")
         .bind(root)
-        .bind(turn.to_string())
-        .execute(db)
-        .map(drop)
+        .bind(turn.to_string());
+    batch
+        .add(
+            "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
+                 AND id = (SELECT t.conversation_id FROM turns t JOIN turns parent ON parent.id = t.parent_id
+                     JOIN turns root ON root.id = parent.run_id WHERE t.id = ? AND root.hides_words = 1)",
+        )
+        .bind(turn.to_string());
+    batch.run(db).map(drop)
 }
 
-/// Removes notes that a turn begins with.
-pub(super) fn forget_kept(batch: &mut Batch, notes: &[i64]) {
+/// Removes notes that a turn of `conversation` begins with.
+pub(super) fn forget_kept(batch: &mut Batch, conversation: ConversationId, notes: &[i64]) {
     for note in notes {
+        batch
+            .add(
+                "UPDATE conversations SET hides_words = 1
+                 WHERE id = ? AND EXISTS (SELECT 1 FROM kept_notes k WHERE k.id = ? AND k.hides_words = 1)",
+            )
+            .bind(conversation.0)
+            .bind(*note);
         batch.add("DELETE FROM kept_notes WHERE id = ?").bind(*note);
     }
 }

@@ -237,7 +237,7 @@ impl Store {
         if let Some(branch) = report_of {
             has_reported(&mut batch, branch);
         }
-        forget_kept(&mut batch, &kept);
+        forget_kept(&mut batch, turn.conversation, &kept);
         batch
             .add(
                 "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,

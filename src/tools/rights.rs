@@ -6,7 +6,7 @@ use crate::domain::{Participant, UserId};
 use crate::permission::all_known;
 
 /// Checks that everyone behind the call, and who allowed it, may do what needs the permission Manage Channels, by the rights
-/// that they hold now. Without a message of a person in the turn nobody asked for it.
+/// that they hold now. A turn without a message of a person has no one who asked for it.
 ///
 /// # Errors
 ///

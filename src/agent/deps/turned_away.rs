@@ -10,7 +10,7 @@ use crate::domain::{ChannelId, UserId};
 /// Time between two lines about messages of one person in one channel that were not taken.
 const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
-/// People who are remembered as told; beyond that nobody is told for a while.
+/// People who are remembered as told. With more, no further line is written for a while.
 const MOST_TOLD: usize = 1_000;
 
 /// Who was told lately that a message was not taken, and where.

@@ -71,23 +71,3 @@ impl Drop for Arrived {
         self.presses.0.judged.notify_waiters();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt as _;
-
-    use super::Presses;
-
-    #[test]
-    fn it_waits_for_those_that_have_arrived_and_for_no_later_one() {
-        let presses = Presses::default();
-        assert!(presses.settle().now_or_never().is_some());
-        let first = presses.arrive();
-        let mut settled = Box::pin(presses.settle());
-        assert!(settled.as_mut().now_or_never().is_none());
-        let _later = presses.arrive();
-        drop(first);
-        assert!(settled.now_or_never().is_some());
-        assert!(presses.settle().now_or_never().is_none());
-    }
-}

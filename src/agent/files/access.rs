@@ -1,7 +1,7 @@
-//! Who may talk to an agent, and who may join work that has begun: whoever joins needs the access that beginning it needs, for
-//! every agent that works there.
+//! Checks who may talk to an agent, and who may join work that has begun: people who join need the access that beginning it
+//! needs, for every agent that works there.
 //!
-//! Rights are those of this moment. What people are allowed to decide beyond that is in `permission`.
+//! Rights are those of this moment. It does not judge what a tool may do (see `permission`).
 
 use tracing::{debug, warn};
 
@@ -50,7 +50,7 @@ impl Access {
     }
 }
 
-/// Somebody may not join work, for want of access to one of its agents.
+/// Somebody has no access to one of the agents that work there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("You have no access to the agent {}, which works here.", escape::code(.agent))]
 pub struct NoAccess {

@@ -1,5 +1,7 @@
 //! Notes that begin no turn: people are told, and the next turn of the conversation begins with them.
 
+use tracing::info;
+
 use super::trigger::Note;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
@@ -31,10 +33,16 @@ pub(super) async fn keep(
             note.text
         ),
         report_of: note.report_of,
+        caused_by: note.via.as_ref().map(|via| via.parent),
         channel,
         notice,
     };
-    deps.store.keep_note(kept).await?;
+    info!(agent.id = %agent.id, "no turn of {} begins for what came: {refusal}", agent.name);
+    match deps.store.keep_note(kept).await {
+        // The branch has reported before.
+        Err(StoreError::NotFound(_)) => {}
+        kept => kept?,
+    }
     deps.emit(Event::Outbox(channel));
     Ok(())
 }

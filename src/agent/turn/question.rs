@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::select_all;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -31,6 +31,9 @@ const WHY: usize = 300;
 
 /// What is said about a call whose approval is no longer valid.
 const CHANGED: &str = "what was approved changed before it could run; ask again";
+
+/// Answers about one call: what somebody allowed, and a denial that overrules it.
+const ANSWERS: usize = 2;
 
 /// Longest wait for presses that have arrived: each takes a look at a file.
 const SETTLES_WITHIN: Duration = Duration::from_secs(10);
@@ -60,7 +63,7 @@ struct Waiting {
     prepared: Prepared,
     /// A hash of what was shown; `None` where no profile could be read.
     binding: Option<String>,
-    answered: UnboundedReceiver<Answer>,
+    answered: Receiver<Answer>,
     decided: Option<Decided>,
 }
 
@@ -169,7 +172,7 @@ impl Turn {
         let mut calls = Vec::with_capacity(asked.len());
         let effort = Effort::default();
         for ((one, approval), binding) in asked.iter().zip(approvals).zip(bindings) {
-            let (answer, answered) = mpsc::unbounded_channel();
+            let (answer, answered) = mpsc::channel(ANSWERS);
             calls.push(AskedCall {
                 approval,
                 call: one.call.id.clone(),

@@ -250,7 +250,7 @@ impl Approvals {
                 // Where the turn does not wait any more, it reports the reason itself.
                 if calls.contains(&id)
                     && asked.takes(id, answer.choice)
-                    && call.answer.send(answer.clone()).is_ok()
+                    && call.answer.try_send(answer.clone()).is_ok()
                 {
                     given.insert(id);
                 }

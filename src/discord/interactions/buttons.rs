@@ -240,10 +240,10 @@ async fn hand_over(
             let press = bot.approvals.decide(calls, decision, person, Some(presser));
             answer.judged();
             answer.is_decided = press == Press::Decided;
-            if answer.is_decided {
-                if show_ending(bot, answer, subject.id(), ending).await == Shown::ByOthers {
-                    tell_if_overruled(bot, answer, calls, decision).await;
-                }
+            if answer.is_decided
+                && show_ending(bot, answer, subject.id(), ending).await == Shown::ByOthers
+            {
+                tell_if_overruled(bot, answer, calls, decision).await;
             }
         }
         Subject::Alone(call) => {
@@ -265,7 +265,7 @@ async fn hand_over(
     }
 }
 
-/// The word for a call that ended as `decision` says; `None` where something else came of it.
+/// The word for a call that ended as `decision` says; `None` where it ended otherwise.
 fn word_for(end: &QuestionEnd, decision: &Answer) -> Option<&'static str> {
     let QuestionEnd::Decided { choice, by, .. } = end else {
         return None;
@@ -384,8 +384,8 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// Why `person` may not decide a question of `requesters` in this way. A requester who could not join the work that asks,
-/// for want of access to one of its agents, does not count as one.
+/// Why `person` may not decide a question of `requesters` in this way. A requester who has no access to one of the agents that
+/// work there does not count as one.
 async fn may_decide(
     bot: &Bot,
     guild: GuildId,
@@ -461,7 +461,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
     let _ = responder.edit_original(&Body::text(answer)).await;
 }
 
-/// What came of *Always allow*.
+/// Tells whether *Always allow* was stored.
 async fn granted(bot: &Bot, id: i64, decision: &Answer) -> String {
     let ended = bot.approvals.ending(id).await;
     let is_granted = ended

@@ -21,6 +21,9 @@ async fn runs(home: &Path, options: &[&str], variables: &[(&str, &str)]) -> Seen
         .unwrap()
 }
 
+/// What is said of the budget as a configuration is written.
+const BUDGET: &str = "By default each agent may spend $20.00 a day, and 20 million tokens of models without a known price. `budgets.agent_day` in that file sets another limit; 0 means none";
+
 #[test]
 fn a_home_is_made_that_check_config_likes() {
     let folder = tempfile::tempdir().unwrap();
@@ -33,6 +36,7 @@ fn a_home_is_made_that_check_config_likes() {
     assert_eq!(made.code, 0, "{}", made.err);
     let missing = format!(
         "wrote {0}\n\
+         {BUDGET}\n\
          DISCORD_TOKEN is not set: the daemon needs it to start\n\
          No model is set: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server in `providers` of {0}\n",
         home.join("config.json").display()
@@ -71,7 +75,7 @@ fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
     ];
     let file = home.path().join("config.json");
     let shown = file.display();
-    assert_eq!(init(&options), format!("wrote {shown}\n"));
+    assert_eq!(init(&options), format!("wrote {shown}\n{BUDGET}\n"));
     let written = fs::read_to_string(&file).unwrap();
     let kept = format!("{shown} exists already and stays as it is\n");
     assert_eq!(init(&options), kept);

@@ -5,6 +5,7 @@ use chorus::discord::render::approval::{self, Ended, Subject};
 use chorus::discord::rest::body::{Body, FileContent};
 use chorus::domain::{AgentId, CallId, ChannelId, RoleId, TurnId, UserId};
 use chrono::Utc;
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -40,7 +41,7 @@ fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
         reason: String::new(),
         arguments: arguments.into(),
         sandbox: Some("in a sandbox, with network access".into()),
-        answer: mpsc::unbounded_channel().0,
+        answer: mpsc::channel(1).0,
     }
 }
 
@@ -253,4 +254,17 @@ fn a_foreign_button_is_none_of_ours() {
     assert_eq!(approval::choice("burn"), None);
     assert_eq!(Subject::of("approval:x:allow"), None);
     assert_eq!(Subject::of("page:2"), None);
+}
+
+#[test]
+fn presses_that_have_arrived_are_waited_for_and_later_ones_are_not() {
+    let presses = Presses::default();
+    assert!(presses.settle().now_or_never().is_some());
+    let first = presses.arrive();
+    let mut settled = Box::pin(presses.settle());
+    assert!(settled.as_mut().now_or_never().is_none());
+    let _later = presses.arrive();
+    drop(first);
+    assert!(settled.now_or_never().is_some());
+    assert!(presses.settle().now_or_never().is_none());
 }

@@ -21,6 +21,8 @@ pub(super) fn asking(wire: &Wire, format: Format) -> Setup {
             "default_model": "p/m",
             "providers": {"p": provider},
             "stream_replies": false,
+            // Some of the answers bill a thousand million tokens.
+            "budgets": {"agent_day": 0},
         }),
         ..Setup::default()
     }

@@ -184,6 +184,9 @@ async fn what_its_tools_post_and_list_holds_none_of_its_words() {
             .flat_map(|message| message.attachments.iter().map(|file| file.name.clone()))
             .collect();
         assert!(files.contains(&"file.txt".to_owned()) && !files.concat().contains(SECRET), "{files:?}");
+        // The agent that was written to knows the words, and its sessions are labelled without them.
+        let saved = world.ann.asks("/context save", "#ada").await;
+        assert!(saved.contains("Session of ") && !saved.contains(SECRET), "{saved}");
         for command in ["/status", "/tasks", "/branch list", "/branch history id:1", "/decisions list"] {
             let shown = world.bob.asks(command, "#lab").await;
             assert!(!shown.contains(SECRET), "{command}: {shown}");

@@ -5,7 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::bounded::{measure, with_other};
+use super::bounded::{MOST_GROWTH, measure, with_other};
+use super::greed::memory;
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// A contract, and data for it.
@@ -48,7 +49,7 @@ fn pairs() -> Vec<Pair> {
         Pair {
             name: "branches of objects",
             schema: json!({"type": "array", "items": {"properties": (0..8).map(|key| (format!("k{key}"), json!({"oneOf": consts(60)}))).collect::<serde_json::Map<_, _>>()}}),
-            data: json!(objects(4_000, 8)),
+            data: json!(objects(2_000, 8)),
             told: Some("is not valid under any of the schemas"),
         },
         Pair {
@@ -116,6 +117,25 @@ async fn every_report_is_judged_or_refused_and_takes_no_memory_of_the_daemon() {
                 assert!(told.contains(expected), "{}: {told}", pair.name);
             }
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn json_is_looked_for_in_a_long_text_without_taking_memory_of_the_daemon() {
+    run_test_with(setup(), async |world| {
+        let file = world.home().join("agents/lab/charter.md");
+        fs::write(file, charter(&json!({"type": "object"}))).unwrap();
+        let _ = fs::write(format!("/proc/{}/clear_refs", world.pid()), "5");
+        let before = memory(world, "VmRSS:");
+        world
+            .model
+            .always_answers("count", &"*[a](b)_`".repeat(100_000));
+        world.ann.says("#lab", "please count").await;
+        world.sees("#lab", "lacks what it owes").await;
+        let grown = memory(world, "VmHWM:").saturating_sub(before);
+        eprintln!("a long text: {} MiB more at the peak", grown >> 20);
+        assert!(grown < MOST_GROWTH, "{grown} bytes more");
     })
     .await;
 }
