@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chorus::permission::{Action, Breadth, Decision, Profile, Stack};
+use chorus::permission::{Action, Breadth, Decision, Effort, Profile, Stack};
 use serde_json::json;
 
 fn profile(allow: &[&str]) -> Arc<Profile> {
@@ -12,7 +12,7 @@ fn profile(allow: &[&str]) -> Arc<Profile> {
 
 fn breadth(stack: &Stack, command: &str) -> Option<Breadth> {
     let action = Action::parse(&format!("tool:bash:{command}")).unwrap();
-    let verdict = stack.decide(&action, &[]);
+    let verdict = stack.decide(&action, &[], &Effort::default());
     (verdict.decision == Decision::Allow).then_some(verdict.breadth)
 }
 
@@ -55,7 +55,7 @@ fn the_narrowest_of_several_profiles_decides() {
 fn what_is_always_allowed_was_seen_by_a_person() {
     let action = Action::parse("tool:bash:git config --global a.b c").unwrap();
     let always = ["tool:bash:git config --global a.b c".to_owned()];
-    let verdict = Stack::new(profile(&[])).decide(&action, &always);
+    let verdict = Stack::new(profile(&[])).decide(&action, &always, &Effort::default());
     assert_eq!(
         (verdict.decision, verdict.breadth),
         (Decision::Allow, Breadth::Whole)

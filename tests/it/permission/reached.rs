@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chorus::permission::{Action, Decision, Profile, Stack};
+use chorus::permission::{Action, Decision, Effort, Profile, Stack};
 
 const WRITTEN: &str = "tool:view:docs/s/k";
 const REACHED: &str = "tool:view:secrets/k";
@@ -66,7 +66,7 @@ fn each_profile_of_a_stack_judges_both() {
     let open = profile(&[".*"], &[], &[]);
     let role = profile(&[".*"], &[], &["tool:view:secrets/.*"]);
     let stack = Stack::new(open.clone()).with("role `reader`", role);
-    let verdict = stack.decide(&led(), &[]);
+    let verdict = stack.decide(&led(), &[], &Effort::default());
     assert_eq!(verdict.decision, Decision::Deny);
     assert_eq!(
         verdict.reason,
@@ -74,8 +74,8 @@ fn each_profile_of_a_stack_judges_both() {
     );
     let asking = profile(&["tool:view:docs/.*"], &["tool:view:.*"], &[]);
     let stack = Stack::new(open).with("role `reader`", asking);
-    assert!(!stack.asks_alone(&led()));
-    assert!(stack.asks_alone(&Action::parse(WRITTEN).unwrap()));
+    assert!(!stack.asks_alone(&led(), &Effort::default()));
+    assert!(stack.asks_alone(&Action::parse(WRITTEN).unwrap(), &Effort::default()));
 }
 
 #[test]
