@@ -22,6 +22,9 @@ const PATTERN_BYTES: usize = 128 << 10;
 /// Patterns of all schemas of a contract.
 pub(super) const MOST_PATTERNS: usize = 32;
 
+/// Characters of a fault that are shown.
+const LONGEST_FAULT: usize = 200;
+
 /// Faults of a value that are looked at.
 const FAULTS: usize = 50;
 
@@ -121,6 +124,7 @@ impl JsonSchema {
 
 impl Fault {
     fn of(error: &ValidationError<'_>) -> Self {
+        let whole = error.to_string();
         Self {
             place: error.instance_path().to_string(),
             missing: match error.kind() {
@@ -129,7 +133,12 @@ impl Fault {
                 }
                 _ => None,
             },
-            what: shown(&error.to_string()),
+            // A long value would hide what is wrong with it.
+            what: if whole.len() > LONGEST_FAULT {
+                shown(&error.masked().to_string())
+            } else {
+                shown(&whole)
+            },
         }
     }
 }
@@ -300,5 +309,5 @@ pub(super) fn escaped(key: &str) -> String {
 }
 
 fn shown(message: &str) -> String {
-    text::one_line(&text::visible(message).0, 200)
+    text::one_line(&text::visible(message).0, LONGEST_FAULT)
 }

@@ -4,7 +4,7 @@
 //! profile may have hundreds of patterns. What is spent here is not spent again: once nothing is left, no text is built or
 //! matched, and the verdict says that judging took too long.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Counts the work of judging the calls of one step. The unit is a byte matched on one pattern.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Effort {
 
     /// Begins another call of the step.
     pub(super) fn begin_call(&self) {
-        self.of_call.store(0, Ordering::Relaxed);
+        self.of_call.store(0, Relaxed);
     }
 
     /// Counts a text of `bytes` on one pattern, and returns whether it may be matched.
@@ -43,21 +43,20 @@ impl Effort {
         };
         let cost = bytes.saturating_mul(times).saturating_add(Self::EACH);
         for spent in [&self.of_call, &self.of_step] {
-            let total = spent.load(Ordering::Relaxed).saturating_add(cost);
-            spent.store(total, Ordering::Relaxed);
+            spent.fetch_add(cost, Relaxed);
         }
         !self.is_spent()
     }
 
     /// Whether nothing more is matched for this call.
     pub(super) fn is_spent(&self) -> bool {
-        self.of_call.load(Ordering::Relaxed) > Self::MOST_FOR_A_CALL
-            || self.of_step.load(Ordering::Relaxed) > Self::MOST_FOR_A_STEP
+        self.of_call.load(Relaxed) > Self::MOST_FOR_A_CALL
+            || self.of_step.load(Relaxed) > Self::MOST_FOR_A_STEP
     }
 
     /// Returns what was spent on all calls so far.
     pub fn spent(&self) -> usize {
-        self.of_step.load(Ordering::Relaxed)
+        self.of_step.load(Relaxed)
     }
 }
 

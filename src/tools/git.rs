@@ -28,6 +28,8 @@ mod vet;
 mod wire;
 mod writing;
 
+use std::time::Duration;
+
 pub(super) use forge::{MergeRequest, open_merge_request};
 pub(super) use names::{check_branch, check_remote, check_revision};
 pub(super) use nested::{Nested, nested};
@@ -37,3 +39,6 @@ pub(super) use repository::{
     LARGEST_COMPARED, Opened, address, check_address, check_sizes, create, diff_options, read,
     read_nested, write,
 };
+
+/// How long a call may take that writes many files: hundreds of thousands, while the machine is busy.
+pub(super) const WRITING_DEADLINE: Duration = Duration::from_secs(300);

@@ -88,12 +88,6 @@ impl Shell {
         self.folder.path().join(name)
     }
 
-    /// Its supervisors, waiting or at work.
-    fn supervisors(&self) -> Vec<String> {
-        let helper = self.outside("helper").display().to_string();
-        processes_with(&format!("{helper} __sandbox supervise"))
-    }
-
     fn command(&self, script: &str) -> Command {
         Command {
             script: script.to_owned(),

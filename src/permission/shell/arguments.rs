@@ -122,6 +122,19 @@ pub(super) fn first_operand(name: &str, arguments: &[Word]) -> Option<First> {
     None
 }
 
+/// Where the subcommand of a program may stand among its arguments: at its first operand, and also at the second where an
+/// option before may take the first as its value.
+pub(super) fn subcommand_places(name: &str, arguments: &[Word]) -> Vec<usize> {
+    let Some(first) = first_operand(name, arguments) else {
+        return Vec::new();
+    };
+    let mut later = (first.at + 1..arguments.len()).filter(|at| !arguments[*at].is_option());
+    let second = later
+        .next()
+        .filter(|_| first.certainty == Certainty::Unsure);
+    std::iter::once(first.at).chain(second).collect()
+}
+
 /// What stands behind `--`.
 enum Behind {
     Operands,

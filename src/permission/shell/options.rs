@@ -103,23 +103,29 @@ impl Options {
         }
         if self.kind == Kind::Harmless {
             let begins_a_risky_one = self.each().any(|rules| rules.may_abbreviate(name));
-            return match begins_a_risky_one {
-                true => Covered::No,
-                false => Covered::Yes,
+            return if begins_a_risky_one {
+                Covered::No
+            } else {
+                Covered::Yes
             };
         }
+        let valued = if has_value {
+            Covered::Yes
+        } else {
+            Covered::WithNext
+        };
         if self.each().any(|rules| rules.has_word(option)) {
             return Covered::Yes;
         }
         if self.each().any(|rules| rules.has_valued_word(name)) {
-            return with_next(!has_value);
+            return valued;
         }
         if option.starts_with("--") {
             let has = |of: fn(&Rules) -> &Harmless| {
                 self.each().any(|rules| of(rules).long.contains(&name))
             };
             if has(|rules| &rules.valued) {
-                return with_next(!has_value);
+                return valued;
             }
             if has(|rules| &rules.harmless) || matches!(option, "--help" | "--version") {
                 return Covered::Yes;
@@ -127,9 +133,10 @@ impl Options {
         } else if self.kind == Kind::Listed {
             return self.cover_letters(option.get(1..).unwrap_or_default());
         }
-        match self.kind == Kind::Unknown && has(HARMLESS_ANYWHERE, option) {
-            true => Covered::Yes,
-            false => Covered::No,
+        if self.kind == Kind::Unknown && has(HARMLESS_ANYWHERE, option) {
+            Covered::Yes
+        } else {
+            Covered::No
         }
     }
 
@@ -140,7 +147,12 @@ impl Options {
                 .each()
                 .any(|rules| rules.valued.letters.contains(letter))
             {
-                return with_next(at + letter.len_utf8() == cluster.len());
+                let is_last = at + letter.len_utf8() == cluster.len();
+                return if is_last {
+                    Covered::WithNext
+                } else {
+                    Covered::Yes
+                };
             }
             let is_harmless = letter.is_ascii_digit()
                 || self
@@ -209,13 +221,6 @@ impl Options {
     }
 }
 
-fn with_next(takes_next: bool) -> Covered {
-    match takes_next {
-        true => Covered::WithNext,
-        false => Covered::Yes,
-    }
-}
-
 /// Whether it has no option that writes or starts anything, except those that its entry names.
 pub(super) fn is_harmless(program: &str) -> bool {
     has(HARMLESS, program)
@@ -234,7 +239,7 @@ fn is_run_by_some(operand: &str) -> bool {
 fn plainness(operand: &str) -> Spelling {
     let is_of_code =
         |c: char| c.is_control() || c.is_whitespace() || "(){}[]<>|&;$`\"'\\!*?#".contains(c);
-    if operand.starts_with(['+', '-', '@']) || operand.contains(is_of_code) {
+    if operand.starts_with(['+', '-']) || operand.contains(is_of_code) {
         return Spelling::Whole;
     }
     match operand.rfind(['=', '@', ':']) {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::arguments::{first_operand, of_arguments};
+use super::arguments::{first_operand, of_arguments, subcommand_places};
 use super::git;
 use super::input;
 use super::options::{Covered, Options};
@@ -44,11 +44,7 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
     if programs::is_wrapper(name) || programs::is_shell(name) || programs::changes_the_shell(name) {
         return whole(arguments);
     }
-    let known: Vec<&str> = words
-        .iter()
-        .map(|word| word.known().unwrap_or("$"))
-        .collect();
-    if let Some(count) = programs::runner(&known) {
+    if let Some(count) = run_from(name, words) {
         let rest = &words[count.min(words.len())..];
         if programs::runs_elsewhere(name)
             || rest.first().is_none_or(Word::is_option)
@@ -73,11 +69,27 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
     risks.extend(of_arguments(text, name, arguments));
     risks.extend(whole(code(name, arguments)));
     risks.extend(whole(settings::named(words)));
+    risks.extend(whole(subcommand_code(name, arguments)));
     // The first that is not spelled is named to people.
     risks.sort_by_key(|risk| match risk {
         Risk::Option(place) | Risk::Whole(place) => (place.start, place.end),
     });
     risks
+}
+
+/// How many words come before the command that a program runs, if it runs one.
+fn run_from(name: &str, words: &[Word]) -> Option<usize> {
+    let known: Vec<&str> = words
+        .iter()
+        .map(|word| word.known().unwrap_or("$"))
+        .collect();
+    // Options and their values may stand before the subcommand.
+    let places = subcommand_places(name, words.get(1..).unwrap_or_default());
+    std::iter::once(0).chain(places).find_map(|place| {
+        let rest = known.get(1 + place..)?;
+        let from_there: Vec<&str> = known.first().into_iter().chain(rest).copied().collect();
+        Some(place + programs::runner(&from_there)?)
+    })
 }
 
 /// These words, each to be spelled from its beginning to its end.
@@ -133,12 +145,25 @@ fn runs_its_input(name: &str, arguments: &[Word]) -> bool {
         || !is_database && !has_script && programs::code_options(name).is_some()
 }
 
-fn subcommand(arguments: &[Word]) -> &str {
-    arguments
-        .iter()
-        .find(|word| !word.is_option())
-        .map(|word| word.value.as_str())
-        .unwrap_or_default()
+/// Operands behind a subcommand that changes what later commands run, or that is another program.
+fn subcommand_code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
+    let places = subcommand_places(name, arguments).into_iter();
+    let of_one = |place: usize| -> Vec<&'a Word> {
+        let operands = operands(&arguments[place..]);
+        let value = |at: usize| operands.get(at).map_or("", |word| word.value.as_str());
+        let changes = match name {
+            "gh" | "glab" | "hub" => changes_forge(&operands),
+            "npm" | "pnpm" | "yarn" => changes_package(&operands),
+            "cargo" => return cargo_code(operands),
+            _ => false,
+        };
+        if changes || programs::configures(name, value(0)) && !has(SHOWS, value(1)) {
+            operands
+        } else {
+            Vec::new()
+        }
+    };
+    places.flat_map(of_one).collect()
 }
 
 /// Arguments that are code, or files that are written without an option.
@@ -170,21 +195,11 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
                 || is_cluster && (value.contains("H@") || value.contains("w@"))
         }),
         "ip" | "tc" | "bridge" => iproute_code(arguments),
-        _ if programs::configures(name, subcommand(arguments)) => {
-            let verb = operands.get(1).map_or("", |word| word.value.as_str());
-            if has(SHOWS, verb) {
-                Vec::new()
-            } else {
-                operands
-            }
-        }
         "sqlite3" | "sqlite" | "duckdb" => operands
             .into_iter()
             .skip(1)
             .filter(|word| !is_harmless_sql(&word.value))
             .collect(),
-        "gh" | "glab" | "hub" if changes_forge(&operands) => operands,
-        "npm" | "pnpm" | "yarn" if changes_package(&operands) => operands,
         "gh" | "glab" | "hub" | "npm" | "pnpm" | "yarn" => Vec::new(),
         _ if programs::is_awk(name) => operands
             .into_iter()
@@ -194,7 +209,6 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .into_iter()
             .filter(|word| word.value.contains('='))
             .collect(),
-        "cargo" => cargo_code(operands),
         "less" | "more" | "vim" | "vi" | "nvim" | "view" | "ex" | "emacs" | "gvim" | "rvim"
         | "rview" | "vimdiff" | "gvimdiff" | "nvimdiff" | "nano" => operands
             .into_iter()

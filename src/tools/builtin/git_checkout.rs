@@ -1,6 +1,7 @@
 //! `git_checkout`: switches to a branch or commit. Changes that it would overwrite are refused, never lost.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use git2::build::CheckoutBuilder;
@@ -42,6 +43,10 @@ impl Tool for GitCheckout {
 
     fn writes(_: &Args) -> Option<String> {
         Some(".git".into())
+    }
+
+    fn deadline(_: &Args) -> Option<Duration> {
+        Some(git::WRITING_DEADLINE)
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

@@ -25,9 +25,6 @@ use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 /// Largest file, in bytes, that is committed: a repository with a larger one would not be opened again.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
-/// Hundreds of thousands of files, or the largest ones, while the machine is busy.
-const DEADLINE: Duration = Duration::from_secs(180);
-
 /// How long the changed lines may be counted.
 const COUNTING: Duration = Duration::from_secs(10);
 
@@ -59,7 +56,7 @@ impl Tool for GitCommit {
     }
 
     fn deadline(_: &Args) -> Option<Duration> {
-        Some(DEADLINE)
+        Some(git::WRITING_DEADLINE)
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

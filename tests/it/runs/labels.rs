@@ -55,9 +55,12 @@ fn shows_nothing(world: &World, private: &str) {
 async fn a_session_is_labelled_with_the_words_of_people() {
     run_test_with(redacted(), async |world| {
         has_redactor(world);
-        world.model.follows(|request| match is_redactor(request) {
-            true => said("[removed]"),
-            false => said("The code is quagga."),
+        world.model.follows(|request| {
+            if is_redactor(request) {
+                said("[removed]")
+            } else {
+                said("The code is quagga.")
+            }
         });
         world.ann.says("#lab", "tell me the code").await;
         world.sees("#lab", "[removed]").await;
@@ -120,9 +123,12 @@ async fn the_notice_after_a_silence_holds_the_words_of_people() {
     };
     run_test_with(setup, async |world| {
         has_redactor(world);
-        world.model.follows(|request| match is_redactor(request) {
-            true => said("[removed]"),
-            false => said("The code is quagga."),
+        world.model.follows(|request| {
+            if is_redactor(request) {
+                said("[removed]")
+            } else {
+                said("The code is quagga.")
+            }
         });
         world.ann.says("#lab", "tell me the code").await;
         let told = world.sees("#lab", "Context cleared after 1 second").await;

@@ -56,10 +56,10 @@ pub(super) const PROGRAMS: &[Entry] = &[
     ]),
     ("host, nslookup, whois, getent", &[Harmless("-a -4 -6 -v -d -C -l -r"), HarmlessValue("-t -W -R -c")]),
     ("gh, glab, hub", &[
-        Harmless("-a -d -c -l -m -i -u -R -H -q -t -L -s -A -S -B -b -j -r -h --draft --comments --paginate --log --log-failed --exit-status \
+        Harmless("-a -d -c -l -m -i -u -H -q -t -L -s -A -S -B -b -j -r -h --draft --comments --paginate --log --log-failed --exit-status \
             --verbose --name-only --patch --watch --fail-fast --required --fork --source --archived --no-archived --silent \
             --include --slurp --all --merged --closed --mine --help --version"),
-        HarmlessValue("--json --jq --template --limit --state --author --assignee --label --search --repo --head --base --title \
+        HarmlessValue("-R --json --jq --template --limit --state --author --assignee --label --search --repo --head --base --title \
             --milestone --branch --workflow --event --user --status --job --color --interval --owner --language --visibility \
             --topic --hostname --order --sort --per-page --page --output --group --created --commit --attempt --preview --header"),
         Takes(Any),
