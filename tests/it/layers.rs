@@ -100,7 +100,8 @@ fn every_file_says_what_it_is_for_and_stays_short() {
     let mut wrong = Vec::new();
     for path in sources()
         .into_iter()
-        .chain(rust_files(&root().join("tests")))
+        .chain(rust_files(&root().join("tests/it")))
+        .chain(rust_files(&root().join("tests/bench")))
     {
         let text = fs::read_to_string(&path).unwrap();
         if !text.starts_with("//!") {

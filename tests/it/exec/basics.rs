@@ -72,6 +72,7 @@ async fn the_environment_is_an_allow_list_and_input_is_empty() {
             .await;
         let text = printed(&finished);
         let known = [
+            "GIT_CONFIG_GLOBAL",
             "HOME",
             "LANG",
             "LC_ALL",
@@ -82,6 +83,7 @@ async fn the_environment_is_an_allow_list_and_input_is_empty() {
             "TERM",
             "TMPDIR",
             "TZ",
+            "XDG_CONFIG_HOME",
             "_",
         ];
         for line in text.lines().filter(|line| line.parse::<u32>().is_err()) {
