@@ -345,9 +345,10 @@ impl Turn {
     fn note_recent(&self, call: &ToolCall) {
         let redactor = &self.context.deps.services.redactor;
         // Arguments are words of the model, which may have to pass a role first.
-        let telling: &[&'static str] = match self.context.run.hides_words() {
-            true => &[],
-            false => &["command", "path", "url", "message"],
+        let telling: &[&'static str] = if self.context.run.hides_words() {
+            &[]
+        } else {
+            &["command", "path", "url", "message"]
         };
         self.live
             .note_recent(call, telling.iter().copied(), redactor);

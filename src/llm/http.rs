@@ -371,8 +371,8 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 /// Longest line, and longest data of one event: a whole answer with its encrypted reasoning fits many times.
 const MAX_EVENT: usize = 8 << 20;
 
-/// Values in the JSON of one event: a call with as many as may run, and room beside them.
-const MOST_VALUES: usize = 2 * json_values::MOST_VALUES;
+/// Values in the JSON of one event: as many as eight megabytes of sources have.
+const MOST_VALUES: usize = 600_000;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 

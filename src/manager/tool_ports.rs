@@ -91,10 +91,11 @@ impl Messenger for ToolPorts {
     async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         let deps = self.manager()?.deps();
         let caption = file.caption.as_deref().unwrap_or_default();
-        let (caption, name) = match caller.hides_words {
+        let (caption, name) = if caller.hides_words {
             // Both are words of the model.
-            true => ("", plain_name(&file.name)),
-            false => (caption, file.name),
+            ("", plain_name(&file.name))
+        } else {
+            (caption, file.name)
         };
         let caption = deps.services.redactor.redact(caption).into_owned();
         let part = NewPart {
@@ -154,11 +155,10 @@ impl AgentDirectory for ToolPorts {
         }
         let via = may_cause(manager, caller).await?;
         let shown = deps.services.redactor.redact(&message).into_owned();
-        let quote = match caller.hides_words {
-            true => {
-                "-# its words pass a role before people get them, so they are not shown".to_owned()
-            }
-            false => escape::text(&text::one_line(&shown, 1_800)),
+        let quote = if caller.hides_words {
+            "-# its words pass a role before people get them, so they are not shown".to_owned()
+        } else {
+            escape::text(&text::one_line(&shown, 1_800))
         };
         let post = format!("**From agent `{}`:** {quote}", caller.name);
         deps.store.notice(channel, &post).await.map_err(broken)?;
@@ -414,9 +414,10 @@ fn plain_name(name: &str) -> String {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_plain = (1..=5).contains(&ending.len())
         && ending.bytes().all(|letter| letter.is_ascii_alphanumeric());
-    match is_plain {
-        true => format!("file.{ending}"),
-        false => "file".to_owned(),
+    if is_plain {
+        format!("file.{ending}")
+    } else {
+        "file".to_owned()
     }
 }
 

@@ -185,8 +185,8 @@ fn judged(contract: &Contract, parts: Parts, looked_for: Thoroughness, raw: Raw)
         judgement.body.wrong.push(why);
         return judgement;
     }
-    let data: Option<Value> = data.and_then(read);
-    let meta: Map<String, Value> = meta.and_then(read).unwrap_or_default();
+    let data: Option<Value> = data.as_deref().and_then(read);
+    let meta: Map<String, Value> = meta.as_deref().and_then(read).unwrap_or_default();
     if parts == Parts::All {
         judgement.body = contract.lacks_data(data.as_ref(), looked_for);
     }
@@ -200,7 +200,7 @@ fn judged(contract: &Contract, parts: Parts, looked_for: Thoroughness, raw: Raw)
     judgement
 }
 
-fn read<T: DeserializeOwned>(value: Box<RawValue>) -> Option<T> {
+fn read<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 

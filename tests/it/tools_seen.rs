@@ -6,7 +6,6 @@ mod bounded;
 mod bounded_git;
 mod bounded_reports;
 mod building;
-mod by_hand;
 mod files;
 mod greed;
 mod home_of_commands;

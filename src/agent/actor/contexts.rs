@@ -318,7 +318,7 @@ impl Actor {
                 let (deps, agent, config) = (&deps, &agent, &config);
                 async move {
                     let limit = SummaryLimit { timeout, stop };
-                    summaries::summary(deps, agent, config, (id, &items), limit).await
+                    summaries::summary(deps, agent, config, id, &items, limit).await
                 }
             });
             join_all(summaries).await

@@ -70,7 +70,7 @@ impl Actor {
             let config = deps.agent_config(&agent).await;
             Done::Summary(
                 id,
-                summaries::summary(&deps, &agent, &config, (id, &held), limit).await,
+                summaries::summary(&deps, &agent, &config, id, &held, limit).await,
             )
         });
         self.set_stage(id, items, stop, &task);

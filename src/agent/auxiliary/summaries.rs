@@ -76,7 +76,8 @@ pub(in crate::agent) async fn summary(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
-    (conversation, items): (ConversationId, &[Item]),
+    conversation: ConversationId,
+    items: &[Item],
     limit: SummaryLimit,
 ) -> Summary {
     if items.is_empty() {

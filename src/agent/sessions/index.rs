@@ -31,9 +31,10 @@ impl SessionManager {
             reasons,
             ..Unknown::default()
         };
-        let hidden_since = match found.is_empty() {
-            true => None,
-            false => self.store.hides_words_since(self.agent).await?,
+        let hidden_since = if found.is_empty() {
+            None
+        } else {
+            self.store.hides_words_since(self.agent).await?
         };
         for (mut meta, file) in found {
             // Files of older versions do not say whether their label is made from words that passed a role first.

@@ -106,9 +106,10 @@ impl Opening {
             let told = prompt::closed_branch(branch, &items, clock::now());
             self.told.facts.push_str(&told.unwrap_or_default());
         }
-        let kept = match self.has_kept_notes.load(Ordering::Relaxed) {
-            true => deps.store.kept_notes(agent.id, self.number).await?,
-            false => Vec::new(),
+        let kept = if self.has_kept_notes.load(Ordering::Relaxed) {
+            deps.store.kept_notes(agent.id, self.number).await?
+        } else {
+            Vec::new()
         };
         let has_kept_notes = Arc::clone(&self.has_kept_notes);
         let begun = match source {
@@ -226,8 +227,7 @@ impl Opening {
             Stored::Running => {}
             Stored::Not => return Ok(None),
             Stored::Refused(refusal) => {
-                let place = (self.number, self.channel);
-                kept::keep(deps, agent, place, note, refusal).await?;
+                kept::keep(deps, agent, self.number, self.channel, note, refusal).await?;
                 self.has_kept_notes.store(true, Ordering::Relaxed);
                 return Ok(None);
             }

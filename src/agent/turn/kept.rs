@@ -19,7 +19,8 @@ const OUTPUT: usize = 600;
 pub(super) async fn keep(
     deps: &AgentDeps,
     agent: &Identity,
-    (number, channel): (u32, ChannelId),
+    number: u32,
+    channel: ChannelId,
     note: Note,
     refusal: Refusal,
 ) -> Result<(), StoreError> {

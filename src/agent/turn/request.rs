@@ -354,9 +354,10 @@ impl Observer for Watcher<'_> {
             Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
                 // Whatever the model wrote there, which need not be a tool's name.
-                let doing = match self.turn.context.run.hides_words() {
-                    true => "Calling a tool".to_owned(),
-                    false => format!("Calling {}", text::one_line(name, 60)),
+                let doing = if self.turn.context.run.hides_words() {
+                    "Calling a tool".to_owned()
+                } else {
+                    format!("Calling {}", text::one_line(name, 60))
                 };
                 self.turn.live.progress.send_if_modified(|progress| {
                     let changed = progress.doing != doing;

@@ -50,7 +50,7 @@ pub(super) fn notice(
         Cause::Timeout => format!("⏰ **{} still runs after {}**", row.id, age(row)),
     };
     if row.hides_words {
-        notice.push_str("\n");
+        notice.push('\n');
         notice.push_str(NOT_SHOWN);
         return notice;
     }
@@ -136,9 +136,10 @@ fn note(row: &TaskRow, cause: &Cause, text: String, last: &[String]) -> TaskNote
     TaskNote {
         text,
         about: format!("**{}** {}", row.id, happened(row, cause)),
-        output: match row.hides_words {
-            true => String::new(),
-            false => last.join("\n"),
+        output: if row.hides_words {
+            String::new()
+        } else {
+            last.join("\n")
         },
     }
 }

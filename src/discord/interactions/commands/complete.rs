@@ -262,9 +262,10 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     };
     let pairs = tasks.into_iter().map(|task| {
         (
-            match task.hides_words {
-                true => format!("{} ({})", task.id, task.status.as_str()),
-                false => format!("{} {} ({})", task.id, task.command, task.status.as_str()),
+            if task.hides_words {
+                format!("{} ({})", task.id, task.status.as_str())
+            } else {
+                format!("{} {} ({})", task.id, task.command, task.status.as_str())
             },
             task.id.to_string(),
         )
