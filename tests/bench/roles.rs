@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chorus::agent::{Charters, OwnRole, Roles};
-use chorus::charter::{self, Catalog, Charter, Known, Place, Role, Source, Trust};
+use chorus::charter::{self, Catalog, Charter, Known, Place, Role, Source, Thoroughness, Trust};
 use chorus::domain::AgentId;
 use chorus::permission::Profiles;
 use chorus::tools::Registry;
@@ -83,7 +83,13 @@ pub(crate) async fn all(rows: &mut Vec<Row>) {
         .collect();
     let data = json!({ "findings": findings });
     assert!(data.to_string().len() > 50_000);
-    let judged = times(|| assert!(contract.lacks_data(Some(&data)).is_empty()));
+    let judged = times(|| {
+        assert!(
+            contract
+                .lacks_data(Some(&data), Thoroughness::Many)
+                .is_empty()
+        );
+    });
     rows.push(row(
         "report of 50 KB judged by a schema of 15 KiB",
         5.0,

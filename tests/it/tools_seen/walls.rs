@@ -29,7 +29,9 @@ async fn told_and_seen(config: Value, env: Vec<(&'static str, String)>) -> (Stri
             .await
             .ok();
         assert!(ran.starts_with("ran\n"), "{ran}");
-        // The helper for the next command starts when the one before has ended: it is looked for a few times.
+        // Its helper joins its group as it starts: it is looked for a few times.
+        let waits = json!({"command": "until [ -e go ]; do sleep 0.05; done"});
+        uses(world, "run_background", waits).await.ok();
         let mut seen = groups(world);
         for _ in 0..200 {
             if !told.contains("cgroup") || seen.contains("/chorus-") {
@@ -38,13 +40,14 @@ async fn told_and_seen(config: Value, env: Vec<(&'static str, String)>) -> (Stri
             world.ann.asks("/status", "#lab").await;
             seen = groups(world);
         }
+        fs::write(world.workspace("lab").join("go"), "").unwrap();
         told_and_seen = Some((told, seen));
     })
     .await;
     told_and_seen.unwrap()
 }
 
-/// The groups of what the daemon started: at least the helper that waits for the next command.
+/// The groups of what the daemon started: at least the helper of a command that runs.
 fn groups(world: &World) -> String {
     let all = processes().into_iter();
     let own = all.filter(|(_, parent)| *parent == world.pid());
