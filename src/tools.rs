@@ -93,8 +93,8 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether it depends on the roles that the turn's people hold now ([`Caller::people`]), for which Discord is asked.
     const BY_PEOPLE: bool = false;
 
-    /// The command of the same effect, where people have one. Whoever may not use that does not get its effect by the tool: what
-    /// the command needs, the tool checks too ([`rights`]).
+    /// The command of the same effect, where people have one. A person without the right to that command does not get its effect through the tool: what
+    /// the command needs, the tool checks too (`rights`).
     const COMMAND: Option<&'static str> = None;
 
     /// The action this call would be, from validated arguments.

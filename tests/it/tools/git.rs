@@ -375,35 +375,3 @@ async fn lines_that_take_too_long_to_compare_are_not_counted() {
         "{told}"
     );
 }
-
-#[tokio::test]
-async fn a_checkout_that_was_ended_in_the_middle_is_completed_by_another_one() {
-    let lab = Lab::new();
-    lab.does("git_init", json!({})).await;
-    for path in ["changed", "changed later", "gone", "gone later"] {
-        lab.write(path, "before");
-    }
-    lab.does("git_commit", json!({"message": "Before"})).await;
-    lab.does("git_checkout", json!({"ref": "side", "create": true}))
-        .await;
-    for path in ["changed", "changed later", "new", "new later"] {
-        lab.write(path, "after");
-    }
-    for path in ["gone", "gone later"] {
-        std::fs::remove_file(lab.files().join(path)).unwrap();
-    }
-    lab.does("git_commit", json!({"message": "After"})).await;
-    lab.does("git_checkout", json!({"ref": "main"})).await;
-    // As far as it came.
-    lab.write("changed", "after");
-    lab.write("new", "after");
-    std::fs::remove_file(lab.files().join("gone")).unwrap();
-    lab.does("git_checkout", json!({"ref": "side"})).await;
-    let status = lab.does("git_status", json!({})).await;
-    assert!(
-        status.contains("On branch side\nNothing changed"),
-        "{status}"
-    );
-    assert_eq!(lab.read("changed later"), "after");
-    assert_eq!(lab.read("new later"), "after");
-}

@@ -5,8 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::bounded::{MOST_GROWTH, measure, with_other};
-use super::greed::memory;
+use super::bounded::{measure, with_other};
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// A contract, and data for it.
@@ -117,25 +116,6 @@ async fn every_report_is_judged_or_refused_and_takes_no_memory_of_the_daemon() {
                 assert!(told.contains(expected), "{}: {told}", pair.name);
             }
         }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn json_is_looked_for_in_a_long_text_without_taking_memory_of_the_daemon() {
-    run_test_with(setup(), async |world| {
-        let file = world.home().join("agents/lab/charter.md");
-        fs::write(file, charter(&json!({"type": "object"}))).unwrap();
-        let _ = fs::write(format!("/proc/{}/clear_refs", world.pid()), "5");
-        let before = memory(world, "VmRSS:");
-        world
-            .model
-            .always_answers("count", &"*[a](b)_`".repeat(20_000));
-        world.ann.says("#lab", "please count").await;
-        world.sees("#lab", "so it comes as a file").await;
-        let grown = memory(world, "VmHWM:").saturating_sub(before);
-        eprintln!("a long text: {} MiB more at the peak", grown >> 20);
-        assert!(grown < MOST_GROWTH, "{grown} bytes more");
     })
     .await;
 }
