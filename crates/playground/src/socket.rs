@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::ws::{self, CloseFrame, WebSocket};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use futures_util::SinkExt as _;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -19,6 +20,9 @@ use chorus_ids::{GuildId, UserId};
 
 /// How long closing may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Most frames that go out in one write. Events of one moment arrive together, however busy the machine is.
+const FRAMES_AT_ONCE: usize = 64;
 
 /// How the payloads of a connection are compressed, as the parameter `compress` of its address says.
 pub(crate) enum Packing {
@@ -72,15 +76,14 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket, mut packing: 
         #[cfg(feature = "testing")]
         is_stalled: false,
     };
-    let mut is_open = deliver(&mut socket, &mut packing, Frame::Payload(hello.to_string())).await;
+    let hello = Frame::Payload(hello.to_string());
+    let mut is_open = deliver(&mut socket, &mut packing, [hello]).await;
+    let mut waiting = Vec::new();
     while is_open {
         tokio::select! {
             biased;
-            frame = inbox.recv() => {
-                is_open = match frame {
-                    Some(frame) => deliver(&mut socket, &mut packing, frame).await,
-                    None => false,
-                };
+            received = inbox.recv_many(&mut waiting, FRAMES_AT_ONCE) => {
+                is_open = received > 0 && deliver(&mut socket, &mut packing, waiting.drain(..)).await;
             }
             received = socket.recv() => {
                 let Some(Ok(received)) = received else { break };
@@ -90,7 +93,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket, mut packing: 
                         true
                     }
                     Received::Nothing => true,
-                    Received::Garbage => deliver(&mut socket, &mut packing, Frame::Close(Some(4002))).await,
+                    Received::Garbage => deliver(&mut socket, &mut packing, [Frame::Close(Some(4002))]).await,
                     Received::Closed => false,
                 };
             }
@@ -123,8 +126,22 @@ fn read(message: ws::Message) -> Received {
     parsed.map_or(Received::Garbage, Received::Payload)
 }
 
-/// Sends one frame; false when the connection is over.
-async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) -> bool {
+/// Sends these frames in one write; false when the connection is over.
+async fn deliver(
+    socket: &mut WebSocket,
+    packing: &mut Packing,
+    frames: impl IntoIterator<Item = Frame>,
+) -> bool {
+    for frame in frames {
+        if !write(socket, packing, frame).await {
+            return false;
+        }
+    }
+    socket.flush().await.is_ok()
+}
+
+/// Writes one frame without a flush; false when the connection is over.
+async fn write(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) -> bool {
     let packed = match frame {
         Frame::Payload(payload) => packing.pack(payload, false),
         Frame::Compressed(payload) => packing.pack(payload, true),
@@ -139,10 +156,13 @@ async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) ->
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, unread).await;
             return false;
         }
-        Frame::Cut => return false,
+        Frame::Cut => {
+            let _ = socket.flush().await;
+            return false;
+        }
     };
     match packed {
-        Ok(message) => socket.send(message).await.is_ok(),
+        Ok(message) => socket.feed(message).await.is_ok(),
         Err(_) => false,
     }
 }
