@@ -11,9 +11,8 @@
 //! The modules are listed bottom up: each may name itself and those above its own line, never one below.
 //! `docs/architecture.md` draws all modules.
 
-pub mod domain;
+pub use chorus_base::{clock, domain};
 
-pub mod clock;
 pub mod text;
 
 pub mod drawing;

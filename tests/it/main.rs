@@ -6,7 +6,6 @@
 
 mod charter;
 mod cli;
-mod clock;
 mod config;
 mod crash;
 mod database;

@@ -2,7 +2,7 @@
 
 use super::guild::{Channel, Guild, OverwriteOf};
 use super::rights::Rights;
-use chorus_ids::UserId;
+use chorus_base::discord_ids::UserId;
 
 /// The permissions of `user` in the whole server.
 pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 #[cfg(feature = "testing")]
 use crate::testing::gateway::Orders;
-use chorus_ids::UserId;
+use chorus_base::discord_ids::UserId;
 
 /// Events a session keeps for a resume.
 const REPLAY: usize = 5_000;

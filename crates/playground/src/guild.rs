@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rights::Rights;
-use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
 /// Largest file that the local Discord accepts: 10 MiB, as for a server without boosts.
 pub(crate) const FILE_LIMIT: usize = 10 * 1024 * 1024;

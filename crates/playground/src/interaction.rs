@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use chorus_ids::{ChannelId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
 /// What began an interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ mod testing;
 mod wire;
 mod world;
 
-pub use chorus_ids as ids;
+pub use chorus_base::discord_ids as ids;
 pub use desk::limits::{Limits, Scope};
 pub use discord::Discord;
 pub use gateway::GatewayEvent;

@@ -29,7 +29,7 @@ use super::discord::Discord;
 use super::guild::FILE_LIMIT;
 use super::loopback::is_of_this_machine;
 use super::rest::answer;
-use chorus_ids::{ChannelId, UserId};
+use chorus_base::discord_ids::{ChannelId, UserId};
 
 pub use models::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
 

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::guild::{Channel, File, Guild, Message, User};
 use super::world::World;
-use chorus_ids::{GuildId, UserId};
+use chorus_base::discord_ids::{GuildId, UserId};
 
 /// Name of the file in the folder.
 const FILE: &str = "discord.json";

@@ -16,7 +16,7 @@ use super::discord::Discord;
 use super::gateway::{Connection, Frame, GatewayEvent};
 use super::wire;
 use super::world::World;
-use chorus_ids::{GuildId, UserId};
+use chorus_base::discord_ids::{GuildId, UserId};
 
 /// How long closing may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use super::guild::{
     Attachment, Channel, ChannelKind, Guild, Member, Message, OverwriteOf, Role, User,
 };
 use super::world::World;
-use chorus_ids::{ChannelId, GuildId, UserId, made_at};
+use chorus_base::discord_ids::{ChannelId, GuildId, UserId, made_at};
 
 /// A moment as Discord writes it.
 fn timestamp(at: DateTime<Utc>) -> String {

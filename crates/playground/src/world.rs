@@ -14,7 +14,7 @@ use super::gateway::Gateway;
 use super::guild::{Channel, ChannelKind, File, Guild, Message, User};
 use super::interaction::Interaction;
 use super::rights::Rights;
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId, first_at};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId, first_at};
 
 /// News that a page may lag behind before it must load everything again.
 const PAGE_BACKLOG: usize = 1024;

@@ -6,7 +6,7 @@ use crate::guild::FILE_LIMIT;
 use crate::interaction::{Answer, Interaction, Kind};
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl World {
     /// Begins an interaction and sends it to the bot.

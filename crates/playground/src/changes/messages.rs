@@ -6,7 +6,7 @@ use serde_json::json;
 use super::pings;
 use crate::guild::{Draft, Message};
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId, UserId, first_at};
+use chorus_base::discord_ids::{ChannelId, MessageId, UserId, first_at};
 
 impl World {
     /// Somebody begins to write; clients show it for ten seconds or until their message.

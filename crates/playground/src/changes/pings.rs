@@ -3,7 +3,7 @@
 use crate::guild::Draft;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::UserId;
+use chorus_base::discord_ids::UserId;
 
 /// The users that a draft notifies, under its `allowed_mentions`.
 pub(super) fn of(world: &World, draft: &Draft, replied: Option<UserId>) -> Vec<String> {

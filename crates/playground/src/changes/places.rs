@@ -8,7 +8,7 @@ use crate::guild::{Channel, ChannelKind, Guild, Member, Role, ThreadState};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
 impl World {
     /// Adds a server with its `#general`; the bot is in it already.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::guild::Reaction;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
 impl World {
     /// Adds this person's reaction, or removes it.

@@ -6,7 +6,7 @@ use crate::guild::Guild;
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::{News, World};
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl World {
     /// Tells the bot and the pages that a message is new or has changed.

@@ -2,7 +2,7 @@
 
 use super::Discord;
 use crate::guild::{ChannelKind, Message};
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
     /// The bot's own id, which is the application's id too.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use chorus_ids::UserId;
+use chorus_base::discord_ids::UserId;
 
 /// Intent bit: servers, channels, roles and threads.
 const GUILDS: u64 = 1 << 0;

@@ -12,7 +12,7 @@ use crate::discord::Discord;
 use crate::guild::{Attachment, Draft};
 use crate::people::{OptionValue, Person, Refusal};
 use crate::rights::Rights;
-use chorus_ids::{ChannelId, MessageId, RoleId, UserId};
+use chorus_base::discord_ids::{ChannelId, MessageId, RoleId, UserId};
 
 /// Characters a person may write in one message.
 const LONGEST: usize = 2_000;

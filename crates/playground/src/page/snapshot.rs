@@ -6,7 +6,7 @@ use crate::allowed;
 use crate::guild::Guild;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, UserId};
+use chorus_base::discord_ids::{ChannelId, UserId};
 
 /// Messages of a channel that the page shows at first.
 const SHOWN: usize = 200;

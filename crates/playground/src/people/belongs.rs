@@ -2,7 +2,7 @@
 
 use super::person::Person;
 use crate::rights::Rights;
-use chorus_ids::{ChannelId, RoleId};
+use chorus_base::discord_ids::{ChannelId, RoleId};
 
 impl Person {
     /// Gives this person a role by name in every server they are in; it is made when it is missing.

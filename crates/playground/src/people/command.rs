@@ -8,7 +8,7 @@ use crate::guild::{Attachment, Message};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, RoleId, UserId};
+use chorus_base::discord_ids::{ChannelId, RoleId, UserId};
 
 /// The kind of a command that is typed.
 const SLASH_COMMAND: u64 = 1;

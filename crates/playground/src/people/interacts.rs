@@ -8,7 +8,7 @@ use crate::guild::{ChannelKind, Message};
 use crate::interaction::{Answer, Kind};
 use crate::rights::Rights;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
 impl Person {
     /// Presses a component, identified by its id.

@@ -2,7 +2,7 @@
 
 use crate::discord::Discord;
 use crate::guild::Member;
-use chorus_ids::{GuildId, UserId};
+use chorus_base::discord_ids::{GuildId, UserId};
 
 /// Somebody at the local Discord.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::person::Person;
 use crate::guild::ChannelKind;
-use chorus_ids::{ChannelId, MessageId};
+use chorus_base::discord_ids::{ChannelId, MessageId};
 
 impl Person {
     /// Changes the text of a message of theirs.

@@ -11,7 +11,7 @@ use crate::desk::error::ApiError;
 use crate::guild::Draft;
 use crate::interaction::{Answer, Choice, Kind};
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId};
+use chorus_base::discord_ids::{ChannelId, MessageId};
 
 /// Flag of a message that only one person sees.
 const EPHEMERAL: u64 = 1 << 6;

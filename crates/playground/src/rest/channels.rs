@@ -12,7 +12,7 @@ use crate::guild::{Channel, ChannelKind, Overwrite, OverwriteOf};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, RoleId, UserId};
+use chorus_base::discord_ids::{ChannelId, RoleId, UserId};
 
 /// Channels and categories a server holds.
 const MOST_IN_GUILD: usize = 500;

@@ -8,7 +8,7 @@ use super::{guilds, validate};
 use crate::desk::call::Call;
 use crate::desk::error::ApiError;
 use crate::world::World;
-use chorus_ids::GuildId;
+use chorus_base::discord_ids::GuildId;
 
 pub(super) fn global(world: &mut World, call: &Call, method: &Method, rest: &[&str]) -> Outcome {
     serve(world, call, method, None, rest)

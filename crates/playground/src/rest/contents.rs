@@ -9,7 +9,7 @@ use crate::desk::error::ApiError;
 use crate::guild::{Attachment, Draft};
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId};
+use chorus_base::discord_ids::{ChannelId, MessageId};
 
 /// Flags a bot may set: embeds suppressed, notifications suppressed.
 pub(super) const OWN_FLAGS: u64 = 1 << 2 | 1 << 12;

@@ -10,7 +10,7 @@ use crate::gateway::gateway_url;
 use crate::guild::Guild;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{GuildId, UserId};
+use chorus_base::discord_ids::{GuildId, UserId};
 
 pub(super) fn gateway(world: &World) -> Outcome {
     Ok(Reply::Json(json!({"url": gateway_url(&world.base)})))

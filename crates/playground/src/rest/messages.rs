@@ -15,7 +15,7 @@ use crate::guild::{Channel, ChannelKind, Message};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId};
+use chorus_base::discord_ids::{ChannelId, MessageId};
 
 pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     let found = seen(world, channel)?;

@@ -9,7 +9,7 @@ use crate::desk::error::ApiError;
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::UserId;
+use chorus_base::discord_ids::UserId;
 
 /// Adds, removes, clears or lists reactions.
 pub(super) fn serve(

@@ -11,7 +11,7 @@ use crate::guild::{Channel, ChannelKind};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
 /// Threads of a server that are not archived.
 const MOST_OPEN: usize = 1_000;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::{Connection, gateway_url};
 use crate::wire;
 use crate::world::World;
-use chorus_ids::GuildId;
+use chorus_base::discord_ids::GuildId;
 
 /// Begins a session: READY, then every server in full.
 pub(super) fn begin(world: &mut World, identify: &Value, connection: Connection) {

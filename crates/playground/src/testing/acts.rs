@@ -7,7 +7,7 @@ use crate::guild::Draft;
 use crate::interaction::{Answer, Choice, Kind};
 use crate::people::{Person, Refusal, visible};
 use crate::wire;
-use chorus_ids::{ChannelId, MessageId};
+use chorus_base::discord_ids::{ChannelId, MessageId};
 
 impl Person {
     /// Writes a message.

@@ -9,7 +9,7 @@ use super::requests::Fault;
 use crate::desk::limits::Limits;
 use crate::discord::Discord;
 use crate::wire;
-use chorus_ids::GuildId;
+use chorus_base::discord_ids::GuildId;
 
 impl Discord {
     /// Makes requests fail from now on, after the faults ordered before.

@@ -8,7 +8,7 @@ use crate::people::Person;
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
-use chorus_ids::{ChannelId, GuildId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, UserId};
 
 impl Discord {
     /// Another bot, in every server.

@@ -10,7 +10,7 @@ use crate::discord::Discord;
 use crate::gateway::GatewayEvent;
 use crate::guild::{Attachment, Message};
 use crate::interaction::Answer;
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
     /// Messages of a channel in order, ephemeral ones among them.

@@ -2,7 +2,7 @@
 
 use crate::guild::Message;
 use crate::world::World;
-use chorus_ids::{ChannelId, UserId};
+use chorus_base::discord_ids::{ChannelId, UserId};
 
 /// Every message of a channel, in order.
 pub(crate) fn channel(world: &World, channel: ChannelId) -> String {

@@ -1,9 +1,9 @@
-//! Our own identifiers, each its own type, so that one is never passed for another; those of Discord are in `chorus-ids`.
+//! Our own identifiers, each its own type, so that one is never passed for another; Discord's are in [`crate::discord_ids`].
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
+pub use crate::discord_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

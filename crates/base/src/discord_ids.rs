@@ -1,8 +1,5 @@
 //! Discord's ids, each its own type, so that a channel is never passed for a user; each id contains the time at which the
 //! thing was made.
-//!
-//! They are a crate of their own, so that the local Discord (`chorus-playground`) and the daemon share them without
-//! depending on each other.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
 
+#[cfg(test)]
+mod tests;
+
 /// Now, cut to microseconds, so that a time read back from a file or the database equals the one written.
 pub fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)

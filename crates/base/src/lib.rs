@@ -1,0 +1,11 @@
+//! Plain types and time, which every part of Chorus shares.
+//!
+//! This crate lies below all others of the workspace. It does no IO, does not wait, and does not know the wire format of
+//! Discord or of a provider.
+
+// A test that cannot go on fails.
+#![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
+
+pub mod clock;
+pub mod discord_ids;
+pub mod domain;
