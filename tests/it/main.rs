@@ -26,7 +26,6 @@ mod roles;
 mod runs;
 mod sessions;
 mod store;
-mod text;
 mod tools;
 mod tools_seen;
 mod tools_shell;

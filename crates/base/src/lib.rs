@@ -1,4 +1,4 @@
-//! Plain types and time, which every part of Chorus shares.
+//! What every part of Chorus shares: plain types, time, the removal of secrets, room for long work.
 //!
 //! This crate lies below all others of the workspace. It does no IO, does not wait, and does not know the wire format of
 //! Discord or of a provider.
@@ -9,3 +9,6 @@
 pub mod clock;
 pub mod discord_ids;
 pub mod domain;
+pub mod long;
+pub mod redact;
+mod shapes;

@@ -1,0 +1,106 @@
+//! Links and images; Discord renders only `[words](https://…)`.
+
+use std::ops::Range;
+
+use pulldown_cmark::LinkType;
+
+use super::Edit;
+use crate::escape;
+
+/// Longest target that is not on the web but shown nevertheless.
+const MAX_TARGET: usize = 200;
+
+/// A link or an image that is being read.
+pub(super) struct OpenLink {
+    pub(super) kind: LinkType,
+    pub(super) is_image: bool,
+    target: String,
+    /// Its words as people see them.
+    pub(super) shown: String,
+}
+
+impl OpenLink {
+    pub(super) fn new(kind: LinkType, target: &str, is_image: bool) -> Self {
+        Self {
+            kind,
+            is_image,
+            target: target.to_owned(),
+            shown: String::new(),
+        }
+    }
+
+    /// The replacements for a link over `range`, whose words end where its `tail` begins.
+    ///
+    /// An image within a link keeps only its words.
+    pub(super) fn edits(
+        &self,
+        range: Range<usize>,
+        tail: Range<usize>,
+        is_inner: bool,
+    ) -> Vec<Edit> {
+        let marks = if self.is_image { 2 } else { 1 };
+        let head = range.start..range.start + marks;
+        let shown = self.shown.trim();
+        let target = &self.target;
+        if is_inner {
+            return vec![Edit::new(head, ""), Edit::new(tail, "")];
+        }
+        if !is_web(target) {
+            let by = self.named_target();
+            return vec![Edit::new(head, ""), Edit::new(tail, by)];
+        }
+        let address = address(target);
+        if shown.is_empty() || shown == target {
+            return vec![Edit::new(range, address)];
+        }
+        if shown.contains("://") {
+            // Discord renders no link whose words are an address.
+            let by = format!(" (<{address}>)");
+            return vec![Edit::new(head, ""), Edit::new(tail, by)];
+        }
+        let mut edits = Vec::new();
+        if self.is_image {
+            edits.push(Edit::new(range.start..range.start + 1, ""));
+        }
+        if self.kind != LinkType::Inline {
+            edits.push(Edit::new(tail, format!("]({address})")));
+        }
+        edits
+    }
+
+    /// A target of which Discord makes no link, shown after the words: a path of the workspace, a mail address.
+    fn named_target(&self) -> String {
+        let target = self.target.trim_start_matches("mailto:");
+        let is_said = self.shown.trim() == target;
+        let tells = !target.starts_with(['#', '?']) && !target.starts_with("data:");
+        match target.is_empty() || is_said || !tells {
+            true if self.is_image && self.shown.trim().is_empty() => "(image)".to_owned(),
+            true => String::new(),
+            false if self.shown.trim().is_empty() => escape::code_within(target, MAX_TARGET),
+            false => format!(" ({})", escape::code_within(target, MAX_TARGET)),
+        }
+    }
+}
+
+/// Whether Discord makes a link of it.
+fn is_web(target: &str) -> bool {
+    let scheme = target.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        ["http", "https", "discord"].contains(&scheme.to_ascii_lowercase().as_str())
+    })
+}
+
+/// An address in which characters that would end it are percent-encoded.
+fn address(target: &str) -> String {
+    let mut address = String::with_capacity(target.len());
+    for c in target.chars() {
+        match c {
+            '(' | ')' | '<' | '>' | '\\' | '`' | '|' | '*' => {
+                address.push_str(&format!("%{:02X}", u32::from(c)));
+            }
+            c if c.is_whitespace() || c.is_control() => address.push_str("%20"),
+            c => address.push(c),
+        }
+    }
+    address
+}
