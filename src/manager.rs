@@ -1,105 +1,90 @@
 //! All agents: which ones exist, which one a message is for, and what is done to them as a whole.
 //!
 //! ```text
-//! discord ─▶ AgentManager ─┬▶ registry: channel → agent, in memory from the start
-//!                          ├▶ an agent's actor, made at its first message
-//!                          └▶ lifecycle: init, destroy, repair, config
+//! audit        commands that change something, in the audit log
+//! directory    which agents exist, their files, roles and sessions; `/status`, `/agent list`, `/runs`
+//! servers      which servers are served; access, grants, settings, decisions
+//! routing      messages and commands to the agents' actors; branches, tasks
+//! lifecycle    `/agent init`, `config`, `repair`, `destroy`
+//! recovery     what a crash interrupted, and what agents have lost
 //! ```
 //!
-//! The manager is a handle; clone it freely.
+//! A part holds the parts that it needs, which are above it in this list. None knows the manager.
 
-mod access;
-mod always_allow;
 mod audit;
-mod branches;
-mod configure;
-mod contexts;
-mod create;
-mod create_folder;
-mod decisions;
-mod destroy;
+mod directory;
 mod error;
-mod folder;
-mod grant;
-mod lost;
-mod missing;
+mod lifecycle;
 mod names;
-mod new_agent;
-mod origin;
-mod own_charter;
 mod ports;
 pub mod recovery;
-mod registry;
-mod rename;
-mod repair;
-mod roles;
 mod routing;
-mod runs;
 mod servers;
-mod serving;
-mod settings;
-mod settle;
-mod status;
-mod tasks;
 mod tool_ports;
 
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use self::lost::UnknownFolders;
+use self::audit::Audit;
+use self::directory::Directory;
+use self::directory::folder;
+use self::directory::registry::AgentRegistry;
+use self::directory::status::StatusReports;
+use self::lifecycle::Lifecycle;
+use self::lifecycle::configurator::Configurator;
+use self::lifecycle::creator::Creator;
+use self::lifecycle::folders::AgentFolders;
 use self::names::{Gate, NameLocks, Renaming};
-use self::registry::AgentRegistry;
+use self::recovery::{Recovery, UnknownFolders};
+use self::routing::Routing;
+use self::routing::tasks::AgentTasks;
 use self::servers::Servers;
+use self::servers::access_control::AccessControl;
+use self::servers::grants::GrantRules;
+use self::servers::records::ServerRecords;
+use self::servers::settings::ServerSettings;
 use crate::agent::{AgentDeps, Members};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
 pub use crate::agent::{Access, NoAccess, Stopped};
-pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
-pub use contexts::History;
-pub use destroy::{Destroyed, Files, KeepFiles};
+pub use directory::registry::{AgentListing, AgentSummary};
+pub use directory::roles::AgentRoles;
+pub use directory::sessions::History;
+pub use directory::status::{ContextFill, CoreState, Money, OwnCharter, SessionState, Status};
 pub use error::{ManagerError, PRIVATE};
-pub use missing::Lacks;
-pub use new_agent::{Basis, Made, NewAgent, Refine};
+pub use lifecycle::destroy::{Destroyed, Files, KeepFiles};
+pub use lifecycle::new_agent::{Basis, Made, NewAgent, Refine};
+pub use lifecycle::repair::{LostFolder, Repaired};
 pub use ports::{ChannelError, Channels, Renamed};
-pub use registry::{AgentListing, AgentSummary};
-pub use repair::{LostFolder, Repaired};
-pub use roles::AgentRoles;
+pub use recovery::Lacks;
 pub use routing::Received;
-pub use servers::{Reason, SeenServer, Standing, leaves_at};
-pub use status::{ContextFill, CoreState, Money, OwnCharter, SessionState, Status};
+pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
+pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;
 
-/// All agents of the daemon.
+/// All agents of the daemon. Clones share everything.
 #[derive(Clone)]
 pub struct AgentManager {
-    inner: Arc<Inner>,
+    deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) status: Arc<StatusReports>,
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) access: Arc<AccessControl>,
+    pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) routing: Arc<Routing>,
+    pub(crate) tasks: Arc<AgentTasks>,
+    pub(crate) creator: Arc<Creator>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+    pub(crate) configurator: Arc<Configurator>,
+    pub(crate) recovery: Arc<Recovery>,
 }
 
 impl std::fmt::Debug for AgentManager {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentManager").finish_non_exhaustive()
     }
-}
-
-/// What all clones of the handle share.
-struct Inner {
-    deps: Arc<AgentDeps>,
-    registry: AgentRegistry,
-    /// Which servers are served.
-    servers: Servers,
-    template: Template,
-    /// Held so that one agent is created, destroyed, renamed or repaired by one task at a time.
-    names: NameLocks,
-    /// Agents whose folder moves.
-    gate: Gate,
-    /// Agents whose channel is to be renamed later.
-    renaming: Renaming,
-    /// Folders of agents that the database does not know.
-    unknown: UnknownFolders,
-    /// Limits how many runs are drawn at once.
-    looking: Semaphore,
 }
 
 impl AgentManager {
@@ -110,41 +95,142 @@ impl AgentManager {
     /// When the index of agents or the servers' settings cannot be read.
     pub async fn open(deps: Arc<AgentDeps>, template: Template) -> Result<Self, StoreError> {
         let rows = deps.store.agents().await?;
-        let servers = Servers::open(deps.store.clone(), Arc::clone(&deps.config)).await?;
-        let folder = deps.paths.agents();
-        let leftovers = tokio::task::spawn_blocking(move || folder::leftovers(&folder));
+        let records = ServerRecords::open(deps.store.clone(), Arc::clone(&deps.config)).await?;
+        let agents_folder = deps.paths.agents();
+        let leftovers = tokio::task::spawn_blocking(move || folder::leftovers(&agents_folder));
         let leftovers = leftovers.await.unwrap_or_default();
-        let manager = Self {
-            inner: Arc::new(Inner {
-                deps,
-                registry: AgentRegistry::default(),
-                servers,
-                template,
-                names: NameLocks::default(),
-                gate: Gate::default(),
-                renaming: Renaming::default(),
-                unknown: UnknownFolders::default(),
-                looking: Semaphore::new(runs::AT_ONCE),
-            }),
-        };
-        let agents = manager.settle_locally(rows).await?;
-        manager.look_for_unknown(&agents).await;
-        manager.inner.registry.put_all(agents);
+        let manager = Self::assemble(deps, records, template);
+        let agents = manager.recovery.settle_locally(rows).await?;
+        manager.recovery.look_for_unknown(&agents).await;
+        let registry = &manager.directory.registry;
+        registry.put_all(agents);
         // Only the end of the daemon waits for them.
-        let tasks = manager.inner.registry.tasks();
+        let tasks = registry.tasks();
         tasks.spawn_blocking(move || folder::sweep(&leftovers));
-        manager.load_settings().await?;
+        manager.settings.load().await?;
         Ok(manager)
+    }
+
+    /// Makes the parts, each with those that it needs.
+    fn assemble(deps: Arc<AgentDeps>, records: ServerRecords, template: Template) -> Self {
+        let names = Arc::new(NameLocks::default());
+        let gate = Arc::new(Gate::default());
+        let audit = Arc::new(Audit {
+            deps: Arc::clone(&deps),
+        });
+        let directory = Arc::new(Directory {
+            deps: Arc::clone(&deps),
+            registry: AgentRegistry::default(),
+        });
+        let servers = Arc::new(Servers {
+            deps: Arc::clone(&deps),
+            audit: Arc::clone(&audit),
+            records,
+        });
+        let access = Arc::new(AccessControl {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+        });
+        let grants = Arc::new(GrantRules {
+            deps: Arc::clone(&deps),
+        });
+        let settings = Arc::new(ServerSettings {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            grants: Arc::clone(&grants),
+            audit: Arc::clone(&audit),
+        });
+        let status = Arc::new(StatusReports {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            settings: Arc::clone(&settings),
+            access: Arc::clone(&access),
+            drawing: Semaphore::new(directory::runs::AT_ONCE),
+        });
+        let tasks = Arc::new(AgentTasks {
+            deps: Arc::clone(&deps),
+        });
+        let routing = Arc::new(Routing {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            servers: Arc::clone(&servers),
+            access: Arc::clone(&access),
+            tasks: Arc::clone(&tasks),
+            audit: Arc::clone(&audit),
+            gate: Arc::clone(&gate),
+        });
+        let folders = Arc::new(AgentFolders {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            grants: Arc::clone(&grants),
+            template,
+        });
+        let creator = Arc::new(Creator {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            audit: Arc::clone(&audit),
+            grants: Arc::clone(&grants),
+            settings: Arc::clone(&settings),
+            folders: Arc::clone(&folders),
+            names: Arc::clone(&names),
+        });
+        let lifecycle = Arc::new(Lifecycle {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            audit: Arc::clone(&audit),
+            settings: Arc::clone(&settings),
+            routing: Arc::clone(&routing),
+            tasks: Arc::clone(&tasks),
+            folders,
+            names: Arc::clone(&names),
+            gate,
+            renaming: Renaming::default(),
+        });
+        let configurator = Arc::new(Configurator {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            audit,
+            grants,
+            settings: Arc::clone(&settings),
+            routing: Arc::clone(&routing),
+            lifecycle: Arc::clone(&lifecycle),
+            names: Arc::clone(&names),
+        });
+        let recovery = Arc::new(Recovery {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            servers: Arc::clone(&servers),
+            settings: Arc::clone(&settings),
+            creator: Arc::clone(&creator),
+            lifecycle: Arc::clone(&lifecycle),
+            tasks: Arc::clone(&tasks),
+            names,
+            unknown: UnknownFolders::default(),
+        });
+        Self {
+            deps,
+            directory,
+            status,
+            servers,
+            access,
+            settings,
+            routing,
+            tasks,
+            creator,
+            lifecycle,
+            configurator,
+            recovery,
+        }
     }
 
     /// Connects the port through which members' roles are read.
     pub fn connect(&self, members: Arc<dyn Members>) {
         // A second connection of the same process brings the same port.
-        let _ = self.inner.deps.members.set(members);
+        let _ = self.deps.members.set(members);
     }
 
-    /// What agents share; for the composition root.
+    /// Returns what agents share; for the composition root.
     pub fn deps(&self) -> &Arc<AgentDeps> {
-        &self.inner.deps
+        &self.deps
     }
 }

@@ -164,6 +164,7 @@ impl App {
             warn!("failed to recover all tasks of the last run: {error}");
         }
         self.manager
+            .recovery
             .finish_destructions()
             .await
             .context("finishing destructions that a crash cut short")?;
@@ -174,6 +175,7 @@ impl App {
             .map(|conversation| conversation.agent)
             .collect();
         self.manager
+            .routing
             .wake(&kept)
             .context("waking agents whose context was kept")?;
         Ok(recovered.unclaimed)
@@ -187,7 +189,7 @@ impl App {
         health: GatewayHealth,
         stop: CancellationToken,
     ) {
-        let reports = self.manager.reports_due().await;
+        let reports = self.manager.routing.reports_due().await;
         if (messages.is_empty() && reports.is_empty())
             || stop
                 .run_until_cancelled(health.becomes_ready())
@@ -196,10 +198,10 @@ impl App {
         {
             return;
         }
-        self.manager.report_branches(reports).await;
+        self.manager.routing.report_branches(reports).await;
         for message in messages {
             let id = message.id;
-            let Err(error) = self.manager.redeliver(message).await else {
+            let Err(error) = self.manager.routing.redeliver(message).await else {
                 continue;
             };
             info!("message {id} is nobody's any more: {error}");
@@ -231,7 +233,7 @@ impl App {
     pub(super) async fn look_around(self, stop: CancellationToken) {
         let work = async {
             let sessions = |agent| {
-                let agent = self.manager.agent(agent)?;
+                let agent = self.manager.directory.agent(agent)?;
                 let folder = self.paths.agent(agent.name.as_str());
                 Some(SessionManager::new(
                     agent.id,
@@ -303,7 +305,7 @@ impl App {
         Watchdog::new(self.store.clone(), move || {
             let manager = manager.clone();
             Box::pin(async move {
-                manager.guilds();
+                manager.directory.guilds();
             })
         })
     }

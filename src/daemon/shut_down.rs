@@ -37,7 +37,7 @@ pub(super) async fn in_order(
     helpers: TaskTracker,
 ) {
     ends.intake.cancel();
-    if let Some(saved) = within(TURNS, "turns", app.manager.shut_down()).await
+    if let Some(saved) = within(TURNS, "turns", app.manager.routing.shut_down()).await
         && !saved.is_empty()
     {
         let contexts = text::count(saved.len(), "context was", "contexts were");

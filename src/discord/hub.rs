@@ -176,7 +176,7 @@ impl Hub {
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
         let event = ChannelEvent::Message;
-        match self.bot.manager.agent_for(channel, parent) {
+        match self.bot.manager.directory.agent_for(channel, parent) {
             Some(_) => self.ingress.send(channel, event(message)),
             // A thread whose server is not described yet; once it is, missed messages are read.
             None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event(message)),
@@ -218,7 +218,7 @@ impl Hub {
         if guild.is_some_and(|guild| !self.bot.serves(guild)) {
             return;
         }
-        match self.bot.manager.agent_for(channel, None) {
+        match self.bot.manager.directory.agent_for(channel, None) {
             Some(_) => self.ingress.send(channel, event),
             None => self.ingress.send_if_open(channel, event),
         }
@@ -228,11 +228,11 @@ impl Hub {
         self.bot.approvals.channel_deleted(channel);
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
-            if let Err(error) = manager.channel_deleted(channel).await {
+            if let Err(error) = manager.routing.channel_deleted(channel).await {
                 warn!(%error, channel.id = %channel, "failed to close the branches of a deleted channel");
             }
         });
-        let agent = self.bot.manager.agent_for(channel, None);
+        let agent = self.bot.manager.directory.agent_for(channel, None);
         let Some(agent) = agent.filter(|agent| self.bot.serves(agent.guild)) else {
             return;
         };
@@ -240,7 +240,7 @@ impl Hub {
         self.serving.spawn(async move {
             let told_in = bot.first_usable(agent.guild);
             let lacks = vec![Lacks::channel(agent)];
-            bot.manager.tell_lacking(lacks, told_in).await;
+            bot.manager.recovery.tell_lacking(lacks, told_in).await;
         });
     }
 
@@ -250,7 +250,7 @@ impl Hub {
         }
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
-            if let Err(error) = manager.thread_deleted(thread).await {
+            if let Err(error) = manager.routing.thread_deleted(thread).await {
                 warn!(%error, channel.id = %thread, "failed to close the branch of a deleted thread");
             }
         });

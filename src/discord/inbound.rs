@@ -201,12 +201,13 @@ impl Queue {
             ChannelEvent::Edited(_, content, None) if content.trim().is_empty() => {}
             ChannelEvent::Edited(id, content, files) => {
                 let files = files.map(|files| files.iter().map(message::to_attachment).collect());
-                let edited = self.bot.manager.edited(id, &content, files).await;
+                let edited = self.bot.manager.routing.edited(id, &content, files).await;
                 log_failure(edited, "store an edit");
             }
-            ChannelEvent::Deleted(id) => {
-                log_failure(self.bot.manager.deleted(id).await, "store a deletion")
-            }
+            ChannelEvent::Deleted(id) => log_failure(
+                self.bot.manager.routing.deleted(id).await,
+                "store a deletion",
+            ),
             ChannelEvent::CatchUp(guild) => {
                 self.guild = Some(guild);
                 if !self.shared.is_caught_up(self.channel) {
@@ -235,7 +236,11 @@ impl Queue {
             return;
         };
         // Whoever writes ends the silence, to the agent or not.
-        self.bot.manager.activity(agent.id, self.channel).await;
+        self.bot
+            .manager
+            .routing
+            .activity(agent.id, self.channel)
+            .await;
         if !self.shared.is_caught_up(self.channel) {
             self.catch_up(guild).await;
         }
@@ -307,8 +312,12 @@ impl Queue {
     /// Hands a message to its agent, if its author may talk to it.
     async fn receive(&self, agent: &AgentSummary, message: Message, author: Person) {
         let id = MessageId(message.id.get());
-        let (access, ahead) = self.bot.manager.access_and_beginning(agent).await;
-        self.bot.manager.tell_if_unreadable(agent, &access).await;
+        let (access, ahead) = self.bot.manager.access.access_and_beginning(agent).await;
+        self.bot
+            .manager
+            .directory
+            .tell_if_unreadable(agent, &access)
+            .await;
         if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");
             let told = self.bot.tell_no_access(agent, &access, &author, &message);
@@ -318,13 +327,13 @@ impl Queue {
         let parent = self.parent(agent.guild);
         self.bot.knows_thread(self.channel, parent).await;
         let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
-        match self.bot.manager.may_write(&inbound).await {
+        match self.bot.manager.access.may_write(&inbound).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(error) => return self.tell_not_taken(id, &error).await,
         }
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
-        let received = self.bot.manager.receive(agent, inbound, ahead);
+        let received = self.bot.manager.routing.receive(agent, inbound, ahead);
         match received.instrument(span).await {
             Ok(Received::Accepted | Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
             Err(error) => self.tell_not_taken(id, &error).await,
@@ -409,8 +418,12 @@ impl Queue {
     /// The agent of this channel, or of the one above a thread.
     fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
         let manager = &self.bot.manager;
-        let own = manager.agent_for(self.channel, None);
-        own.or_else(|| manager.agent_for(self.channel, self.parent(guild)))
+        let own = manager.directory.agent_for(self.channel, None);
+        own.or_else(|| {
+            manager
+                .directory
+                .agent_for(self.channel, self.parent(guild))
+        })
     }
 
     /// The channel above, when this is a thread.

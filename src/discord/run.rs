@@ -87,6 +87,7 @@ pub async fn run(
         return Ok(());
     };
     if let Err(error) = manager
+        .servers
         .learn_operators(identity.user, identity.owners)
         .await
     {

@@ -1,18 +1,20 @@
 //! Commands that change something, in the audit log: written before the change, with its outcome afterwards.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::AgentManager;
-use super::error::ManagerError;
-use super::registry::AgentSummary;
+use crate::agent::AgentDeps;
 use crate::clock;
 use crate::config::Key;
 use crate::domain::{GuildId, Person, UserId};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
 use crate::store::{AuditDecision, AuditRow, Outcome};
 
 /// A value for people.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "not set".to_owned(),
         Value::String(text) => text.clone(),
@@ -20,14 +22,19 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-impl AgentManager {
+/// Writes commands that change something to the audit log.
+pub(crate) struct Audit {
+    pub(crate) deps: Arc<AgentDeps>,
+}
+
+impl Audit {
     /// Does the work of `row` between writing the row and its outcome. A crash in between leaves a row that shows it.
-    pub(super) async fn audited<T>(
+    pub(crate) async fn audited<T>(
         &self,
         row: AuditRow,
         change: impl Future<Output = Result<T, ManagerError>>,
     ) -> Result<T, ManagerError> {
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         let id = store.audit(row).await?;
         let changed = change.await;
         let outcome = match &changed {
@@ -41,7 +48,7 @@ impl AgentManager {
     }
 
     /// The row of a command that is about to be executed.
-    pub(super) fn command_row(&self, command: &str, guild: GuildId, by: UserId) -> AuditRow {
+    pub(crate) fn command_row(&self, command: &str, guild: GuildId, by: UserId) -> AuditRow {
         AuditRow {
             timestamp: clock::now(),
             guild: Some(guild),
@@ -62,7 +69,7 @@ impl AgentManager {
     }
 
     /// The same, about an agent.
-    pub(super) fn agent_row(&self, command: &str, agent: &AgentSummary, by: &Person) -> AuditRow {
+    pub(crate) fn agent_row(&self, command: &str, agent: &AgentSummary, by: &Person) -> AuditRow {
         AuditRow {
             agent: Some(agent.id),
             agent_name: agent.name.to_string(),
@@ -71,7 +78,7 @@ impl AgentManager {
     }
 
     /// The row of an edit of an agent's configuration that is about to be made.
-    pub(super) fn edit_row(
+    pub(crate) fn edit_row(
         &self,
         agent: &AgentSummary,
         key: &Key,
@@ -85,13 +92,13 @@ impl AgentManager {
             new: shown(new),
         };
         AuditRow {
-            detail: self.inner.deps.audit_change(&change),
+            detail: self.deps.audit_change(&change),
             ..self.agent_row(&format!("agent_config:{key}"), agent, by)
         }
     }
 
     /// Writes the row of a refused edit.
-    pub(super) async fn audit_refused(
+    pub(crate) async fn audit_refused(
         &self,
         agent: &AgentSummary,
         key: &Key,
@@ -104,12 +111,12 @@ impl AgentManager {
             detail: Some(json!({ "reason": self.without_secrets(refusal) }).to_string()),
             ..self.edit_row(agent, key, &Value::Null, &Value::Null, by)
         };
-        self.inner.deps.store.audit(row).await?;
+        self.deps.store.audit(row).await?;
         Ok(())
     }
 
     fn without_secrets(&self, error: &ManagerError) -> String {
-        let redactor = &self.inner.deps.services.redactor;
+        let redactor = &self.deps.services.redactor;
         redactor.redact(&error.to_string()).into_owned()
     }
 }

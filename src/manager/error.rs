@@ -1,8 +1,8 @@
 //! Why the manager refused something or failed, in sentences for people.
 
-use super::ports::ChannelError;
 use crate::agent::sessions::SessionError;
 use crate::config::BadValue;
+use crate::manager::ports::ChannelError;
 use crate::permission::NotGranted;
 use crate::store::StoreError;
 
@@ -67,7 +67,7 @@ impl From<ChannelError> for ManagerError {
 }
 
 impl ManagerError {
-    pub(super) fn refused(reason: impl Into<String>) -> Self {
+    pub(crate) fn refused(reason: impl Into<String>) -> Self {
         Self::Refused(reason.into())
     }
 }

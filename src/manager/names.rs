@@ -11,11 +11,11 @@ use crate::domain::AgentId;
 
 /// A lock for each name. Discord may delay one creation for minutes, which must not delay others.
 #[derive(Default)]
-pub(super) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
+pub(crate) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
 
 impl NameLocks {
     /// Waits until nobody else holds this name.
-    pub(super) async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
+    pub(crate) async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock();
             locks.retain(|_, lock| lock.strong_count() > 0);
@@ -30,7 +30,7 @@ impl NameLocks {
     }
 
     /// Waits for two names, in a fixed order, so that no two tasks wait for each other.
-    pub(super) async fn lock_both(
+    pub(crate) async fn lock_both(
         &self,
         one: &str,
         other: &str,
@@ -46,17 +46,17 @@ impl NameLocks {
 
 /// Agents whose channel is being renamed, each by one task.
 #[derive(Default)]
-pub(super) struct Renaming(Mutex<HashSet<AgentId>>);
+pub(crate) struct Renaming(Mutex<HashSet<AgentId>>);
 
 /// The task that renames an agent's channel.
-pub(super) struct Renames<'a> {
+pub(crate) struct Renames<'a> {
     of: &'a Renaming,
     agent: AgentId,
 }
 
 impl Renaming {
     /// Begins a rename; `None` while another task does one.
-    pub(super) fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
+    pub(crate) fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
         let is_new = self.agents(|agents| agents.insert(agent));
         is_new.then_some(Renames { of: self, agent })
     }
@@ -74,26 +74,26 @@ impl Drop for Renames<'_> {
 
 /// Agents to which nothing is delivered for a moment.
 #[derive(Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     closed: Mutex<HashSet<AgentId>>,
     opened: Notify,
 }
 
 /// Keeps an agent's gate closed until it is dropped.
-pub(super) struct Closed<'a> {
+pub(crate) struct Closed<'a> {
     gate: &'a Gate,
     agent: AgentId,
 }
 
 impl Gate {
     /// Closes the gate of an agent; only the holder of its name may.
-    pub(super) fn close(&self, agent: AgentId) -> Closed<'_> {
+    pub(crate) fn close(&self, agent: AgentId) -> Closed<'_> {
         self.agents(|closed| closed.insert(agent));
         Closed { gate: self, agent }
     }
 
     /// Waits until the gate of an agent is open.
-    pub(super) async fn passes(&self, agent: AgentId) {
+    pub(crate) async fn passes(&self, agent: AgentId) {
         loop {
             let opened = self.opened.notified();
             tokio::pin!(opened);

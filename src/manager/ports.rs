@@ -5,8 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::domain::{ChannelId, GuildId, MessageId};
-
-use super::new_agent::Made;
+use crate::manager::lifecycle::new_agent::Made;
 
 /// The outcome of renaming a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

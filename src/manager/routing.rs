@@ -1,23 +1,34 @@
-//! The way of a message from Discord to an agent's mailbox, and of a request to stop.
+//! Takes messages and commands from Discord to the mailboxes of agents; starts and ends their actors.
+
+pub(crate) mod branches;
+mod task_events;
+pub(crate) mod tasks;
 
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
+use crate::agent::sessions::{Imported, SessionError};
 use crate::agent::{
-    self, AgentCommand, AgentHandle, Beginning, Overrides, Place, Prompt, Source, Stop, Stopped,
-    Stopper, Target, Trigger,
+    self, AgentCommand, AgentDeps, AgentHandle, Beginning, Configuration, ContextAction,
+    MOST_CORE_AGENTS, Overrides, Place, Prompt, Source, Stop, Stopped, Stopper, Target, Trigger,
 };
 use crate::domain::{
-    AgentId, Attachment, ChannelId, ConversationId, Inbound, MessageId, Person, SessionMeta,
+    AgentId, Attachment, ChannelId, ConversationId, GuildId, Inbound, MessageId, Person,
+    SessionMeta,
 };
-use crate::store::{Accepted, StoreError};
-
-use super::AgentManager;
-use super::error::ManagerError;
-use super::registry::AgentSummary;
+use crate::manager::audit::Audit;
+use crate::manager::directory::Directory;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
+use crate::manager::names::Gate;
+use crate::manager::routing::tasks::AgentTasks;
+use crate::manager::servers::Servers;
+use crate::manager::servers::access_control::AccessControl;
+use crate::store::{Accepted, AuditRow, StoreError};
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +39,100 @@ pub enum Received {
     Duplicate,
 }
 
-impl AgentManager {
+/// Takes messages and commands to the actors of agents, which it starts and ends.
+pub(crate) struct Routing {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) access: Arc<AccessControl>,
+    pub(crate) tasks: Arc<AgentTasks>,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) gate: Arc<Gate>,
+}
+
+impl Routing {
+    /// Reports, after a start, the agents of a server whose files cannot be used, and makes those ready that go first.
+    pub(crate) async fn look_at_agents(&self, guild: GuildId) {
+        for agent in self.directory.agents(guild) {
+            // A missing folder is reported separately.
+            if self.directory.has_folder(&agent).await {
+                let read = self.directory.configuration(&agent).await;
+                self.directory.tell_of_file(&agent, &read).await;
+                self.get_ready(&agent, &read).await;
+            }
+        }
+    }
+
+    /// Has an agent that goes first read what its first turn needs, so that problems are reported before anybody writes.
+    pub(crate) async fn get_ready(&self, agent: &AgentSummary, read: &Configuration) {
+        let Configuration::Good(config) = read else {
+            return;
+        };
+        if config.core != Some(true) || agent.channel.is_none() {
+            return;
+        }
+        if !self.deps.configurations.core.has(agent.id) {
+            warn!(
+                agent.id = %agent.id,
+                "agent {} has `core: true`, but {MOST_CORE_AGENTS} agents have it already: it is an ordinary one",
+                agent.name
+            );
+            return;
+        }
+        if let Err(error) = self.deliver(agent, AgentCommand::GetReady).await {
+            warn!(agent.id = %agent.id, "failed to get agent {} ready: {error}", agent.name);
+        }
+    }
+
+    /// Has an agent do something with the context that belongs to `channel`. Waits while that has another job.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be done; the context is unchanged then.
+    pub(crate) async fn context<T>(
+        &self,
+        agent: &AgentSummary,
+        channel: ChannelId,
+        by: Stopper,
+        action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
+    ) -> Result<T, ManagerError> {
+        let (reply, answer) = oneshot::channel();
+        let command = AgentCommand::Context(Target::Channel(channel), by, action(reply));
+        self.deliver(agent, command).await?;
+        let answer = answer
+            .await
+            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
+        Ok(answer?)
+    }
+
+    /// `/context import`: a session file of another agent in this agent's folder becomes a session of this one.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, it cannot be used, or it needs no import.
+    pub(crate) async fn context_import(
+        &self,
+        agent: &AgentSummary,
+        word: &str,
+        by: &Person,
+    ) -> Result<Imported, ManagerError> {
+        let row = AuditRow {
+            detail: Some(json!({ "file": word }).to_string()),
+            ..self.audit.agent_row("context:import", agent, by)
+        };
+        let sessions = self.directory.sessions_of(agent);
+        self.audit
+            .audited(row, async { Ok(sessions.import(word).await?) })
+            .await
+    }
+
     /// Stores a message (D1) and hands it to its agent, with what was read of it meanwhile. When this returns, the message may be
     /// acknowledged.
     ///
     /// # Errors
     ///
     /// When the ledger did not take it: then it must not be acknowledged.
-    pub async fn receive(
+    pub(crate) async fn receive(
         &self,
         agent: &AgentSummary,
         message: Inbound,
@@ -52,13 +149,13 @@ impl AgentManager {
         message: Inbound,
         command: impl FnOnce(Box<Inbound>) -> AgentCommand,
     ) -> Result<Received, ManagerError> {
-        if !self.serves(agent.guild) {
+        if !self.servers.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
-        if self.inner.registry.get(agent.id).is_none() {
+        if self.directory.registry.get(agent.id).is_none() {
             return Err(ManagerError::NoAgentHere);
         }
-        if self.inner.deps.store.accept(&message).await? == Accepted::Known {
+        if self.deps.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
         self.deliver(agent, command(Box::new(message))).await?;
@@ -67,8 +164,8 @@ impl AgentManager {
 
     /// Somebody wrote in the channel of an agent or a thread below it, to the agent or not. An agent without an actor has
     /// no context whose silence would end.
-    pub async fn activity(&self, agent: AgentId, channel: ChannelId) {
-        if let Some(actor) = self.inner.registry.running(agent) {
+    pub(crate) async fn activity(&self, agent: AgentId, channel: ChannelId) {
+        if let Some(actor) = self.directory.registry.running(agent) {
             // One that ends in this moment need not know.
             let _ = actor.send(AgentCommand::Activity(channel)).await;
         }
@@ -79,8 +176,9 @@ impl AgentManager {
     /// # Errors
     ///
     /// When no agent takes it any more.
-    pub async fn redeliver(&self, message: Inbound) -> Result<(), ManagerError> {
+    pub(crate) async fn redeliver(&self, message: Inbound) -> Result<(), ManagerError> {
         let agent = self
+            .directory
             .agent_for(message.channel_id, message.parent_id)
             .ok_or(ManagerError::NoAgentHere)?;
         self.deliver(&agent, AgentCommand::Message(Box::new(message), None))
@@ -92,7 +190,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the agent is gone, or the ledger fails.
-    pub async fn ask(
+    pub(crate) async fn ask(
         &self,
         agent: &AgentSummary,
         message: Inbound,
@@ -107,7 +205,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the agent is gone, or the ledger fails.
-    pub async fn ask_in(
+    pub(crate) async fn ask_in(
         &self,
         agent: &AgentSummary,
         message: Inbound,
@@ -118,7 +216,7 @@ impl AgentManager {
             .await
     }
 
-    pub(super) async fn prompt(
+    pub(crate) async fn prompt(
         &self,
         agent: &AgentSummary,
         message: Inbound,
@@ -135,14 +233,13 @@ impl AgentManager {
     }
 
     /// Applies an edit to a message that still waits; `None` for its files leaves them unchanged.
-    pub async fn edited(
+    pub(crate) async fn edited(
         &self,
         message: MessageId,
         content: &str,
         attachments: Option<Vec<Attachment>>,
     ) -> Result<(), StoreError> {
-        self.inner
-            .deps
+        self.deps
             .store
             .update_queued(message, content, attachments)
             .await
@@ -150,16 +247,8 @@ impl AgentManager {
     }
 
     /// Removes a message that was deleted while it waited.
-    pub async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
-        self.inner.deps.store.drop_queued(message).await.map(drop)
-    }
-
-    /// The agent that lives in `channel`, or in the channel above when it is a thread.
-    pub fn agent_for(&self, channel: ChannelId, parent: Option<ChannelId>) -> Option<AgentSummary> {
-        let registry = &self.inner.registry;
-        registry
-            .in_channel(channel)
-            .or_else(|| registry.in_channel(parent?))
+    pub(crate) async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
+        self.deps.store.drop_queued(message).await.map(drop)
     }
 
     /// Ends turns of an agent: at once, or with one last step in which they answer.
@@ -167,18 +256,18 @@ impl AgentManager {
     /// # Errors
     ///
     /// When it is a sub-agent that works as an agent to which `by` has no access, or the ledger fails.
-    pub async fn stop(
+    pub(crate) async fn stop(
         &self,
         agent: &AgentSummary,
         target: Target,
         stop: Stop,
         by: &Person,
     ) -> Result<Stopped, ManagerError> {
-        let Some(actor) = self.inner.registry.running(agent.id) else {
+        let Some(actor) = self.directory.registry.running(agent.id) else {
             return Ok(Stopped::Nothing);
         };
         let target = self.or_child_there(agent, target).await;
-        self.may_stop(target, by).await?;
+        self.access.may_stop(target, by).await?;
         let (reply, asked) = oneshot::channel();
         let command = AgentCommand::Stop(target, stop, by.into(), reply);
         if actor.send(command).await.is_err() {
@@ -195,7 +284,7 @@ impl AgentManager {
         if agent.channel == Some(channel) {
             return target;
         }
-        match self.inner.deps.store.child_in_thread(channel).await {
+        match self.deps.store.child_in_thread(channel).await {
             Ok(Some(child)) if child.agent == agent.id => Target::ChildIn(child.id),
             Ok(_) => target,
             Err(error) => {
@@ -206,19 +295,19 @@ impl AgentManager {
     }
 
     /// Puts a command into an agent's mailbox; an actor that just ended is started again.
-    pub(super) async fn deliver(
+    pub(crate) async fn deliver(
         &self,
         agent: &AgentSummary,
         command: AgentCommand,
     ) -> Result<(), ManagerError> {
-        if !self.serves(agent.guild) {
+        if !self.servers.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
         let mut command = command;
         for _ in 0..2 {
-            self.inner.gate.passes(agent.id).await;
+            self.gate.passes(agent.id).await;
             // Its present name: it may have been renamed meanwhile, or destroyed.
-            let now = self.inner.registry.get(agent.id);
+            let now = self.directory.registry.get(agent.id);
             let now = now.ok_or(ManagerError::NoAgentHere)?;
             match self.actor(&now)?.send(command).await {
                 Ok(()) => return Ok(()),
@@ -231,17 +320,17 @@ impl AgentManager {
         ))
     }
 
-    pub(super) fn actor(&self, agent: &AgentSummary) -> Result<AgentHandle, ManagerError> {
+    pub(crate) fn actor(&self, agent: &AgentSummary) -> Result<AgentHandle, ManagerError> {
         let channel = agent.channel.ok_or_else(|| {
             ManagerError::refused(format!(
                 "Agent `{0}` has no channel. Use `/agent repair {0}`.",
                 agent.name
             ))
         })?;
-        Ok(self.inner.registry.actor(agent.id, || {
+        Ok(self.directory.registry.actor(agent.id, || {
             agent::spawn(
-                self.inner.registry.tasks(),
-                Arc::clone(&self.inner.deps),
+                self.directory.registry.tasks(),
+                Arc::clone(&self.deps),
                 agent.id,
                 agent.name.clone(),
                 agent.guild,
@@ -251,11 +340,11 @@ impl AgentManager {
     }
 
     /// Starts the actors of agents whose context was kept over a crash, so that their idle timers run.
-    pub fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
+    pub(crate) fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
         for id in agents {
-            if let Some(agent) = self.inner.registry.get(*id)
+            if let Some(agent) = self.directory.registry.get(*id)
                 && agent.channel.is_some()
-                && self.serves(agent.guild)
+                && self.servers.serves(agent.guild)
             {
                 self.actor(&agent)?;
             }
@@ -264,9 +353,9 @@ impl AgentManager {
     }
 
     /// Ends all turns and saves all contexts, for the end of the daemon.
-    pub async fn shut_down(&self) -> Vec<SessionMeta> {
+    pub(crate) async fn shut_down(&self) -> Vec<SessionMeta> {
         let ended = self
-            .inner
+            .directory
             .registry
             .take_actors()
             .into_iter()
@@ -281,7 +370,23 @@ impl AgentManager {
                 }
             });
         let saved = join_all(ended).await.into_iter().flatten().collect();
-        self.inner.registry.actors_ended().await;
+        self.directory.registry.actors_ended().await;
         saved
+    }
+
+    /// Ends the work of all agents of a server: turns end, contexts are saved, tasks are stopped.
+    pub(crate) async fn end_work_in(&self, guild: GuildId) {
+        for agent in self.directory.agents(guild) {
+            if let Some(actor) = self.directory.registry.drop_actor(agent.id) {
+                let (reply, saved) = oneshot::channel();
+                let by = Stopper::Machine("the end of service in this server");
+                let end = AgentCommand::Shutdown(by, reply);
+                if actor.send(end).await.is_ok() {
+                    // A reply that is dropped means that it has ended as well.
+                    let _ = saved.await;
+                }
+            }
+            self.tasks.end_all(agent.id).await;
+        }
     }
 }

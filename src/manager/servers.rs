@@ -1,289 +1,225 @@
-//! Which servers are served: those the operator owns or listed, and those the operator accepted. No other.
+//! The servers that are served, and the decisions of the operator about them.
 //!
-//! What is known of servers and of the operator is stored in the database, so that a start serves the right ones before
-//! Discord has described any, and while Discord does not say who the operator is. An unknown server is not served.
+//! It does not end the work of agents in a server that is no longer served (see `routing`).
 
-use std::collections::HashMap;
+pub(crate) mod access_control;
+pub(crate) mod decisions;
+pub(crate) mod grants;
+pub(crate) mod records;
+pub(crate) mod settings;
+
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use chrono::{DateTime, TimeDelta, Utc};
-use parking_lot::RwLock;
-use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
-
+use crate::agent::AgentDeps;
+use crate::agent::event::Event;
 use crate::clock;
-use crate::config::Config;
 use crate::domain::{GuildId, UserId};
-use crate::store::{ServerRow, ServerState, Store, StoreError};
+use crate::manager::audit::Audit;
+use crate::manager::error::ManagerError;
+use crate::manager::servers::records::{Reason, SeenServer, ServerRecords, Standing};
+use crate::store::{ServerRow, ServerState, StoreError};
 
-/// How long a server waits for the operator before the bot leaves it.
-const ANSWER_WITHIN: TimeDelta = TimeDelta::days(7);
-
-/// The key under which the database keeps the operator.
-const OPERATORS: &str = "operators";
-
-/// A server as Discord describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenServer {
-    pub guild: GuildId,
-    pub name: String,
-    pub owner: UserId,
-    /// How many members it has, where Discord said so.
-    pub members: Option<u64>,
-}
-
-/// What to do with a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Served,
-    /// The operator is to be asked about it.
-    Ask(ServerRow),
-    /// The operator was asked.
-    Waits,
-    /// It is not known yet who the operator is.
-    Unknown,
-    /// The bot leaves it: the operator decided so, or did not answer in time.
-    Leave,
-}
-
-/// Why a server is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The operator accepted it.
-    Accepted,
-    /// `servers` in `config.json` or `SERVERS` names it.
-    Listed,
-    /// The operator owns it.
-    Owned,
-}
-
-/// What is known about servers and the operator.
-pub(super) struct Servers {
-    store: Store,
-    config: Arc<ArcSwap<Config>>,
-    known: RwLock<Known>,
-    /// Held during a change, because each decision depends on what was read before.
-    changing: Mutex<()>,
-}
-
-#[derive(Default)]
-struct Known {
-    rows: HashMap<GuildId, ServerRow>,
-    operators: Vec<UserId>,
-    /// Whose operators these are.
-    bot: Option<UserId>,
-}
-
-/// The operator as stored in the database; valid only for the same bot.
-#[derive(Serialize, Deserialize)]
-struct KeptOperators {
-    bot: UserId,
-    operators: Vec<UserId>,
+/// The servers that are served, and the decisions of the operator about them.
+pub(crate) struct Servers {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) records: ServerRecords,
 }
 
 impl Servers {
-    pub(super) async fn open(
-        store: Store,
-        config: Arc<ArcSwap<Config>>,
-    ) -> Result<Self, StoreError> {
-        let rows = store.servers().await?;
-        let kept = store.meta(OPERATORS).await?;
-        let kept = kept.and_then(|text| serde_json::from_str::<KeptOperators>(&text).ok());
-        let mut known = Known {
-            rows: rows.into_iter().map(|row| (row.guild, row)).collect(),
-            ..Known::default()
-        };
-        if let Some(kept) = kept {
-            known.operators = kept.operators;
-            known.bot = Some(kept.bot);
-        }
-        Ok(Self {
-            store,
-            config,
-            known: RwLock::new(known),
-            changing: Mutex::new(()),
-        })
+    /// Whether the bot does anything in this server.
+    pub(crate) fn serves(&self, guild: GuildId) -> bool {
+        self.why_served(guild).is_some()
     }
 
     /// Why a server is served; `None` when it is not.
-    pub(super) fn reason(&self, guild: GuildId) -> Option<Reason> {
-        let known = self.known.read();
-        let row = known.rows.get(&guild);
-        if row.is_some_and(|row| row.state == ServerState::Accepted) {
-            return Some(Reason::Accepted);
-        }
-        let config = self.config.load();
-        if !config.servers.is_empty() {
-            return config.servers.contains(&guild).then_some(Reason::Listed);
-        }
-        let owner = row?.owner?;
-        known.operators.contains(&owner).then_some(Reason::Owned)
+    pub(crate) fn why_served(&self, guild: GuildId) -> Option<Reason> {
+        self.records.reason(guild)
     }
 
     /// The owner of the application or the members of its team; empty while Discord has not said.
-    pub(super) fn operators(&self) -> Vec<UserId> {
-        let known = self.known.read();
-        known.operators.clone()
+    pub(crate) fn operators(&self) -> Vec<UserId> {
+        self.records.operators()
     }
 
     /// What is known about all servers, by name.
-    pub(super) fn all(&self) -> Vec<ServerRow> {
-        let known = self.known.read();
-        let mut rows: Vec<ServerRow> = known.rows.values().cloned().collect();
-        rows.sort_by(|one, other| (&one.name, one.guild).cmp(&(&other.name, other.guild)));
-        rows
+    pub(crate) fn all(&self) -> Vec<ServerRow> {
+        self.records.all()
     }
 
-    pub(super) fn row(&self, guild: GuildId) -> Option<ServerRow> {
-        let known = self.known.read();
-        known.rows.get(&guild).cloned()
+    /// What is known of one server.
+    pub(crate) fn row(&self, guild: GuildId) -> Option<ServerRow> {
+        self.records.row(guild)
     }
 
-    /// Stores who the operator is, as Discord says for this bot. With an empty list, what was stored for this very bot
-    /// applies. True when that differs from what was known.
-    pub(super) async fn set_operators(
+    /// Stores who the operator of this bot is, as Discord says; with an empty list, what was stored for this very bot
+    /// applies.
+    pub(crate) async fn learn_operators(
         &self,
         bot: UserId,
         operators: Vec<UserId>,
-    ) -> Result<bool, StoreError> {
-        let _alone = self.changing.lock().await;
-        let (before, of) = {
-            let known = self.known.read();
-            (known.operators.clone(), known.bot)
-        };
-        let is_said = !operators.is_empty();
-        if of == Some(bot) && (!is_said || before == operators) {
-            return Ok(false);
+    ) -> Result<(), StoreError> {
+        if self.records.set_operators(bot, operators).await? {
+            self.deps.emit(Event::ServersChanged);
         }
-        if is_said {
-            let kept = KeptOperators {
-                bot,
-                operators: operators.clone(),
-            };
-            let text = serde_json::to_string(&kept).unwrap_or_default();
-            self.store.set_meta(OPERATORS, &text).await?;
-        }
-        let mut known = self.known.write();
-        known.operators = operators;
-        known.bot = Some(bot);
-        Ok(true)
-    }
-
-    /// Notes a server as Discord describes it, and returns what to do with it. For a server that is not served, only what
-    /// the operator is asked is stored.
-    pub(super) async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
-        let _alone = self.changing.lock().await;
-        let before = self.row(seen.guild);
-        let mut row = before.clone().unwrap_or_else(|| ServerRow::new(seen.guild));
-        let is_changed = row.name != seen.name || row.owner != Some(seen.owner);
-        row.name = seen.name;
-        row.owner = Some(seen.owner);
-        row.members = seen.members.or(row.members);
-        // In memory first: its owner decides whether it is served.
-        self.remember(row.clone());
-        let decided = match self.reason(row.guild) {
-            Some(_) => self.saw_served(row, before.as_ref(), is_changed).await,
-            None => self.saw_other(row, before.as_ref()).await,
-        };
-        if decided.is_err() {
-            match before {
-                Some(before) => self.remember(before),
-                None => self.forget(seen.guild),
-            }
-        }
-        decided
-    }
-
-    async fn saw_served(
-        &self,
-        mut row: ServerRow,
-        before: Option<&ServerRow>,
-        is_changed: bool,
-    ) -> Result<Standing, StoreError> {
-        if row.state != ServerState::Accepted {
-            row.state = ServerState::Seen;
-        }
-        let is_new = before.is_none_or(|before| before.state != row.state);
-        if is_new || is_changed {
-            self.keep(row).await?;
-        }
-        Ok(Standing::Served)
-    }
-
-    async fn saw_other(
-        &self,
-        mut row: ServerRow,
-        before: Option<&ServerRow>,
-    ) -> Result<Standing, StoreError> {
-        if self.operators().is_empty() {
-            // Its owner is not known, and there is nobody to ask.
-            if before.is_none() {
-                self.forget(row.guild);
-            }
-            return Ok(Standing::Unknown);
-        }
-        let now = clock::now();
-        match row.state {
-            ServerState::Left => return Ok(Standing::Leave),
-            ServerState::Waiting if is_due(&row, now) => return Ok(Standing::Leave),
-            ServerState::Waiting => {}
-            ServerState::Seen | ServerState::Gone | ServerState::Accepted => {
-                row.state = ServerState::Waiting;
-                row.asked_at = Some(now);
-                // Removing and inviting the bot again must not notify the operator each time.
-                row.told_at = row.told_at.filter(|told| now - *told < ANSWER_WITHIN);
-                self.keep(row.clone()).await?;
-            }
-        }
-        Ok(match row.told_at {
-            None => Standing::Ask(row),
-            Some(_) => Standing::Waits,
-        })
-    }
-
-    /// Changes the stored row of a server; where `change` refuses, it stays as it is.
-    pub(super) async fn change<E: From<StoreError>>(
-        &self,
-        guild: GuildId,
-        change: impl FnOnce(&mut ServerRow) -> Result<(), E>,
-    ) -> Result<ServerRow, E> {
-        let _alone = self.changing.lock().await;
-        let mut row = self.row(guild).unwrap_or_else(|| ServerRow::new(guild));
-        change(&mut row)?;
-        self.keep(row.clone()).await?;
-        Ok(row)
-    }
-
-    /// Servers whose time to be accepted is over.
-    pub(super) fn overdue(&self, now: DateTime<Utc>) -> Vec<GuildId> {
-        let is_over = |row: &ServerRow| row.state == ServerState::Waiting && is_due(row, now);
-        let due = self.all().into_iter().filter(is_over).map(|row| row.guild);
-        due.filter(|guild| self.reason(*guild).is_none()).collect()
-    }
-
-    async fn keep(&self, row: ServerRow) -> Result<(), StoreError> {
-        self.store.put_server(&row).await?;
-        self.remember(row);
         Ok(())
     }
 
-    fn remember(&self, row: ServerRow) {
-        let mut known = self.known.write();
-        known.rows.insert(row.guild, row);
+    /// Notes a server as Discord describes it, and returns what to do with it.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails; then it is as before.
+    pub(crate) async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
+        self.records.saw(seen).await
     }
 
-    fn forget(&self, guild: GuildId) {
-        let mut known = self.known.write();
-        known.rows.remove(&guild);
+    /// The operator was told about a server.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails: the operator may be told once more.
+    pub(crate) async fn told(&self, guild: GuildId) -> Result<(), StoreError> {
+        let told = self.records.change(guild, |row| {
+            row.told_at = Some(clock::now());
+            Ok::<_, StoreError>(())
+        });
+        told.await.map(drop)
+    }
+
+    /// Accepts a server, at once.
+    ///
+    /// # Errors
+    ///
+    /// When it is accepted already, or the ledger fails.
+    pub(crate) async fn accept(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let accepted = self.records.change(guild, |row| {
+            if row.state == ServerState::Accepted {
+                return Err(accepted_already(row));
+            }
+            row.state = ServerState::Accepted;
+            row.decided_by = Some(by);
+            row.decided_at = Some(clock::now());
+            Ok(())
+        });
+        self.decision("accept", guild, by, accepted).await
+    }
+
+    /// Has the bot leave a server that was not accepted; stored first, so that a stop in between does not forget it.
+    ///
+    /// # Errors
+    ///
+    /// When it is accepted, or served for another reason, or the ledger fails.
+    pub(crate) async fn refuse(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let why = self.why_served(guild);
+        let refused = self.records.change(guild, |row| match why {
+            Some(Reason::Accepted) => Err(accepted_already(row)),
+            Some(reason) => Err(served_anyway(reason)),
+            None => {
+                row.state = ServerState::Left;
+                row.decided_by = Some(by);
+                row.decided_at = Some(clock::now());
+                Ok(())
+            }
+        });
+        self.decision("leave", guild, by, refused).await
+    }
+
+    /// Withdraws an acceptance: the server waits for the operator again.
+    ///
+    /// # Errors
+    ///
+    /// When it is not accepted, or the ledger fails.
+    pub(crate) async fn remove(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let why = self.why_served(guild);
+        let removed = self.records.change(guild, |row| {
+            if row.state != ServerState::Accepted {
+                return Err(why.map_or_else(
+                    || {
+                        ManagerError::refused(
+                            "That server is not accepted. `/servers list` shows those that are.",
+                        )
+                    },
+                    served_anyway,
+                ));
+            }
+            let now = Some(clock::now());
+            row.state = ServerState::Waiting;
+            row.asked_at = now;
+            row.told_at = now;
+            row.decided_by = Some(by);
+            row.decided_at = now;
+            Ok(())
+        });
+        self.decision("remove", guild, by, removed).await
+    }
+
+    /// The bot is not in a server any more. An accepted one stays accepted.
+    pub(crate) async fn left(&self, guild: GuildId) -> Result<(), StoreError> {
+        if self.row(guild).is_none() {
+            return Ok(());
+        }
+        let left = self.records.change(guild, |row| {
+            match row.state {
+                ServerState::Seen | ServerState::Waiting => row.state = ServerState::Gone,
+                ServerState::Accepted | ServerState::Left | ServerState::Gone => {}
+            }
+            Ok::<_, StoreError>(())
+        });
+        left.await.map(drop)
+    }
+
+    /// Servers whose time to be accepted is over.
+    pub(crate) fn overdue(&self) -> Vec<GuildId> {
+        self.records.overdue(clock::now())
+    }
+
+    /// Carries out a decision of the operator, with a row in the audit log.
+    async fn decision(
+        &self,
+        what: &str,
+        guild: GuildId,
+        by: UserId,
+        change: impl Future<Output = Result<ServerRow, ManagerError>>,
+    ) -> Result<ServerRow, ManagerError> {
+        let row = self
+            .audit
+            .command_row(&format!("servers:{what}"), guild, by);
+        let decided = self.audit.audited(row, change).await?;
+        self.deps.emit(Event::ServersChanged);
+        Ok(decided)
     }
 }
 
-/// When the bot leaves a server that waits.
-pub fn leaves_at(row: &ServerRow) -> Option<DateTime<Utc>> {
-    Some(row.asked_at? + ANSWER_WITHIN)
+fn accepted_already(row: &ServerRow) -> ManagerError {
+    let by = row
+        .decided_by
+        .map_or_else(String::new, |by| format!(" by <@{by}>"));
+    ManagerError::refused(format!(
+        "This server is already accepted{by}. `/servers remove` takes that back."
+    ))
 }
 
-fn is_due(row: &ServerRow, now: DateTime<Utc>) -> bool {
-    leaves_at(row).is_some_and(|at| at <= now)
+fn served_anyway(reason: Reason) -> ManagerError {
+    ManagerError::refused(match reason {
+        Reason::Owned => {
+            "The operator owns this server, so it needs no decision. To serve only some of your servers, list them in `servers` of config.json."
+        }
+        Reason::Listed => {
+            "`servers` of config.json or the variable SERVERS lists this server. Take it out there."
+        }
+        Reason::Accepted => "This server is accepted. `/servers remove` takes that back.",
+    })
 }

@@ -36,8 +36,8 @@ use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
 
 use super::AgentManager;
-use super::error::ManagerError;
-use super::registry::AgentSummary;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
 
 /// The link through which tools reach agents.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl ToolPorts {
 
 /// The calling agent, under its present name.
 fn agent_of(manager: &AgentManager, caller: &Caller) -> Result<AgentSummary, PortError> {
-    let mut agents = manager.agents(caller.guild).into_iter();
+    let mut agents = manager.directory.agents(caller.guild).into_iter();
     agents
         .find(|agent| agent.id == caller.agent)
         .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))
@@ -124,8 +124,10 @@ impl AgentDirectory for ToolPorts {
         let manager = self.manager()?;
         let deps = manager.deps();
         let mut others = Vec::new();
-        for agent in manager.agents(caller.guild) {
-            if agent.id != caller.agent && manager.all_may_reach(&caller.people, &agent).await {
+        for agent in manager.directory.agents(caller.guild) {
+            if agent.id != caller.agent
+                && manager.access.all_may_reach(&caller.people, &agent).await
+            {
                 others.push((deps.paths.agent(agent.name.as_str()), agent.name));
             }
         }
@@ -143,12 +145,13 @@ impl AgentDirectory for ToolPorts {
         let manager = self.manager()?;
         let deps = manager.deps();
         let agent = manager
+            .directory
             .find(caller.guild, to.as_str())
             .map_err(|error| PortError::Refused(error.to_string()))?;
         let channel = agent
             .channel
             .ok_or_else(|| PortError::Refused(format!("agent `{to}` has no channel now")))?;
-        if !manager.all_may_reach(&caller.people, &agent).await {
+        if !manager.access.all_may_reach(&caller.people, &agent).await {
             return Err(PortError::Refused(format!(
                 "somebody behind this turn may not talk to agent `{to}`"
             )));
@@ -180,6 +183,7 @@ impl AgentDirectory for ToolPorts {
             place: Place::Channel(channel),
         };
         manager
+            .routing
             .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await
             .map_err(broken)
@@ -193,6 +197,7 @@ impl AgentDirectory for ToolPorts {
             ))
         };
         let agent = manager
+            .directory
             .find(caller.guild, name.as_str())
             .map_err(|_| nobody())?;
         let channel = agent.channel.ok_or_else(nobody)?;
@@ -201,7 +206,7 @@ impl AgentDirectory for ToolPorts {
                 "that is you; name another agent, or a role".to_owned(),
             ));
         }
-        if !manager.all_may_reach(&caller.people, &agent).await {
+        if !manager.access.all_may_reach(&caller.people, &agent).await {
             return Err(nobody());
         }
         Ok(Colleague {
@@ -231,6 +236,7 @@ impl AgentDirectory for ToolPorts {
             }),
         };
         manager
+            .routing
             .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await
             .map_err(broken)?;
@@ -276,7 +282,11 @@ impl Configure for ToolPorts {
             .map_err(broken)
         });
         let file = written.await.map_err(broken)??;
-        manager.index(&agent, &file.config).await.map_err(broken)
+        manager
+            .directory
+            .index(&agent, &file.config)
+            .await
+            .map_err(broken)
     }
 
     fn profiles(&self) -> Arc<Profiles> {
@@ -301,7 +311,7 @@ impl Configure for ToolPorts {
     }
 
     async fn grants(&self, guild: GuildId) -> Result<Grants, PortError> {
-        let server = self.manager()?.server(guild);
+        let server = self.manager()?.settings.server(guild);
         Ok(Grants {
             table: server.permission_grants,
             default_profile: server.default_permissions,
@@ -327,7 +337,7 @@ impl ServerDecisions for ToolPorts {
             Some(Participant::Unknown(_)) | None => caller.name.to_string(),
         };
         let text = manager.deps().services.redactor.redact(&text).into_owned();
-        match manager.keep_decision(caller.guild, text, by).await {
+        match manager.settings.keep_decision(caller.guild, text, by).await {
             Ok(decision) => Ok(decision.number),
             Err(ManagerError::Refused(reason)) => Err(PortError::Refused(reason)),
             Err(error) => Err(broken(error)),
@@ -373,7 +383,7 @@ impl TaskEvents for ToolPorts {
             );
             return;
         };
-        if let Err(error) = manager.task_caused(event).await {
+        if let Err(error) = manager.routing.task_caused(event).await {
             warn!("failed to run the hook of a task: {error}");
         }
     }

@@ -373,8 +373,8 @@ impl Approvals {
         if is_over {
             self.with(|book| book.forget(question));
         }
-        let guild = self.manager.agent(agent).map(|agent| agent.guild);
-        if guild.is_some_and(|guild| !self.manager.serves(guild)) {
+        let guild = self.manager.directory.agent(agent).map(|agent| agent.guild);
+        if guild.is_some_and(|guild| !self.manager.servers.serves(guild)) {
             return;
         }
         let edit = self
@@ -388,9 +388,9 @@ impl Approvals {
 
     /// The roles that may decide for an agent.
     fn approvers(&self, agent: AgentId) -> Vec<RoleId> {
-        let agent = self.manager.agent(agent);
+        let agent = self.manager.directory.agent(agent);
         agent.map_or_else(Vec::new, |agent| {
-            self.manager.server(agent.guild).approver_roles
+            self.manager.settings.server(agent.guild).approver_roles
         })
     }
 

@@ -67,7 +67,7 @@ impl Bot {
             return Ok(());
         }
         let stamp = clock::now().to_rfc3339();
-        if !self.manager.agents(guild).is_empty() {
+        if !self.manager.directory.agents(guild).is_empty() {
             return self.store.set_meta(&key, &stamp).await;
         }
         // Without a channel to write in, the next start tries again.
@@ -200,11 +200,11 @@ impl Bot {
             return Vec::new();
         };
         let mut channels = Vec::new();
-        for agent in self.manager.agents(guild) {
+        for agent in self.manager.directory.agents(guild) {
             if let Some(channel) = agent.channel
                 && channels.len() < MOST_NAMED
                 && Members::sees(self, guild, &author, channel)
-                && self.manager.access(&agent).await.admits(&author)
+                && self.manager.access.of(&agent).await.admits(&author)
             {
                 channels.push(channel);
             }

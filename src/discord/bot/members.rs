@@ -130,7 +130,7 @@ impl Bot {
     /// What our role lacks for an operation in an agent's channel or a thread under it; `None` where nothing is known to be
     /// missing.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
-        let agents = self.manager.guilds();
+        let agents = self.manager.directory.guilds();
         let server = agents
             .into_iter()
             .filter_map(|guild| self.server(guild))
@@ -146,10 +146,10 @@ impl Bot {
 
     /// The server of an agent's channel or of a thread under one, where it is known.
     pub(in crate::discord) fn guild_of(&self, channel: ChannelId) -> Option<GuildId> {
-        if let Some(agent) = self.manager.agent_for(channel, None) {
+        if let Some(agent) = self.manager.directory.agent_for(channel, None) {
             return Some(agent.guild);
         }
-        self.manager.guilds().into_iter().find(|guild| {
+        self.manager.directory.guilds().into_iter().find(|guild| {
             let server = self.server(*guild);
             server.is_some_and(|server| place_of(&server, channel).is_some())
         })
@@ -167,7 +167,7 @@ impl Bot {
 
     async fn guild_of_branch(&self, thread: ChannelId) -> Option<GuildId> {
         let branch = self.store.conversation_by_thread(thread).await.ok()??;
-        Some(self.manager.agent(branch.agent)?.guild)
+        Some(self.manager.directory.agent(branch.agent)?.guild)
     }
 
     /// The channel above, when `channel` is a thread.
@@ -201,6 +201,7 @@ impl Bot {
         usable.sort_by_key(|channel| {
             let is_agents = self
                 .manager
+                .directory
                 .agent_for(ChannelId(channel.id.get()), None)
                 .is_some();
             let is_system = server.system_channel_id == Some(channel.id);

@@ -26,12 +26,12 @@ pub(in crate::discord) const OPERATOR_ONLY: &str = "Only the operator of this bo
 impl Bot {
     /// Whether the bot does anything in a server.
     pub(in crate::discord) fn serves(&self, guild: GuildId) -> bool {
-        self.manager.serves(guild)
+        self.manager.servers.serves(guild)
     }
 
     /// Whether somebody is the operator, or one of several.
     pub(in crate::discord) fn is_operator(&self, user: UserId) -> bool {
-        self.manager.operators().contains(&user)
+        self.manager.servers.operators().contains(&user)
     }
 
     /// Asks the operator whether a server is accepted.
@@ -58,7 +58,7 @@ impl Bot {
             Err(error) => return Err(error),
         }
         info!(guild.id = %guild, "left the server {guild}, which is not accepted");
-        if let Err(error) = self.manager.left_server(guild).await {
+        if let Err(error) = self.manager.servers.left(guild).await {
             warn!(%error, guild.id = %guild, "failed to store that the bot has left {guild}");
         }
         Ok(())
@@ -75,7 +75,7 @@ pub(in crate::discord) fn buttons(guild: GuildId) -> Vec<Button> {
 
 /// Keeps up to date who the operator is, and leaves servers that were not accepted in time.
 pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
-    let mut pause = if bot.manager.operators().is_empty() {
+    let mut pause = if bot.manager.servers.operators().is_empty() {
         FIRST_PAUSE
     } else {
         CHECK_EVERY
@@ -105,7 +105,12 @@ async fn ask_who_operates(bot: &Bot) -> bool {
     };
     let operators = operator::owners(&application);
     let is_known = !operators.is_empty();
-    if let Err(error) = bot.manager.learn_operators(bot.own, operators).await {
+    if let Err(error) = bot
+        .manager
+        .servers
+        .learn_operators(bot.own, operators)
+        .await
+    {
         warn!(%error, "failed to store who the bot's operator is");
     }
     is_known
@@ -113,7 +118,7 @@ async fn ask_who_operates(bot: &Bot) -> bool {
 
 /// Only servers that Discord has described in this session: the owner of others is not known now.
 async fn leave_overdue(bot: &Bot) {
-    for guild in bot.manager.overdue_servers() {
+    for guild in bot.manager.servers.overdue() {
         if bot.knows(guild)
             && let Err(error) = bot.leave_server(guild).await
         {

@@ -45,7 +45,7 @@ impl Hub {
             }
             return;
         }
-        if let Err(error) = self.bot.manager.left_server(guild).await {
+        if let Err(error) = self.bot.manager.servers.left(guild).await {
             warn!(%error, guild.id = %guild, "failed to store that the bot is not in {guild} any more");
         }
     }
@@ -73,10 +73,16 @@ impl Hub {
             let ids = server.channels.keys();
             ids.map(|channel| ChannelId(channel.get())).collect()
         });
-        if let Err(error) = self.bot.manager.accept_again(&seen, &channels).await {
+        if let Err(error) = self
+            .bot
+            .manager
+            .recovery
+            .accept_again(&seen, &channels)
+            .await
+        {
             warn!(%error, guild.id = %id, "failed to accept the server {id} again");
         }
-        let standing = match self.bot.manager.saw_server(seen).await {
+        let standing = match self.bot.manager.servers.saw(seen).await {
             Ok(standing) => standing,
             Err(error) => {
                 warn!(%error, guild.id = %id, "failed to store what is known of the server {id}");
@@ -112,7 +118,7 @@ impl Hub {
         let stop = self.ends.intake.clone();
         self.serving.spawn(async move {
             if was_served {
-                bot.manager.end_work_in(guild).await;
+                bot.manager.routing.end_work_in(guild).await;
             }
             registration::unregister(bot, guild, stop).await;
         });
@@ -128,7 +134,7 @@ impl Hub {
         for place in server.channels.values().chain(&server.threads) {
             let parent = place.parent_id.map(|parent| ChannelId(parent.get()));
             let here = ChannelId(place.id.get());
-            if self.bot.manager.agent_for(here, parent).is_some() {
+            if self.bot.manager.directory.agent_for(here, parent).is_some() {
                 self.ingress.read_again(guild, here);
             }
         }
@@ -145,7 +151,7 @@ impl Hub {
             self.serving.spawn(registering);
             self.deliver_in(id).await;
         }
-        if let Err(error) = self.bot.manager.reload_settings(id).await {
+        if let Err(error) = self.bot.manager.settings.reload(id).await {
             warn!(%error, guild.id = %id, "failed to read a server's settings");
         }
         let newest = |channel: &serenity::all::GuildChannel| {
@@ -153,7 +159,7 @@ impl Hub {
             (ChannelId(channel.id.get()), last)
         };
         let channels: Vec<_> = guild.channels.values().map(newest).collect();
-        self.bot.manager.rebuild(id, &channels).await;
+        self.bot.manager.recovery.rebuild(id, &channels).await;
         self.settle(id);
         self.look_for_lacking(
             id,
@@ -161,13 +167,13 @@ impl Hub {
         );
         let manager = self.bot.manager.clone();
         self.serving
-            .spawn(async move { manager.look_at_agents(id).await });
+            .spawn(async move { manager.routing.look_at_agents(id).await });
         let cursors = self.cursors().await;
         let places = guild.channels.values().chain(&guild.threads);
         for channel in places {
             let here = ChannelId(channel.id.get());
             let parent = channel.parent_id.map(|parent| ChannelId(parent.get()));
-            if self.bot.manager.agent_for(here, parent).is_none() {
+            if self.bot.manager.directory.agent_for(here, parent).is_none() {
                 continue;
             }
             let last_message = channel.last_message_id.map(|last| MessageId(last.get()));
@@ -211,7 +217,7 @@ impl Hub {
         let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
         self.serving.spawn(async move {
             let channels = GuildChannels::new(bot.clone());
-            let settled = bot.manager.settle(guild, &channels);
+            let settled = bot.manager.recovery.settle(guild, &channels);
             end.run_until_cancelled(settled).await;
         });
     }
@@ -222,11 +228,11 @@ impl Hub {
         self.serving.spawn(async move {
             let ports = GuildChannels::new(bot.clone());
             let is_there = |channel| channels.contains(&channel);
-            let looking = bot.manager.lacking(guild, is_there, &ports);
+            let looking = bot.manager.recovery.lacking(guild, is_there, &ports);
             match end.run_until_cancelled(looking).await {
                 Some(Ok(lacking)) => {
                     let told_in = bot.first_usable(guild);
-                    bot.manager.tell_lacking(lacking, told_in).await;
+                    bot.manager.recovery.tell_lacking(lacking, told_in).await;
                 }
                 Some(Err(error)) => {
                     warn!(%error, guild.id = %guild, "failed to look for the channels of agents");

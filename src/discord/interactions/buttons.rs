@@ -393,7 +393,7 @@ async fn may_decide(
     requesters: &[UserId],
     (subject, choice): (Subject, Choice),
 ) -> Result<(), Refusal> {
-    let server = bot.manager.server(guild);
+    let server = bot.manager.settings.server(guild);
     let decides_among = |requesters| {
         let deciders = access::Deciders {
             approver_roles: &server.approver_roles,
@@ -407,7 +407,7 @@ async fn may_decide(
         return Ok(());
     }
     let agents = bot.approvals.agents_of(subject.id());
-    let joined = bot.manager.may_join(person, &agents).await;
+    let joined = bot.manager.access.may_join(person, &agents).await;
     joined.map_err(|NoAccess { agent }| {
         Refusal(format!(
             "You have no access to the agent {}, so a member with Manage Server has to decide this.",
@@ -529,13 +529,22 @@ async fn end_turn(
             .map_err(|_| Refusal::new("This button does nothing any more."))?;
         let channel = ChannelId(press.channel_id.get());
         let parent = bot.parent_of(guild, channel);
-        let agent = bot.manager.agent_for(channel, parent).ok_or_else(|| {
-            Refusal::new("There is no agent in this channel any more. `/agents` lists the others.")
-        })?;
-        if !bot.manager.access(&agent).await.admits(&person) {
+        let agent = bot
+            .manager
+            .directory
+            .agent_for(channel, parent)
+            .ok_or_else(|| {
+                Refusal::new(
+                    "There is no agent in this channel any more. `/agents` lists the others.",
+                )
+            })?;
+        if !bot.manager.access.of(&agent).await.admits(&person) {
             return Err(Refusal::new("You have no access to this agent."));
         }
-        let stopped = bot.manager.stop(&agent, Target::Turn(turn), stop, &person);
+        let stopped = bot
+            .manager
+            .routing
+            .stop(&agent, Target::Turn(turn), stop, &person);
         Ok(told(stopped.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;

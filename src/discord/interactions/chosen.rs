@@ -155,7 +155,11 @@ pub(super) async fn retry(
         attachments: words.attachments,
         ..here.says(shown, words.content)
     };
-    let asked = bot.manager.ask_in(&agent, message, conversation.id).await;
+    let asked = bot
+        .manager
+        .routing
+        .ask_in(&agent, message, conversation.id)
+        .await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }
@@ -248,7 +252,11 @@ pub(super) async fn ask_about(
     };
     let agent = here.agent.clone();
     let message = here.says(shown, words);
-    let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
+    let asked = bot
+        .manager
+        .routing
+        .ask(&agent, message, Overrides::default())
+        .await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }
@@ -311,7 +319,10 @@ pub(super) async fn stop(
         }
         let Here { person, agent, .. } = &chosen.here;
         let target = Target::Turn(turn.begun.id);
-        let stopped = bot.manager.stop(agent, target, Stop::Graceful, person);
+        let stopped = bot
+            .manager
+            .routing
+            .stop(agent, target, Stop::Graceful, person);
         Ok(render::stopping(stopped.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;

@@ -17,7 +17,7 @@ const NAME: &str = "lab";
 pub(super) async fn pressed(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
     match who_manages(press.guild_id, press.member.as_ref(), MAKING) {
         Ok((guild, _)) => {
-            let agents = bot.manager.agents(guild);
+            let agents = bot.manager.directory.agents(guild);
             let is_free = agents.iter().all(|agent| agent.name.as_str() != NAME);
             // A failed answer was logged where it failed; there is nobody left to tell.
             let _ = responder.open(&form(is_free)).await;

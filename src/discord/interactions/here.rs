@@ -51,6 +51,7 @@ impl Here {
     ) -> Result<Self, Refusal> {
         let agent = bot
             .manager
+            .directory
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
         admits(bot, &person, &agent).await?;

@@ -76,6 +76,7 @@ async fn put_back(bot: &Bot, here: &Here, session: &str) -> Result<Body, Refusal
     let by = (&here.person).into();
     let context = bot
         .manager
+        .routing
         .context(&here.agent, here.channel, by, restore)
         .await?;
     Ok(render::restored(&context))
@@ -100,7 +101,11 @@ pub(super) async fn go_on(
     };
     let agent = here.agent.clone();
     let message = here.says(shown, prompt);
-    let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
+    let asked = bot
+        .manager
+        .routing
+        .ask(&agent, message, Overrides::default())
+        .await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
         return;

@@ -76,7 +76,7 @@ impl Operator {
         if !is_told {
             return warn!(guild.id = %server, "failed to tell anybody of the server {server}; set `operator_channel`, or let the bot write to you");
         }
-        if let Err(error) = self.manager.told_of_server(server).await {
+        if let Err(error) = self.manager.servers.told(server).await {
             warn!(%error, guild.id = %server, "failed to store that the operator was told of the server {server}");
         }
     }
@@ -92,7 +92,7 @@ impl Operator {
             }
         }
         let mut is_told = false;
-        for owner in self.manager.operators() {
+        for owner in self.manager.servers.operators() {
             match self.tell_by_message(owner, body).await {
                 Ok(()) => is_told = true,
                 Err(error) => {

@@ -112,7 +112,7 @@ pub(in crate::discord) async fn list_page(
     viewer: &Viewer<'_>,
     page: usize,
 ) -> Result<Body, Refusal> {
-    let mut agents = bot.manager.list(viewer.guild).await?;
+    let mut agents = bot.manager.status.list(viewer.guild).await?;
     agents.retain(|agent| viewer.covers(agent.row.channel_id));
     if bot.knows(viewer.guild) {
         for agent in &mut agents {

@@ -84,7 +84,11 @@ pub(super) async fn ask_with(
     };
     let agent = here.agent.clone();
     let message = here.says(shown, prompt);
-    let asked = bot(ctx).manager.ask(&agent, message, overrides).await;
+    let asked = bot(ctx)
+        .manager
+        .routing
+        .ask(&agent, message, overrides)
+        .await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }
@@ -94,7 +98,7 @@ pub(super) async fn ask_with(
 /// Why a model cannot be asked, for whoever named it. Where looking it up takes too long, the turn reports that instead:
 /// nobody waits for it.
 async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
-    let known = bot.manager.known_model(model?);
+    let known = bot.manager.settings.known_model(model?);
     let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
     known.err().map(Refusal::from)
 }
@@ -108,7 +112,7 @@ pub(super) async fn has_role(
     let Some(role) = role else {
         return Ok(());
     };
-    Ok(bot.manager.role_for_people(agent, role).await?)
+    Ok(bot.manager.directory.role_for_people(agent, role).await?)
 }
 
 /// The agent here, if the prompt is not empty.

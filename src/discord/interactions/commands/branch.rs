@@ -69,7 +69,12 @@ pub(in crate::discord::interactions) async fn open(
     let role = branch.role.clone();
     let message = here.says(shown, prompt.clone());
     // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = match bot.manager.branch_from(&agent, message, branch).await {
+    let _ = match bot
+        .manager
+        .routing
+        .branch_from(&agent, message, branch)
+        .await
+    {
         Ok(number) => {
             let opened = render::branch_opened(number, &by, &prompt, role.as_deref());
             responder.edit_original(&opened).await
@@ -83,7 +88,7 @@ pub(in crate::discord::interactions) async fn open(
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let branches = bot(ctx).manager.branch_list(&here.agent).await?;
+        let branches = bot(ctx).manager.routing.branch_list(&here.agent).await?;
         Ok(render::branches(here.agent.name.as_str(), &branches))
     })
     .await
@@ -102,6 +107,7 @@ async fn kill(
         let which = target(&id)?;
         let killed = bot(ctx)
             .manager
+            .routing
             .branch_kill(&here.agent, which, &person(ctx))
             .await?;
         Ok(render::branches_killed(&killed))
@@ -133,7 +139,11 @@ async fn history(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let history = bot(ctx).manager.branch_history(&here.agent, id).await?;
+        let history = bot(ctx)
+            .manager
+            .routing
+            .branch_history(&here.agent, id)
+            .await?;
         Ok(render::branch_history(&history))
     })
     .await

@@ -107,7 +107,7 @@ pub(in crate::discord::interactions) async fn admits(
     person: &Person,
     agent: &AgentSummary,
 ) -> Result<(), Refusal> {
-    match bot.manager.access(agent).await {
+    match bot.manager.access.of(agent).await {
         access if access.admits(person) => Ok(()),
         Access::Roles(_) => Err(Refusal::new("You have no access to this agent.")),
         Access::Unreadable => Err(Refusal::new(
@@ -158,7 +158,7 @@ pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refu
     let Some(viewer) = viewer(ctx)? else {
         return Ok(Vec::new());
     };
-    let mut agents = bot(ctx).manager.agents(guild);
+    let mut agents = bot(ctx).manager.directory.agents(guild);
     agents.retain(|agent| viewer.covers(agent.channel));
     Ok(agents)
 }
@@ -218,7 +218,7 @@ impl<'a> Viewer<'a> {
     /// The agent whose records `word` names: one that they see and may talk to, or a destroyed one.
     pub(in crate::discord) async fn on_record(&self, word: &str) -> Result<AgentSummary, Refusal> {
         let manager = &self.bot.manager;
-        let mut agents = manager.agents(self.guild);
+        let mut agents = manager.directory.agents(self.guild);
         agents.retain(|agent| self.covers(agent.channel));
         let named =
             |agent: &&AgentSummary| agent.name.as_str() == word || agent.id.to_string() == word;
@@ -227,7 +227,7 @@ impl<'a> Viewer<'a> {
             return Ok(agent.clone());
         }
         if self.covers_destroyed()
-            && let Some(agent) = manager.destroyed(self.guild, word).await?
+            && let Some(agent) = manager.directory.destroyed(self.guild, word).await?
         {
             return Ok(agent);
         }

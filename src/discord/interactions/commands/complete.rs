@@ -75,7 +75,7 @@ pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAuto
         .collect();
     let destroyed = match (viewer(ctx), guild(ctx)) {
         (Ok(Some(viewer)), Ok(guild)) if viewer.covers_destroyed() => {
-            let reading = bot(ctx).manager.all_destroyed(guild);
+            let reading = bot(ctx).manager.directory.all_destroyed(guild);
             in_time(reading).await.and_then(Result::ok)
         }
         _ => None,
@@ -107,7 +107,7 @@ fn servers(
     if !bot(ctx).is_operator(person(ctx).id) {
         return CreateAutocompleteResponse::new();
     }
-    let rows = bot(ctx).manager.servers().into_iter();
+    let rows = bot(ctx).manager.servers.all().into_iter();
     let meant = rows.filter(|row| row.state != ServerState::Seen && is_meant(row));
     let pairs = meant.map(|row| {
         (
@@ -123,7 +123,7 @@ pub(super) async fn role(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
-    let reading = bot(ctx).manager.roles_for_people(&here.agent);
+    let reading = bot(ctx).manager.directory.roles_for_people(&here.agent);
     let roles = in_time(reading).await.unwrap_or_default();
     among(roles.iter().map(|role| role.name.clone()), typed)
 }
@@ -135,7 +135,7 @@ pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
 
 /// What a new agent can be made after: roles, templates, and agents the person sees.
 pub(super) async fn origin(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let named = in_time(bot(ctx).manager.origins())
+    let named = in_time(bot(ctx).manager.creator.origins())
         .await
         .unwrap_or_default();
     let agents = visible_agents(ctx).unwrap_or_default().into_iter();
@@ -178,7 +178,7 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
-    let reading = manager.context_history(&here.agent, 0, LOOKED_AT);
+    let reading = manager.directory.context_history(&here.agent, 0, LOOKED_AT);
     let sessions = match in_time(reading).await {
         Some(Ok(history)) => history.list.sessions,
         Some(Err(_)) | None => Vec::new(),
@@ -200,7 +200,10 @@ pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAuto
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
-    let reading = bot(ctx).manager.context_history(&here.agent, 0, 1);
+    let reading = bot(ctx)
+        .manager
+        .directory
+        .context_history(&here.agent, 0, 1);
     let files = match in_time(reading).await {
         Some(Ok(history)) => history.list.foreign,
         Some(Err(_)) | None => Vec::new(),
@@ -255,7 +258,7 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
-    let reading = bot(ctx).manager.tasks(&here.agent);
+    let reading = bot(ctx).manager.tasks.list(&here.agent);
     let tasks = match in_time(reading).await {
         Some(Ok(tasks)) => tasks,
         Some(Err(_)) | None => Vec::new(),
@@ -279,7 +282,7 @@ pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
-    let reading = manager.children_at_work(&here.agent, &here.person);
+    let reading = manager.status.children_at_work(&here.agent, &here.person);
     let children = in_time(reading).await.unwrap_or_default();
     let pairs = children.into_iter().map(|child| {
         let about = match child.title.as_str() {
@@ -296,7 +299,7 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return Vec::new();
     };
-    let reading = bot(ctx).manager.branch_list(&here.agent);
+    let reading = bot(ctx).manager.routing.branch_list(&here.agent);
     let branches = match in_time(reading).await {
         Some(Ok(branches)) => branches,
         Some(Err(_)) | None => Vec::new(),

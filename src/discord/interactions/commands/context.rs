@@ -106,6 +106,7 @@ pub(in crate::discord) async fn confirm_clear(
         };
         let manager = &bot.manager;
         let cleared = manager
+            .routing
             .context(&here.agent, here.channel, (&here.person).into(), clear)
             .await?;
         decided.was_served();
@@ -152,6 +153,7 @@ pub(in crate::discord) async fn history_page(
     let offset = page * render::SESSIONS_PER_PAGE;
     let history = bot
         .manager
+        .directory
         .context_history(agent, offset, render::SESSIONS_PER_PAGE)
         .await?;
     Ok(render::history(&history, page))
@@ -188,6 +190,7 @@ async fn import(
         let here = agent_here(ctx).await?;
         let imported = bot(ctx)
             .manager
+            .routing
             .context_import(&here.agent, &session_id, &person(ctx))
             .await?;
         Ok(render::imported(&imported))
@@ -218,6 +221,7 @@ async fn act<T>(
     let here = agent_here(ctx).await?;
     let manager = &bot(ctx).manager;
     Ok(manager
+        .routing
         .context(&here.agent, here.channel, by, action)
         .await?)
 }

@@ -38,6 +38,7 @@ async fn add(
     answer(ctx, Visibility::Public, async {
         let manager = &bot(ctx).manager;
         let added = manager
+            .settings
             .add_decision(guild(ctx)?, &text, &person(ctx))
             .await?;
         Ok(render::decision_added(&added))
@@ -56,6 +57,7 @@ async fn withdraw(
     answer(ctx, Visibility::Public, async {
         let manager = &bot(ctx).manager;
         let withdrawn = manager
+            .settings
             .withdraw_decision(guild(ctx)?, number, &person(ctx))
             .await?;
         Ok(render::decision_withdrawn(&withdrawn))
@@ -69,6 +71,6 @@ pub(in crate::discord) async fn decisions_page(
     guild: GuildId,
     page: Option<usize>,
 ) -> Result<Body, Refusal> {
-    let decisions = bot.manager.decisions(guild).await?;
+    let decisions = bot.manager.settings.decisions(guild).await?;
     Ok(render::decisions(&decisions, page))
 }

@@ -11,7 +11,7 @@ pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
         Ok(render::models(
             &bot.models.all(),
             bot.models.available().as_deref(),
-            &bot.manager.choice(guild(ctx)?, None),
+            &bot.manager.settings.choice(guild(ctx)?, None),
         ))
     })
     .await

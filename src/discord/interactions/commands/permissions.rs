@@ -8,7 +8,7 @@ use crate::discord::render;
 pub(super) async fn permissions(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
-        let server = bot.manager.server(guild(ctx)?);
+        let server = bot.manager.settings.server(guild(ctx)?);
         Ok(render::profiles(
             &bot.profiles.load(),
             &server.default_permissions,

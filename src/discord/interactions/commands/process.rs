@@ -22,7 +22,7 @@ pub(super) async fn process(_: Context<'_>) -> Result<(), Refusal> {
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let tasks = bot(ctx).manager.tasks(&here.agent).await?;
+        let tasks = bot(ctx).manager.tasks.list(&here.agent).await?;
         Ok(render::tasks(here.agent.name.as_str(), &tasks))
     })
     .await
@@ -38,7 +38,7 @@ async fn kill(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let killed = bot(ctx).manager.task_kill(&here.agent, id.trim()).await?;
+        let killed = bot(ctx).manager.tasks.stop(&here.agent, id.trim()).await?;
         Ok(Body::sentence(killed))
     })
     .await
@@ -61,7 +61,8 @@ async fn logs(
         let lines = lines.unwrap_or(20) as usize;
         let log = bot(ctx)
             .manager
-            .task_logs(&here.agent, id.trim(), lines, &person(ctx))
+            .tasks
+            .logs(&here.agent, id.trim(), lines, &person(ctx))
             .await?;
         Ok(render::log(id.trim(), &log.join("\n")))
     })
@@ -73,7 +74,7 @@ async fn logs(
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let tasks = bot(ctx).manager.tasks(&here.agent).await?;
+        let tasks = bot(ctx).manager.tasks.list(&here.agent).await?;
         Ok(render::tasks(here.agent.name.as_str(), &tasks))
     })
     .await

@@ -22,6 +22,6 @@ pub(in crate::discord) async fn roles_page(
     agent: &AgentSummary,
     page: usize,
 ) -> Result<Body, Refusal> {
-    let roles = bot.manager.roles(agent).await?;
+    let roles = bot.manager.directory.roles(agent).await?;
     Ok(render::role_list(agent, &roles, page))
 }

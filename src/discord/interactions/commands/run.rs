@@ -183,7 +183,7 @@ struct Sight {
 impl Sight {
     async fn of(bot: &Bot, viewer: &Viewer<'_>, run: TurnId) -> Result<Self, Refusal> {
         let mut agents = Vec::new();
-        for agent in bot.manager.agents(viewer.guild) {
+        for agent in bot.manager.directory.agents(viewer.guild) {
             if viewer.may_look_at(&agent).await.is_ok() {
                 agents.push(format!("@{}", agent.name));
             }
@@ -242,7 +242,11 @@ async fn text_page(
 ) -> Result<Body, Refusal> {
     let sight = Sight::of(bot, viewer, run).await?;
     let draw = move |run| render::run_shown(&sight.on(run), clock::now(), page);
-    let drawn = bot.manager.look_at_run(run, Previews::None, draw).await?;
+    let drawn = bot
+        .manager
+        .status
+        .look_at_run(run, Previews::None, draw)
+        .await?;
     drawn.ok_or_else(|| no_run(&run.short()))
 }
 
@@ -269,7 +273,7 @@ async fn file(
         }
         Ok::<_, Refusal>(render::run_file(&run, ending, bytes, clock::now()))
     };
-    let file = bot.manager.look_at_run(run, previews, draw).await?;
+    let file = bot.manager.status.look_at_run(run, previews, draw).await?;
     file.unwrap_or_else(|| Err(no_run(&run.short())))
 }
 

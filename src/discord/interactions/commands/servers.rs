@@ -30,11 +30,11 @@ pub(super) async fn servers(_: Context<'_>) -> Result<(), Refusal> {
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
-        let rows = bot.manager.servers().into_iter();
+        let rows = bot.manager.servers.all().into_iter();
         let all: Vec<ListedServer> = rows
             .map(|row| ListedServer {
-                why: bot.manager.why_served(row.guild),
-                agents: bot.manager.agents(row.guild).len(),
+                why: bot.manager.servers.why_served(row.guild),
+                agents: bot.manager.directory.agents(row.guild).len(),
                 is_in: bot.knows(row.guild),
                 row,
             })
@@ -54,7 +54,7 @@ async fn accept(
 ) -> Result<(), Refusal> {
     answer_about(ctx, &server, |guild| async move {
         let manager = &bot(ctx).manager;
-        let row = manager.accept_server(guild, person(ctx).id).await?;
+        let row = manager.servers.accept(guild, person(ctx).id).await?;
         Ok(render::server_accepted(&row))
     })
     .await
@@ -70,7 +70,7 @@ async fn remove(
 ) -> Result<(), Refusal> {
     answer_about(ctx, &server, |guild| async move {
         let manager = &bot(ctx).manager;
-        let row = manager.remove_server(guild, person(ctx).id).await?;
+        let row = manager.servers.remove(guild, person(ctx).id).await?;
         Ok(render::server_removed(&row).row(servers::buttons(guild)))
     })
     .await
@@ -92,7 +92,7 @@ where
 /// The server with this id, or the only one with this name.
 fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
     let text = text.trim();
-    let rows = bot(ctx).manager.servers();
+    let rows = bot(ctx).manager.servers.all();
     let id = text.parse::<GuildId>().ok();
     if let Some(row) = rows.iter().find(|row| Some(row.guild) == id) {
         return Ok(row.guild);
@@ -130,7 +130,7 @@ async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {
     let guild = guild.parse().map_err(|_| unknown())?;
     match what {
         "accept" => Ok(render::server_accepted(
-            &bot.manager.accept_server(guild, user).await?,
+            &bot.manager.servers.accept(guild, user).await?,
         )),
         "leave" => refuse(bot, guild, user).await,
         _ => Err(unknown()),
@@ -139,7 +139,7 @@ async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {
 
 /// Has the bot leave a server, as the operator says.
 async fn refuse(bot: &Bot, guild: GuildId, user: UserId) -> Result<Body, Refusal> {
-    let row = bot.manager.refuse_server(guild, user).await?;
+    let row = bot.manager.servers.refuse(guild, user).await?;
     let name = escape::name(&row.name);
     match bot.leave_server(guild).await {
         Ok(()) => Ok(Body::text(format!(

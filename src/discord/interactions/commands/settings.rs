@@ -47,8 +47,8 @@ async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
         let guild = guild(ctx)?;
         let known = bot.models.available();
         Ok(render::settings(
-            &bot.manager.server(guild),
-            &bot.manager.choice(guild, None),
+            &bot.manager.settings.server(guild),
+            &bot.manager.settings.choice(guild, None),
             &bot.config.load(),
             known.as_deref(),
             &bot.profiles.load(),
@@ -107,7 +107,7 @@ async fn set_model(ctx: Context<'_>, key: &'static Key, model: String) -> Result
     if is_default(&model) {
         return set(ctx, key, model).await;
     }
-    let known = bot(ctx).manager.known_model(&model).await;
+    let known = bot(ctx).manager.settings.known_model(&model).await;
     match known.map_err(Refusal::from) {
         Ok(model) => set(ctx, key, model).await,
         Err(refusal) => ask(ctx, key, &refusal.0, &model).await,
@@ -183,7 +183,10 @@ pub(in crate::discord) async fn chosen(
             .kind
             .read(value)
             .map_err(|bad| Refusal(bad.to_string()))?;
-        bot.manager.set_setting(guild, key, Some(read), &by).await?;
+        bot.manager
+            .settings
+            .set(guild, key, Some(read), &by)
+            .await?;
         Ok(render::setting_changed(key, value))
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
@@ -256,7 +259,7 @@ async fn change_roles(
     none: &str,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let server = bot(ctx).manager.server(guild(ctx)?);
+        let server = bot(ctx).manager.settings.server(guild(ctx)?);
         let mut roles = now(&server);
         let role = role.map(|role| RoleId(role.id.get()));
         match (change, role) {
@@ -292,7 +295,7 @@ async fn grants(
     answer(ctx, Visibility::Ephemeral, async {
         let profile = permission_profile;
         let bot = bot(ctx);
-        let server = bot.manager.server(guild(ctx)?);
+        let server = bot.manager.settings.server(guild(ctx)?);
         let mut table = server.permission_grants.0;
         let role = role.map(|role| RoleId(role.id.get()));
         match (change, role, profile) {
@@ -363,6 +366,7 @@ async fn set(ctx: Context<'_>, key: &'static Key, text: String) -> Result<(), Re
 async fn store(ctx: Context<'_>, key: &Key, value: Option<Value>) -> Result<(), Refusal> {
     let manager = &bot(ctx).manager;
     Ok(manager
-        .set_setting(guild(ctx)?, key, value, &person(ctx))
+        .settings
+        .set(guild(ctx)?, key, value, &person(ctx))
         .await?)
 }

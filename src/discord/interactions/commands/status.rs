@@ -8,9 +8,9 @@ use crate::discord::render;
 pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let tasks = bot(ctx).manager.tasks(&here.agent).await?;
+        let tasks = bot(ctx).manager.tasks.list(&here.agent).await?;
         let thread = here.parent.map(|_| here.channel);
-        let status = bot(ctx).manager.status(&here.agent, thread).await?;
+        let status = bot(ctx).manager.status.of(&here.agent, thread).await?;
         let sandbox = bot(ctx).sandbox.describe(status.policy).await;
         let about = render::about(bot(ctx).started);
         Ok(render::status(&status, &tasks, &sandbox, &about))

@@ -44,7 +44,10 @@ async fn end_turns(
             Some(Ok(child)) => Target::Child(child),
             Some(Err(_)) => return Ok(told(Stopped::Nothing)),
         };
-        let stopped = bot(ctx).manager.stop(&here.agent, target, stop, &by);
+        let stopped = bot(ctx)
+            .manager
+            .routing
+            .stop(&here.agent, target, stop, &by);
         Ok(told(stopped.await?))
     })
     .await

@@ -41,7 +41,7 @@ pub(super) async fn usage(
             .await?;
         let names = reachable_agents(ctx).await?;
         let sees_destroyed = viewer(ctx)?.is_some_and(|viewer| viewer.covers_destroyed());
-        lines.retain(|line| match bot.manager.agent(line.agent) {
+        lines.retain(|line| match bot.manager.directory.agent(line.agent) {
             Some(_) => names.iter().any(|agent| agent.id == line.agent),
             None => sees_destroyed,
         });

@@ -48,17 +48,22 @@ pub(super) async fn config(
         let name = agent.name.as_str();
         match text_or_file(value, file, "value").await? {
             None if key == "always_allow" => {
-                let entries = bot.manager.always_allowed(guild, name).await?;
+                let entries = bot.manager.configurator.always_allowed(guild, name).await?;
                 Ok(always_allow::list(name, &entries))
             }
             None => {
-                let value = bot.manager.config_value(guild, name, &key).await?;
+                let value = bot
+                    .manager
+                    .configurator
+                    .config_value(guild, name, &key)
+                    .await?;
                 Ok(shown(bot, name, &key, &value))
             }
             Some(value) => {
                 let (by, channels) = (person(ctx), GuildChannels::new(bot.clone()));
                 let done = bot
                     .manager
+                    .configurator
                     .configure(guild, name, &key, &value, &by, &channels);
                 Ok(Body::sentence(done.await?))
             }
@@ -89,6 +94,7 @@ pub(in crate::discord) async fn chosen(
         let channels = GuildChannels::new(bot.clone());
         let done = bot
             .manager
+            .configurator
             .configure(guild, name, key, value, &by, &channels);
         Ok(Body::sentence(done.await?))
     };
@@ -107,7 +113,11 @@ pub(in crate::discord) async fn take_back(
         let (digest, name) = rest.split_once(':').unwrap_or_default();
         may_edit(bot, guild, &by, name).await?;
         let is_it = |entry: &str| always_allow::digest(entry) == digest;
-        let left = bot.manager.take_back(guild, name, &by, is_it).await?;
+        let left = bot
+            .manager
+            .configurator
+            .take_back(guild, name, &by, is_it)
+            .await?;
         Ok(always_allow::list(name, &left))
     };
     let _ = responder.replace(work).await;
@@ -141,6 +151,7 @@ async fn prompt_form(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Resu
     may_edit(bot, guild, by, name).await?;
     let prompt = bot
         .manager
+        .configurator
         .config_value(guild, name, "system_prompt")
         .await?;
     if prompt.chars().count() > MAX_FIELD {
@@ -155,7 +166,7 @@ async fn prompt_form(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Resu
 
 /// Refuses people who may not talk to the agent of this name; a missing agent is reported elsewhere.
 async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
-    let agents = bot.manager.agents(guild);
+    let agents = bot.manager.directory.agents(guild);
     let found = agents.iter().find(|agent| agent.name.as_str() == name);
     match found {
         Some(agent) => admits(bot, by, agent).await,
@@ -175,9 +186,14 @@ pub(in crate::discord) async fn submit(
         let prompt = written(modal, PROMPT).unwrap_or_default();
         may_edit(bot, guild, &by, name).await?;
         let channels = GuildChannels::new(bot.clone());
-        let done = bot
-            .manager
-            .configure(guild, name, "system_prompt", &prompt, &by, &channels);
+        let done = bot.manager.configurator.configure(
+            guild,
+            name,
+            "system_prompt",
+            &prompt,
+            &by,
+            &channels,
+        );
         Ok(Body::sentence(done.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;

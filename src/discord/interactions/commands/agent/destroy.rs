@@ -69,11 +69,13 @@ pub(in crate::discord) async fn confirmed(
     let here = ChannelId(press.channel_id.get());
     let own_channel = bot
         .manager
+        .directory
         .agents(guild)
         .into_iter()
         .any(|agent| agent.name.as_str() == name && agent.channel == Some(here));
     let outcome = bot
         .manager
+        .lifecycle
         .destroy(guild, name, keep, &by, &GuildChannels::new(bot.clone()))
         .await;
     let body = match outcome {

@@ -21,7 +21,7 @@ pub(in crate::discord::interactions) async fn make(
     new: NewAgent,
 ) -> Result<Body, Refusal> {
     if let Some(model) = &new.model
-        && let Err(error) = bot.manager.known_model(model).await
+        && let Err(error) = bot.manager.settings.known_model(model).await
     {
         let menu = menus::of_models(bot, format!("init:model:{id}"), model);
         return Ok(ask_for(bot, id, new, error.to_string(), menu));
@@ -35,7 +35,7 @@ pub(in crate::discord::interactions) async fn make(
     }
     let channels = GuildChannels::new(bot.clone());
     let guild = new.guild;
-    let made = bot.manager.init(new, &channels).await?;
+    let made = bot.manager.creator.init(new, &channels).await?;
     Ok(render::made(&made, guild))
 }
 

@@ -35,7 +35,11 @@ async fn done(
     by: &Person,
 ) -> Result<Body, Refusal> {
     let channels = GuildChannels::new(bot.clone());
-    let repaired = bot.manager.repair(guild, name, lost, by, &channels).await?;
+    let repaired = bot
+        .manager
+        .lifecycle
+        .repair(guild, name, lost, by, &channels)
+        .await?;
     Ok(match repaired {
         Repaired::Done(text) => Body::sentence(text),
         Repaired::NeedsFolder(lost) => confirm::question(

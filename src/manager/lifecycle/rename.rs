@@ -4,22 +4,20 @@ use serde_json::json;
 use tracing::warn;
 
 use crate::agent::event::Event;
-use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, GuildId, Person};
+use crate::manager::directory::folder::{is_there, off_thread};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::directory::{Directory, folder};
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::Lifecycle;
+use crate::manager::ports::{Channels, Renamed};
 use crate::store::{AgentRow, Intent, IntentKind, Registered};
-use crate::text;
+use crate::{clock, text};
 
-use super::AgentManager;
-use super::create_folder::{is_there, off_thread};
-use super::error::ManagerError;
-use super::folder;
-use super::ports::{Channels, Renamed};
-use super::registry::AgentSummary;
-
-impl AgentManager {
+impl Lifecycle {
     /// Refused while a turn or task of the agent runs.
-    pub(super) async fn rename(
+    pub(crate) async fn rename(
         &self,
         guild: GuildId,
         from: &str,
@@ -33,10 +31,13 @@ impl AgentManager {
                 text::one_line(to, 60)
             ))
         })?;
-        let alone = self.inner.names.lock_both(from, to.as_str()).await;
-        let agent = self.find(guild, from)?;
-        let row = self.edit_row(&agent, &effective::NAME, &json!(agent.name), &json!(to), by);
+        let alone = self.names.lock_both(from, to.as_str()).await;
+        let agent = self.directory.find(guild, from)?;
+        let row = self
+            .audit
+            .edit_row(&agent, &effective::NAME, &json!(agent.name), &json!(to), by);
         let renamed = self
+            .audit
             .audited(row, async {
                 self.may_be_called(&agent, &to).await?;
                 self.rename_locally(&agent, &to).await
@@ -58,8 +59,8 @@ impl AgentManager {
                 "It is called `{name}` already."
             )));
         }
-        let folder = self.inner.deps.paths.agent(name.as_str());
-        if self.inner.registry.named(name.as_str()).is_some() || is_there(&folder).await {
+        let folder = self.deps.paths.agent(name.as_str());
+        if self.directory.registry.named(name.as_str()).is_some() || is_there(&folder).await {
             return Err(ManagerError::refused(format!(
                 "The name `{name}` is taken."
             )));
@@ -78,13 +79,13 @@ impl AgentManager {
         agent: &AgentSummary,
         to: &AgentName,
     ) -> Result<AgentSummary, ManagerError> {
-        let closed = self.inner.gate.close(agent.id);
+        let closed = self.gate.close(agent.id);
         let nobody = self.end_actor(agent).await;
         let intent = Intent::Rename {
             from: agent.name.to_string(),
             to: to.to_string(),
         };
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         let moved = async {
             store.intend(agent.id, intent).await?;
             self.move_folder(&agent.name, to).await
@@ -100,8 +101,12 @@ impl AgentManager {
             },
         };
         match &renamed {
-            Ok(renamed) => self.inner.registry.put(renamed.clone()),
-            Err(_) => self.settle_intent(agent.id, IntentKind::Rename).await,
+            Ok(renamed) => self.directory.registry.put(renamed.clone()),
+            Err(_) => {
+                self.directory
+                    .settle_intent(agent.id, IntentKind::Rename)
+                    .await
+            }
         }
         drop((closed, nobody));
         self.resume(agent.id).await;
@@ -109,7 +114,7 @@ impl AgentManager {
     }
 
     async fn move_folder(&self, from: &AgentName, to: &AgentName) -> Result<(), ManagerError> {
-        let paths = &self.inner.deps.paths;
+        let paths = &self.deps.paths;
         let (from, to) = (paths.agent(from.as_str()), paths.agent(to.as_str()));
         off_thread(move || {
             folder::rename(&from, &to).map_err(|error| {
@@ -131,7 +136,7 @@ impl AgentManager {
 
     /// Writes a name into the file of the folder `at`.
     async fn write_name(&self, at: &str, name: &str) -> Result<AgentConfig, ManagerError> {
-        let (folder, name) = (self.inner.deps.paths.agent(at), name.to_owned());
+        let (folder, name) = (self.deps.paths.agent(at), name.to_owned());
         let written = folder::change(folder, move |keys| {
             keys.insert("name".to_owned(), json!(name));
         });
@@ -148,8 +153,8 @@ impl AgentManager {
             name: to.clone(),
             ..agent.clone()
         };
-        let row = Self::row_of(&renamed, &config);
-        match self.inner.deps.store.finish_rename(row).await? {
+        let row = Directory::row_of(&renamed, &config);
+        match self.deps.store.finish_rename(row).await? {
             Registered::Done => Ok(renamed),
             Registered::NameTaken | Registered::ChannelTaken => {
                 Err(ManagerError::refused(format!("The name `{to}` is taken.")))
@@ -158,14 +163,14 @@ impl AgentManager {
     }
 
     /// Finishes a rename that a crash interrupted; if the folder still has its old name, the rename has not begun.
-    pub(super) async fn recover_rename(
+    pub(crate) async fn recover_rename(
         &self,
         row: AgentRow,
         from: &str,
         to: &str,
     ) -> Result<(), ManagerError> {
-        let paths = &self.inner.deps.paths;
-        let store = &self.inner.deps.store;
+        let paths = &self.deps.paths;
+        let store = &self.deps.store;
         let is_moved = is_there(&paths.agent(to)).await && !is_there(&paths.agent(from)).await;
         if !is_moved || row.name == to {
             return Ok(store.settled(row.id, IntentKind::Rename).await?);
@@ -186,7 +191,7 @@ impl AgentManager {
         let Some(channel) = agent.channel else {
             return String::new();
         };
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         match channels.rename(channel, agent.name.as_str()).await {
             Ok(Renamed::Now) => {
                 self.channel_is_named(agent.id, agent.name.as_str()).await;
@@ -194,7 +199,7 @@ impl AgentManager {
             }
             Ok(Renamed::After(wait)) => {
                 let at = clock::now() + wait;
-                self.inner.deps.emit(Event::Unsettled(agent.guild));
+                self.deps.emit(Event::Unsettled(agent.guild));
                 format!(
                     " Discord allows two renames of a channel in ten minutes: <#{channel}> gets its name later, <t:{}:R>.",
                     at.timestamp()
@@ -210,20 +215,23 @@ impl AgentManager {
     }
 
     /// Gives a channel the latest name of its agent, waiting as long as Discord wants.
-    pub(super) async fn rename_later(&self, agent: AgentId, channels: &dyn Channels) {
+    pub(crate) async fn rename_later(&self, agent: AgentId, channels: &dyn Channels) {
         // Another task waits already, and will use the latest name.
-        let Some(_alone) = self.inner.renaming.begin(agent) else {
+        let Some(_alone) = self.renaming.begin(agent) else {
             return;
         };
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         while let Ok(Some(Intent::ChannelName { name })) =
             store.intent(agent, IntentKind::ChannelName).await
         {
-            let Some(known) = self.inner.registry.get(agent) else {
+            let Some(known) = self.directory.registry.get(agent) else {
                 return;
             };
             let Some(channel) = known.channel else {
-                return self.settle_intent(agent, IntentKind::ChannelName).await;
+                return self
+                    .directory
+                    .settle_intent(agent, IntentKind::ChannelName)
+                    .await;
             };
             match channels.rename(channel, &name).await {
                 Ok(Renamed::Now) => self.channel_is_named(agent, &name).await,
@@ -231,18 +239,32 @@ impl AgentManager {
                 Err(reason) => {
                     let text = format!("-# This channel keeps its name: {reason}");
                     if store.notice(channel, &text).await.is_ok() {
-                        self.inner.deps.emit(Event::Outbox(channel));
+                        self.deps.emit(Event::Outbox(channel));
                     }
-                    return self.settle_intent(agent, IntentKind::ChannelName).await;
+                    return self
+                        .directory
+                        .settle_intent(agent, IntentKind::ChannelName)
+                        .await;
                 }
             }
         }
     }
 
     async fn channel_is_named(&self, agent: AgentId, name: &str) {
-        let noted = self.inner.deps.store.channel_is_named(agent, name).await;
+        let noted = self.deps.store.channel_is_named(agent, name).await;
         if let Err(error) = noted {
             warn!(agent.id = %agent, "failed to note that the channel of {name} has its name: {error}");
         }
+    }
+
+    /// Whether a turn or a task of the agent runs.
+    pub(crate) async fn is_busy(&self, agent: &AgentSummary) -> bool {
+        let turn = self
+            .directory
+            .states(agent)
+            .await
+            .iter()
+            .any(|state| state.turn.is_some());
+        turn || self.tasks.any_running(agent)
     }
 }

@@ -4,25 +4,24 @@ use serde_json::{Value, json};
 
 use crate::config::effective;
 use crate::domain::{GuildId, Person};
+use crate::manager::directory::folder;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::configurator::Configurator;
 
-use super::AgentManager;
-use super::error::ManagerError;
-use super::folder;
-use super::registry::AgentSummary;
-
-impl AgentManager {
+impl Configurator {
     /// The entries of the agent's `always_allow`.
     ///
     /// # Errors
     ///
     /// When there is no such agent, or its file cannot be read.
-    pub async fn always_allowed(
+    pub(crate) async fn always_allowed(
         &self,
         guild: GuildId,
         name: &str,
     ) -> Result<Vec<String>, ManagerError> {
-        let agent = self.find(guild, name)?;
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let agent = self.directory.find(guild, name)?;
+        let folder = self.deps.paths.agent(agent.name.as_str());
         let file = folder::load(folder).await?;
         Ok(file.config.always_allow)
     }
@@ -32,21 +31,21 @@ impl AgentManager {
     /// # Errors
     ///
     /// When there is no such agent or entry, or the file cannot be written.
-    pub async fn take_back(
+    pub(crate) async fn take_back(
         &self,
         guild: GuildId,
         name: &str,
         by: &Person,
         is_it: impl Fn(&str) -> bool + Send + Sync,
     ) -> Result<Vec<String>, ManagerError> {
-        let _alone = self.inner.names.lock(name).await;
-        let agent = self.find(guild, name)?;
+        let _alone = self.names.lock(name).await;
+        let agent = self.directory.find(guild, name)?;
         self.take_entry_back(&agent, by, |_, entry| is_it(entry))
             .await
     }
 
     /// Removes what `/agent config` names: a number of the list, or an exact entry.
-    pub(super) async fn take_named_back(
+    pub(crate) async fn take_named_back(
         &self,
         agent: &AgentSummary,
         by: &Person,
@@ -72,7 +71,7 @@ impl AgentManager {
         by: &Person,
         is_it: impl Fn(usize, &str) -> bool + Send + Sync,
     ) -> Result<Vec<String>, ManagerError> {
-        let path = self.inner.deps.paths.agent(agent.name.as_str());
+        let path = self.deps.paths.agent(agent.name.as_str());
         let old = folder::load(path.clone()).await?.config.always_allow;
         let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
         let Some((_, entry)) = entry else {
@@ -81,22 +80,23 @@ impl AgentManager {
             ));
         };
         let left: Vec<&String> = old.iter().filter(|one| *one != entry).collect();
-        let row = self.edit_row(
+        let row = self.audit.edit_row(
             agent,
             &effective::ALWAYS_ALLOW,
             &json!(old),
             &json!(left),
             by,
         );
-        self.audited(row, async {
-            let entry = entry.clone();
-            let written = folder::change(path, move |keys| {
-                if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
-                    list.retain(|one| *one != entry);
-                }
-            });
-            Ok(written.await?.config.always_allow)
-        })
-        .await
+        self.audit
+            .audited(row, async {
+                let entry = entry.clone();
+                let written = folder::change(path, move |keys| {
+                    if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
+                        list.retain(|one| *one != entry);
+                    }
+                });
+                Ok(written.await?.config.always_allow)
+            })
+            .await
     }
 }

@@ -14,42 +14,43 @@ use serde_json::{Map, Value};
 use tracing::{info, warn};
 
 use crate::agent::event::Event;
-use crate::agent::{Asker, Caps, KnownSums, Spender, refine};
-use crate::clock;
+use crate::agent::{AgentDeps, Asker, Caps, KnownSums, Spender, refine};
 use crate::config::{DayBudget, effective};
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
 use crate::llm::places::Lane;
+use crate::manager::audit::Audit;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::directory::{Directory, folder};
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::folders::{AgentFolders, Kept};
+use crate::manager::lifecycle::new_agent::{Basis, Made, NewAgent, Plan, Refine};
+use crate::manager::lifecycle::origin::{self, Origin, Wanted};
+use crate::manager::names::NameLocks;
+use crate::manager::ports::Channels;
+use crate::manager::servers::grants::GrantRules;
+use crate::manager::servers::settings::ServerSettings;
 use crate::permission::may_grant;
-use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered};
-use crate::text;
-
-use super::AgentManager;
-use super::create_folder::Kept;
-use super::error::ManagerError;
-use super::folder;
-use super::new_agent::{Basis, Made, NewAgent, Plan, Refine};
-use super::origin::{self, Origin, Wanted};
-use super::ports::Channels;
-use super::registry::AgentSummary;
+use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered, StoreError};
+use crate::{clock, text};
 
 /// Characters of a channel's topic that Discord takes.
 const TOPIC: usize = 1024;
 
 /// An agent that is registered and being made.
-pub(super) struct Creation {
-    pub(super) row: AgentRow,
+pub(crate) struct Creation {
+    pub(crate) row: AgentRow,
     /// Keys for the `agent.json` of a folder that existed before; `None` where the folder is new.
-    pub(super) kept: Option<Map<String, Value>>,
+    pub(crate) kept: Option<Map<String, Value>>,
     /// The row that it had as a destroyed agent.
-    pub(super) before: Option<Box<AgentRow>>,
-    pub(super) since: Since,
+    pub(crate) before: Option<Box<AgentRow>>,
+    pub(crate) since: Since,
     /// What its folder is made from; `None` where the folder exists.
-    pub(super) origin: Option<Arc<Origin>>,
+    pub(crate) origin: Option<Arc<Origin>>,
 }
 
 /// When the making of an agent began.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Since {
+pub(crate) enum Since {
     /// Just now: only its row exists.
     Now,
     /// Before a crash: its folder exists, and maybe its channel, in which people may have written.
@@ -65,39 +66,55 @@ struct Undo {
     file: Option<Map<String, Value>>,
 }
 
-impl AgentManager {
+/// Makes new agents.
+pub(crate) struct Creator {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) grants: Arc<GrantRules>,
+    pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) folders: Arc<AgentFolders>,
+    pub(crate) names: Arc<NameLocks>,
+}
+
+impl Creator {
     /// Makes an agent with folder, row and channel; a failure leaves none of them.
     ///
     /// # Errors
     ///
     /// A sentence with the reason and what to do.
-    pub async fn init(&self, new: NewAgent, channels: &dyn Channels) -> Result<Made, ManagerError> {
+    pub(crate) async fn init(
+        &self,
+        new: NewAgent,
+        channels: &dyn Channels,
+    ) -> Result<Made, ManagerError> {
         let name = AgentName::parse(&new.name).map_err(|error| {
             ManagerError::refused(format!(
                 "`{}` cannot be a name: {error}.",
                 text::one_line(&new.name, 60)
             ))
         })?;
-        let _alone = self.inner.names.lock(name.as_str()).await;
+        let _alone = self.names.lock(name.as_str()).await;
         let row = AuditRow {
             agent_name: name.to_string(),
-            ..self.command_row("agent_init", new.guild, new.by.id)
+            ..self.audit.command_row("agent_init", new.guild, new.by.id)
         };
         let (plan, kept) = match self.planned(name, &new, channels).await {
             Ok(planned) => planned,
-            Err(error) => return self.audited(row, ready(Err(error))).await,
+            Err(error) => return self.audit.audited(row, ready(Err(error))).await,
         };
         let row = AuditRow {
             agent: Some(kept.as_ref().map_or(plan.id, |kept| kept.id)),
             detail: self.audited_origin(&plan),
             ..row
         };
-        self.audited(row, async {
-            let creation = self.registered(&plan, kept, &new).await?;
-            let template = self.template_keys(&plan, &new);
-            self.carry_out(creation, template, channels).await
-        })
-        .await
+        self.audit
+            .audited(row, async {
+                let creation = self.registered(&plan, kept, &new).await?;
+                let template = self.folders.template_keys(&plan, &new);
+                self.carry_out(creation, template, channels).await
+            })
+            .await
     }
 
     /// The plan, and the existing files for it.
@@ -109,7 +126,7 @@ impl AgentManager {
     ) -> Result<(Plan, Option<Kept>), ManagerError> {
         let plan = self.plan(name, new).await?;
         channels.can_create(new.guild).await?;
-        let kept = self.kept_files(&plan, new).await?;
+        let kept = self.folders.kept_files(&plan, new).await?;
         Ok((plan, kept))
     }
 
@@ -122,12 +139,9 @@ impl AgentManager {
             ));
         }
         self.free_name(&name).await?;
-        let server = effective::server(
-            &self.inner.deps.settings_of(new.guild),
-            &self.inner.deps.config.load(),
-        );
+        let server = effective::server(&self.deps.settings_of(new.guild), &self.deps.config.load());
         let model = match &new.model {
-            Some(model) => Some(self.known_model(model).await?),
+            Some(model) => Some(self.settings.known_model(model).await?),
             None => None,
         };
         let origin = match &new.basis {
@@ -135,7 +149,7 @@ impl AgentManager {
             None => None,
         };
         let profile = match (&new.permission_profile, &origin) {
-            (Some(text), _) => Some(self.grantable(new.guild, text, &new.by)?),
+            (Some(text), _) => Some(self.grants.grantable(new.guild, text, &new.by)?),
             (None, Some(origin)) => self.granted_by(new, origin)?,
             (None, None) => None,
         };
@@ -144,10 +158,11 @@ impl AgentManager {
         {
             let files = origin.label.replacen("the", "The", 1);
             let way_out = "make this agent";
-            self.may_revive(new.guild, config, &new.by, (&files, way_out))?;
+            self.grants
+                .may_revive(new.guild, config, &new.by, (&files, way_out))?;
         }
         let model = match (model, origin.as_ref().and_then(Origin::model)) {
-            (None, Some(model)) => Some(self.known_model(model).await?),
+            (None, Some(model)) => Some(self.settings.known_model(model).await?),
             (model, _) => model,
         };
         let id = AgentId::random();
@@ -156,7 +171,7 @@ impl AgentManager {
         let prompt = match (&new.system_prompt, new.refine) {
             (Some(description), Refine::Tailor) => Some(
                 refine::tailor(
-                    &self.inner.deps,
+                    &self.deps,
                     self.asker(id, new.guild),
                     &asked,
                     &name,
@@ -184,7 +199,7 @@ impl AgentManager {
 
     /// Checks that no agent has the name. One whose creation was neither finished nor undone is undone.
     async fn free_name(&self, name: &AgentName) -> Result<(), ManagerError> {
-        let Some(taken) = self.inner.deps.store.agent_by_name(name.as_str()).await? else {
+        let Some(taken) = self.deps.store.agent_by_name(name.as_str()).await? else {
             return Ok(());
         };
         match taken.status {
@@ -200,7 +215,7 @@ impl AgentManager {
 
     /// What an agent is made from, read and compiled.
     async fn origin(&self, guild: GuildId, basis: &Basis) -> Result<Origin, ManagerError> {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let wanted = match basis {
             Basis::File { name, text } => Wanted::Text {
                 name: name.clone(),
@@ -209,7 +224,7 @@ impl AgentManager {
             Basis::Named(name) => match name.trim().strip_prefix('@') {
                 None => Wanted::Named(name.trim().to_owned()),
                 Some(agent) => {
-                    let agent = self.find(guild, agent)?;
+                    let agent = self.directory.find(guild, agent)?;
                     Wanted::Agent {
                         folder: deps.paths.agent(agent.name.as_str()),
                         name: agent.name.to_string(),
@@ -224,8 +239,8 @@ impl AgentManager {
     }
 
     /// Names that a new agent can be made from, apart from other agents.
-    pub async fn origins(&self) -> Vec<String> {
-        let deps = &self.inner.deps;
+    pub(crate) async fn origins(&self) -> Vec<String> {
+        let deps = &self.deps;
         let home = deps.paths.home.clone();
         let named = deps.with_known(move |known| origin::names(&home, known));
         named.await.unwrap_or_default().into_iter().collect()
@@ -241,8 +256,8 @@ impl AgentManager {
         let Some(profile) = origin.profile() else {
             return Ok(None);
         };
-        if !self.needs_no_grant(new.guild, profile) {
-            may_grant(&self.grant_table(new.guild), &new.by, profile).map_err(|reason| {
+        if !self.grants.needs_no_grant(new.guild, profile) {
+            may_grant(&self.grants.grant_table(new.guild), &new.by, profile).map_err(|reason| {
                 ManagerError::refused(format!(
                     "{whose} asks for the profile `{}`, and {reason}. Nothing was made. Name a `permission_profile` that you may grant.",
                     profile.label()
@@ -256,7 +271,7 @@ impl AgentManager {
     fn audited_origin(&self, plan: &Plan) -> Option<String> {
         let origin = plan.origin.as_ref()?;
         let text = origin.charter.as_ref().map(|charter| charter.text.as_str());
-        self.inner.deps.audit_change(&crate::tools::Change {
+        self.deps.audit_change(&crate::tools::Change {
             edited: format!("charter from {}", origin.label),
             old: String::new(),
             new: text.unwrap_or_default().to_owned(),
@@ -265,7 +280,7 @@ impl AgentManager {
 
     /// The asker for an agent that does not exist yet.
     fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
-        let budgets = self.inner.deps.config.load().budgets;
+        let budgets = self.deps.config.load().budgets;
         Asker {
             spender: Spender {
                 agent,
@@ -292,7 +307,7 @@ impl AgentManager {
         kept: Option<Kept>,
         new: &NewAgent,
     ) -> Result<Creation, ManagerError> {
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         let mut row = AgentRow {
             id: plan.id,
             name: plan.name.to_string(),
@@ -333,7 +348,7 @@ impl AgentManager {
     }
 
     /// Does the remaining steps for a registered agent. A failure leaves nothing of it.
-    pub(super) async fn carry_out(
+    pub(crate) async fn carry_out(
         &self,
         creation: Creation,
         template: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
@@ -352,7 +367,7 @@ impl AgentManager {
             );
         }
         if let Some(keys) = undo.file {
-            self.put_back(&creation.row.name, keys).await;
+            self.folders.put_back(&creation.row.name, keys).await;
         }
         self.undo(&creation).await;
         Err(error)
@@ -369,10 +384,11 @@ impl AgentManager {
         let name = AgentName::parse(&row.name)
             .map_err(|error| ManagerError::refused(error.to_string()))?;
         if creation.kept.is_none() && creation.since == Since::Now {
-            self.make_folder(&name, creation.origin.clone(), template)
+            self.folders
+                .make_folder(&name, creation.origin.clone(), template)
                 .await?;
         }
-        let file = folder::load(self.inner.deps.paths.agent(name.as_str())).await?;
+        let file = folder::load(self.deps.paths.agent(name.as_str())).await?;
         let channel = match self.channel_of(row, &file.config, channels).await? {
             Some(channel) => {
                 self.pass_over_the_past(creation, channel, channels).await?;
@@ -388,7 +404,7 @@ impl AgentManager {
         };
         undo.file = creation.kept.is_some().then_some(file.raw);
         let keys = creation.kept.clone();
-        let config = self.write_channel(&name, channel, keys).await?;
+        let config = self.folders.write_channel(&name, channel, keys).await?;
         let agent = AgentSummary {
             id: row.id,
             name: name.clone(),
@@ -396,23 +412,17 @@ impl AgentManager {
             channel: Some(channel),
             status: AgentStatus::Active,
         };
-        self.index(&agent, &config).await?;
-        self.inner.registry.put(agent);
-        self.inner.deps.emit(Event::Bound(row.guild_id, channel));
-        let model = self.choice(row.guild_id, config.model.as_deref());
-        let mut made = Made::of(
-            name,
-            channel,
-            model,
-            config,
-            &self.inner.deps.profiles.load(),
-        );
+        self.directory.index(&agent, &config).await?;
+        self.directory.registry.put(agent);
+        self.deps.emit(Event::Bound(row.guild_id, channel));
+        let model = self.settings.choice(row.guild_id, config.model.as_deref());
+        let mut made = Made::of(name, channel, model, config, &self.deps.profiles.load());
         made.kept_files = creation.kept.is_some();
         if let Err(reason) = channels.welcome(channel, &made).await {
             made.notes
                 .push(format!("The welcome message could not be posted: {reason}"));
         }
-        self.settle_intent(row.id, IntentKind::Init).await;
+        self.directory.settle_intent(row.id, IntentKind::Init).await;
         info!(agent.id = %row.id, "agent {} was made", made.name);
         Ok(made)
     }
@@ -429,7 +439,7 @@ impl AgentManager {
         }
         let newest = channels.newest_message(channel).await;
         if let Some(newest) = newest? {
-            let store = &self.inner.deps.store;
+            let store = &self.deps.store;
             store.advance_cursor(channel, newest).await?;
         }
         Ok(())
@@ -442,7 +452,7 @@ impl AgentManager {
         config: &AgentConfig,
         channels: &dyn Channels,
     ) -> Result<Option<ChannelId>, ManagerError> {
-        let is_free = |channel: &ChannelId| self.inner.registry.in_channel(*channel).is_none();
+        let is_free = |channel: &ChannelId| self.directory.registry.in_channel(*channel).is_none();
         if let Some(channel) = config.channel_id.filter(is_free)
             && channels.exists(row.guild_id, channel).await?
         {
@@ -453,15 +463,14 @@ impl AgentManager {
     }
 
     /// Undoes what was made of an agent that could not be completed.
-    pub(super) async fn undo(&self, creation: &Creation) {
+    pub(crate) async fn undo(&self, creation: &Creation) {
         let row = &creation.row;
         if creation.kept.is_none()
             && let Ok(name) = AgentName::parse(&row.name)
         {
-            self.remove_folder(&name).await;
+            self.folders.remove_folder(&name).await;
         }
         let undone = self
-            .inner
             .deps
             .store
             .undo_init(row.id, creation.before.as_deref())
@@ -469,30 +478,28 @@ impl AgentManager {
         if let Err(error) = undone {
             warn!(agent.id = %row.id, "failed to take back the registration of {}; the next start or `/agent init` does: {error}", row.name);
         }
-        self.inner.registry.remove(row.id);
+        self.directory.registry.remove(row.id);
     }
 
-    /// Marks an intent as done. If that fails, the next start finds nothing left to do.
-    pub(super) async fn settle_intent(&self, agent: AgentId, kind: IntentKind) {
-        if let Err(error) = self.inner.deps.store.settled(agent, kind).await {
-            warn!(agent.id = %agent, "failed to note that {kind:?} of agent {agent} is done: {error}");
-        }
-    }
-
-    /// The id of a model that a person named, also by a short name.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, when there is none of that name.
-    pub async fn known_model(&self, name: &str) -> Result<String, ManagerError> {
-        Arc::clone(&self.inner.deps.models)
-            .resolve(name)
-            .await
-            .map_err(|error| ManagerError::Refused(error.to_string()))
+    /// The creation that left this row.
+    pub(crate) async fn creation(&self, row: AgentRow) -> Result<Creation, StoreError> {
+        let intent = self.deps.store.intent(row.id, IntentKind::Init);
+        let (kept, before) = match intent.await? {
+            Some(Intent::Init { kept, before }) => (kept, before),
+            // From a version that stored no intents: it is not known whose files they are, so they stay.
+            Some(_) | None => (Some(Default::default()), None),
+        };
+        Ok(Creation {
+            row,
+            kept,
+            before,
+            since: Since::BeforeACrash,
+            origin: None,
+        })
     }
 }
 
 /// The topic of an agent's channel.
-pub(super) fn topic(system_prompt: &str) -> String {
+pub(crate) fn topic(system_prompt: &str) -> String {
     text::one_line(system_prompt.lines().next().unwrap_or_default(), TOPIC)
 }

@@ -10,14 +10,12 @@ use cap_std::fs::Dir;
 
 use crate::charter::{self, Catalog, Charter, Known, Place, Role, Trust};
 use crate::domain::{AgentConfig, ProfileRef};
+use crate::manager::error::ManagerError;
 use crate::text;
 use crate::workspace::agent_file::{self, AgentFile};
-use crate::workspace::charter_file;
 use crate::workspace::charter_places::Places;
 use crate::workspace::template::copy_folder;
-use crate::workspace::{Version, Workspace};
-
-use super::error::ManagerError;
+use crate::workspace::{Version, Workspace, charter_file};
 
 /// Where templates lie in the home.
 const TEMPLATES: &str = "templates";
@@ -41,7 +39,7 @@ const OWN_KEYS: &[&str] = &[
 
 /// What a person named, with what the manager knows about it.
 #[derive(Clone, Debug)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// A role or a template.
     Named(String),
     Agent {
@@ -57,19 +55,19 @@ pub(super) enum Wanted {
 
 /// A charter that compiles, with its text as it was written.
 #[derive(Debug)]
-pub(super) struct Written {
-    pub(super) role: Role,
-    pub(super) text: String,
+pub(crate) struct Written {
+    pub(crate) role: Role,
+    pub(crate) text: String,
 }
 
 /// What a new agent is made from.
 #[derive(Debug)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     /// Its name for people: "the role `reviewer`".
-    pub(super) label: String,
-    pub(super) charter: Option<Written>,
+    pub(crate) label: String,
+    pub(crate) charter: Option<Written>,
     /// The `agent.json` that it starts with, without the keys of another agent.
-    pub(super) file: Option<AgentFile>,
+    pub(crate) file: Option<AgentFile>,
     folder: Option<PathBuf>,
     parts: &'static [&'static str],
 }
@@ -80,7 +78,7 @@ impl Origin {
     /// # Errors
     ///
     /// All problems of the charter in one message, or why there is none.
-    pub(super) fn read(
+    pub(crate) fn read(
         wanted: &Wanted,
         home: &Path,
         known: &Known<'_>,
@@ -164,7 +162,7 @@ impl Origin {
     }
 
     /// The profile that it asks for; a file does not grant it.
-    pub(super) fn profile(&self) -> Option<&ProfileRef> {
+    pub(crate) fn profile(&self) -> Option<&ProfileRef> {
         match (&self.file, &self.charter) {
             (Some(file), _) => Some(&file.config.permissions),
             (None, Some(charter)) => charter.role.own_profile.as_ref(),
@@ -173,11 +171,11 @@ impl Origin {
     }
 
     /// The model that its configuration names.
-    pub(super) fn model(&self) -> Option<&str> {
+    pub(crate) fn model(&self) -> Option<&str> {
         self.file.as_ref()?.config.model.as_deref()
     }
 
-    pub(super) fn config(&self) -> Option<&AgentConfig> {
+    pub(crate) fn config(&self) -> Option<&AgentConfig> {
         self.file.as_ref().map(|file| &file.config)
     }
 
@@ -186,7 +184,7 @@ impl Origin {
     /// # Errors
     ///
     /// When one of them is a link or too large, or the disk fails.
-    pub(super) fn copy_to(&self, to: &Path) -> std::io::Result<()> {
+    pub(crate) fn copy_to(&self, to: &Path) -> std::io::Result<()> {
         for part in self.parts {
             let Some(from) = self.folder.as_ref().map(|folder| folder.join(part)) else {
                 continue;
@@ -212,19 +210,19 @@ impl Origin {
 }
 
 /// Why a name does not name a role.
-pub(super) enum NoRole {
+pub(crate) enum NoRole {
     Unknown,
     Broken(ManagerError),
 }
 
 /// The roles that an agent in `folder` can have as its own, without those of repositories: an agent could rewrite these.
-pub(super) fn catalog(folder: Option<&Workspace>, home: &Path, known: &Known<'_>) -> Catalog {
+pub(crate) fn catalog(folder: Option<&Workspace>, home: &Path, known: &Known<'_>) -> Catalog {
     let places = Places::open(folder, home, false);
     Catalog::compile(places.read(&places.stamps()), known)
 }
 
 /// The role `name` with its text.
-pub(super) fn role_of(
+pub(crate) fn role_of(
     roles: &Catalog,
     folder: Option<&Workspace>,
     home: &Path,
@@ -259,7 +257,7 @@ pub(super) fn role_of(
 /// # Errors
 ///
 /// All problems of the charter, or the names of the roles that there are.
-pub(super) fn named_or_written(
+pub(crate) fn named_or_written(
     value: &str,
     folder: &Path,
     home: &Path,
@@ -284,7 +282,7 @@ pub(super) fn named_or_written(
 }
 
 /// Compiles a charter for an agent. `shown` is its file's name for people.
-pub(super) fn written(
+pub(crate) fn written(
     bytes: &[u8],
     shown: &str,
     roles: &Catalog,
@@ -315,7 +313,7 @@ fn refused(problems: &str) -> ManagerError {
 }
 
 /// The names of roles and templates that an agent can be made from, and of those that cannot be used.
-pub(super) fn names(home: &Path, known: &Known<'_>) -> BTreeSet<String> {
+pub(crate) fn names(home: &Path, known: &Known<'_>) -> BTreeSet<String> {
     let mut names = templates(home);
     names.extend(names_of(&catalog(None, home, known)));
     names

@@ -13,13 +13,12 @@ use tracing::{error, info};
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, MessageId};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::directory::{Directory, folder};
+use crate::manager::recovery::Recovery;
+use crate::manager::servers::records::SeenServer;
 use crate::store::{AgentRow, Registered, ServerState, StoreError};
 use crate::text::{self, escape};
-
-use super::AgentManager;
-use super::folder;
-use super::registry::AgentSummary;
-use super::servers::SeenServer;
 
 /// The notice in the channel of a rebuilt agent.
 const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be set again.";
@@ -29,7 +28,7 @@ const NAMED: usize = 20;
 
 /// Folders of agents without a row, by what their file says.
 #[derive(Default)]
-pub(super) struct UnknownFolders {
+pub(crate) struct UnknownFolders {
     found: Mutex<Vec<(AgentName, AgentConfig)>>,
     /// There was no row at all at the start, so the database was lost.
     is_lost: AtomicBool,
@@ -61,22 +60,22 @@ impl UnknownFolders {
     }
 }
 
-impl AgentManager {
+impl Recovery {
     /// Looks for folders of agents without a row. If there is no row at all the database was lost, and the operator is
     /// told.
-    pub(super) async fn look_for_unknown(&self, rows: &[AgentRow]) {
+    pub(crate) async fn look_for_unknown(&self, rows: &[AgentRow]) {
         let known: HashSet<String> = rows.iter().map(|row| row.name.clone()).collect();
-        let agents = self.inner.deps.paths.agents();
+        let agents = self.deps.paths.agents();
         let looked = tokio::task::spawn_blocking(move || look(&agents, &known)).await;
         let (found, broken) = looked.unwrap_or_default();
         let is_lost = rows.is_empty() && !(found.is_empty() && broken.is_empty());
         if is_lost {
-            self.inner.deps.emit(Event::Operator {
+            self.deps.emit(Event::Operator {
                 cause: "database-lost".to_owned(),
                 text: lost(&found, &broken),
             });
         }
-        self.inner.unknown.put(found, is_lost);
+        self.unknown.put(found, is_lost);
     }
 
     /// Accepts a server again in which agents of a lost database live: the operator must have accepted it. Where the
@@ -85,18 +84,18 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the ledger fails; the server is not served then.
-    pub async fn accept_again(
+    pub(crate) async fn accept_again(
         &self,
         server: &SeenServer,
         channels: &[ChannelId],
     ) -> Result<(), StoreError> {
-        let (guild, operators) = (server.guild, self.operators());
-        let is_listed = !self.inner.deps.config.load().servers.is_empty();
+        let (guild, operators) = (server.guild, self.servers.operators());
+        let is_listed = !self.deps.config.load().servers.is_empty();
         let is_own = operators.is_empty() || operators.contains(&server.owner);
-        if is_listed || is_own || !self.inner.unknown.lost_one(channels) {
+        if is_listed || is_own || !self.unknown.lost_one(channels) {
             return Ok(());
         }
-        let accepted = self.inner.servers.change(guild, |row| {
+        let accepted = self.servers.records.change(guild, |row| {
             // A decision since then outranks the folders.
             if row.state == ServerState::Seen {
                 row.state = ServerState::Accepted;
@@ -109,7 +108,7 @@ impl AgentManager {
                 "The server {} (`{guild}`) counts as accepted again, because agents of the lost database live in it. `/servers remove` takes that back.",
                 escape::name(&server.name)
             );
-            self.inner.deps.emit(Event::Operator {
+            self.deps.emit(Event::Operator {
                 cause: format!("accepted-again:{guild}"),
                 text,
             });
@@ -119,9 +118,13 @@ impl AgentManager {
 
     /// Registers the agents without a row whose channels are in this server. `channels` are all its channels, each with its
     /// newest message.
-    pub async fn rebuild(&self, guild: GuildId, channels: &[(ChannelId, Option<MessageId>)]) {
+    pub(crate) async fn rebuild(
+        &self,
+        guild: GuildId,
+        channels: &[(ChannelId, Option<MessageId>)],
+    ) {
         let newest = |wanted: ChannelId| channels.iter().find(|(channel, _)| *channel == wanted);
-        for (name, config) in self.inner.unknown.take(|channel| newest(channel).is_some()) {
+        for (name, config) in self.unknown.take(|channel| newest(channel).is_some()) {
             let seen = config
                 .channel_id
                 .and_then(newest)
@@ -141,7 +144,7 @@ impl AgentManager {
         config: &AgentConfig,
         seen: Option<MessageId>,
     ) -> Result<Registered, StoreError> {
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         let id = config.id.unwrap_or_else(AgentId::random);
         if store.agent(id).await?.is_some() {
             // A copy of another agent's folder.
@@ -155,7 +158,7 @@ impl AgentManager {
             status: AgentStatus::Active,
         };
         if config.id.is_none() {
-            let folder = self.inner.deps.paths.agent(name.as_str());
+            let folder = self.deps.paths.agent(name.as_str());
             let written = folder::change(folder, move |keys| {
                 keys.insert("id".to_owned(), serde_json::json!(id));
             });
@@ -165,16 +168,16 @@ impl AgentManager {
         }
         let row = AgentRow {
             created_at: config.created_at.unwrap_or_else(clock::now),
-            ..Self::row_of(&agent, config)
+            ..Directory::row_of(&agent, config)
         };
         let registered = store.rebuild_agent(row, seen, REBUILT).await?;
         if registered == Registered::Done {
-            self.inner.registry.put(agent.clone());
+            self.directory.registry.put(agent.clone());
             if let Some(channel) = agent.channel {
-                self.inner.deps.emit(Event::Outbox(channel));
+                self.deps.emit(Event::Outbox(channel));
             }
             // Listing sessions makes their rows.
-            if let Err(error) = self.sessions_of(&agent).list_sessions(0, 1).await {
+            if let Err(error) = self.directory.sessions_of(&agent).list_sessions(0, 1).await {
                 error!(agent.id = %id, "failed to index the sessions of {name}: {error}");
             }
         }

@@ -4,11 +4,10 @@ use tracing::error;
 
 use crate::agent::event::Event;
 use crate::domain::{AgentId, ChannelId, GuildId};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::ports::{ChannelError, Channels};
+use crate::manager::recovery::Recovery;
 use crate::store::{Intent, IntentKind};
-
-use super::AgentManager;
-use super::ports::{ChannelError, Channels};
-use super::registry::AgentSummary;
 
 /// Agents named in one message.
 const NAMED: usize = 15;
@@ -59,20 +58,20 @@ impl Lacks {
     }
 }
 
-impl AgentManager {
+impl Recovery {
     /// The agents of a server without their channel or folder. `is_there` says whether a channel is known to exist.
     ///
     /// # Errors
     ///
     /// When Discord cannot be asked about an unknown channel.
-    pub async fn lacking(
+    pub(crate) async fn lacking(
         &self,
         guild: GuildId,
         is_there: impl Fn(ChannelId) -> bool,
         channels: &dyn Channels,
     ) -> Result<Vec<Lacks>, ChannelError> {
-        let paths = self.inner.deps.paths.clone();
-        let agents = self.inner.registry.of_guild(guild);
+        let paths = self.deps.paths.clone();
+        let agents = self.directory.registry.of_guild(guild);
         let looked = tokio::task::spawn_blocking(move || {
             let with_folder = |agent: AgentSummary| {
                 let folder = !paths.agent(agent.name.as_str()).is_dir();
@@ -104,25 +103,27 @@ impl AgentManager {
 
     /// What an agent has got back can be lost, and reported, again.
     async fn forget_repairs(&self, guild: GuildId, lacking: &[Lacks]) {
-        let intents = self.inner.deps.store.intents().await.unwrap_or_default();
+        let intents = self.deps.store.intents().await.unwrap_or_default();
         let told = intents
             .into_iter()
             .filter(|(_, intent)| intent.kind() == IntentKind::Repair);
         for (agent, _) in told {
             let is_here = self
-                .inner
+                .directory
                 .registry
                 .get(agent)
                 .is_some_and(|agent| agent.guild == guild);
             if is_here && !lacking.iter().any(|lacks| lacks.agent.id == agent) {
-                self.settle_intent(agent, IntentKind::Repair).await;
+                self.directory
+                    .settle_intent(agent, IntentKind::Repair)
+                    .await;
             }
         }
     }
 
     /// Reports what was not reported yet: to the operator, and to people in `channel`.
-    pub async fn tell_lacking(&self, lacking: Vec<Lacks>, channel: Option<ChannelId>) {
-        let store = &self.inner.deps.store;
+    pub(crate) async fn tell_lacking(&self, lacking: Vec<Lacks>, channel: Option<ChannelId>) {
+        let store = &self.deps.store;
         let mut fresh = Vec::new();
         for lacks in lacking {
             match store.intent(lacks.agent.id, IntentKind::Repair).await {
@@ -150,10 +151,10 @@ impl AgentManager {
             error!("failed to note that people are told what agents lack: {error}");
         }
         if let Some(channel) = channel {
-            self.inner.deps.emit(Event::Outbox(channel));
+            self.deps.emit(Event::Outbox(channel));
         }
         let causes: Vec<String> = fresh.iter().map(Lacks::cause).collect();
-        self.inner.deps.emit(Event::Operator {
+        self.deps.emit(Event::Operator {
             cause: causes.join(" "),
             text,
         });

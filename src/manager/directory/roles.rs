@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use crate::agent::OwnRole;
 use crate::charter::{Catalog, NoGate, Role};
+use crate::manager::directory::Directory;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
 use crate::text::{self, escape};
-
-use super::AgentManager;
-use super::error::ManagerError;
-use super::registry::AgentSummary;
 
 /// The roles of one agent.
 #[derive(Clone, Debug)]
@@ -21,13 +20,13 @@ pub struct AgentRoles {
     pub catalog: Arc<Catalog>,
 }
 
-impl AgentManager {
+impl Directory {
     /// Checks that people may call a role of an agent.
     ///
     /// # Errors
     ///
     /// When they may not, with similar names.
-    pub async fn role_for_people(
+    pub(crate) async fn role_for_people(
         &self,
         agent: &AgentSummary,
         name: &str,
@@ -42,7 +41,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When there is none, with similar names.
-    pub(super) async fn callable(
+    pub(crate) async fn callable(
         &self,
         agent: &AgentSummary,
         name: &str,
@@ -61,7 +60,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// Why they cannot pass through one of them.
-    pub(super) async fn can_pass_through(
+    pub(crate) async fn can_pass_through(
         &self,
         agent: &AgentSummary,
         value: &Value,
@@ -92,8 +91,8 @@ impl AgentManager {
     }
 
     /// The roles of an agent that people may call.
-    pub async fn roles_for_people(&self, agent: &AgentSummary) -> Vec<Arc<Role>> {
-        let deps = &self.inner.deps;
+    pub(crate) async fn roles_for_people(&self, agent: &AgentSummary) -> Vec<Arc<Role>> {
+        let deps = &self.deps;
         let folder = deps.paths.agent(agent.name.as_str());
         deps.roles_for_people(agent.id, folder).await
     }
@@ -103,8 +102,8 @@ impl AgentManager {
     /// # Errors
     ///
     /// When reading them panicked.
-    pub async fn roles(&self, agent: &AgentSummary) -> Result<AgentRoles, ManagerError> {
-        let deps = &self.inner.deps;
+    pub(crate) async fn roles(&self, agent: &AgentSummary) -> Result<AgentRoles, ManagerError> {
+        let deps = &self.deps;
         let folder = deps.paths.agent(agent.name.as_str());
         let failed = |error: tokio::task::JoinError| ManagerError::Failed(error.to_string());
         let catalog = deps.roles_of(agent.id, folder.clone());

@@ -1,19 +1,25 @@
 //! Who may give an agent which profile, and set keys that widen as much as a profile.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use crate::agent::AgentDeps;
 use crate::config::{Key, Right, ValueKind, effective};
 use crate::domain::{AgentConfig, GuildId, Person, ProfileRef, SandboxMode};
+use crate::manager::directory::folder;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
 use crate::permission::{GrantTable, may_always_allow, may_grant};
 
-use super::AgentManager;
-use super::error::ManagerError;
-use super::folder;
-use super::registry::AgentSummary;
+/// The rules about which profile and which keys somebody may give an agent.
+pub(crate) struct GrantRules {
+    pub(crate) deps: Arc<AgentDeps>,
+}
 
-impl AgentManager {
+impl GrantRules {
     /// Refuses people who may not set a key of an agent, whatever the value.
-    pub(super) async fn may_set(
+    pub(crate) async fn may_set(
         &self,
         agent: &AgentSummary,
         key: &Key,
@@ -23,7 +29,7 @@ impl AgentManager {
             None | Some(Right::Command | Right::ForValue) => return Ok(()),
             Some(Right::GrantOpen) => ProfileRef::Named("open".to_owned()),
             Some(Right::GrantOwnProfile) => {
-                let path = self.inner.deps.paths.agent(agent.name.as_str());
+                let path = self.deps.paths.agent(agent.name.as_str());
                 let own = folder::load(path).await?.config.permissions;
                 if self.needs_no_grant(agent.guild, &own) {
                     return Ok(());
@@ -42,7 +48,7 @@ impl AgentManager {
 
     /// Refuses people who may not give an agent what the files that it is made from contain besides its profile. `whose`
     /// says whose files these are, and what somebody who may is to do.
-    pub(super) fn may_revive(
+    pub(crate) fn may_revive(
         &self,
         guild: GuildId,
         kept: &AgentConfig,
@@ -52,8 +58,8 @@ impl AgentManager {
         let without = AgentConfig::default();
         let others = effective::agent(
             &without,
-            &self.inner.deps.settings_of(guild),
-            &self.inner.deps.config.load(),
+            &self.deps.settings_of(guild),
+            &self.deps.config.load(),
         );
         let lifts = |own: Option<f64>, whole: Option<f64>| match (own, whole) {
             (Some(own), Some(whole)) => own > whole,
@@ -90,7 +96,7 @@ impl AgentManager {
     }
 
     /// A profile that `by` may give an agent.
-    pub(super) fn grantable(
+    pub(crate) fn grantable(
         &self,
         guild: GuildId,
         text: &str,
@@ -101,8 +107,7 @@ impl AgentManager {
             Value::String(name) => ProfileRef::Named(name),
             other => ProfileRef::Named(other.to_string()),
         };
-        self.inner
-            .deps
+        self.deps
             .profiles
             .load()
             .resolve(&profile)
@@ -114,11 +119,8 @@ impl AgentManager {
     }
 
     /// The server's default profile and `locked` may be given by everybody who may make agents.
-    pub(super) fn needs_no_grant(&self, guild: GuildId, profile: &ProfileRef) -> bool {
-        let server = effective::server(
-            &self.inner.deps.settings_of(guild),
-            &self.inner.deps.config.load(),
-        );
+    pub(crate) fn needs_no_grant(&self, guild: GuildId, profile: &ProfileRef) -> bool {
+        let server = effective::server(&self.deps.settings_of(guild), &self.deps.config.load());
         match profile {
             ProfileRef::Named(name) => *name == server.default_permissions || name == "locked",
             ProfileRef::Custom(_) => false,
@@ -126,11 +128,7 @@ impl AgentManager {
     }
 
     /// Who may grant which profile in a server.
-    pub fn grant_table(&self, guild: GuildId) -> GrantTable {
-        effective::server(
-            &self.inner.deps.settings_of(guild),
-            &self.inner.deps.config.load(),
-        )
-        .permission_grants
+    pub(crate) fn grant_table(&self, guild: GuildId) -> GrantTable {
+        effective::server(&self.deps.settings_of(guild), &self.deps.config.load()).permission_grants
     }
 }

@@ -4,25 +4,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tokio::sync::oneshot;
+use tokio::sync::Semaphore;
 
 use crate::agent::event::ChildProgress;
-use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole, Spent};
+use crate::agent::{AgentDeps, Caps, Configuration, ConversationState, OwnRole, Spent};
 use crate::clock;
 use crate::config::{DaySet, effective};
 use crate::domain::{
-    AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, Person, SessionMeta,
+    AgentConfig, AgentName, AgentStatus, ChannelId, GuildId, Mode, Person, SessionMeta,
 };
 use crate::exec::Policy;
 use crate::llm::discovery::Choice;
+use crate::manager::directory::Directory;
+use crate::manager::directory::folder::{is_there, off_thread};
+use crate::manager::directory::registry::{AgentListing, AgentSummary};
+use crate::manager::error::ManagerError;
+use crate::manager::servers::access_control::AccessControl;
+use crate::manager::servers::settings::ServerSettings;
 use crate::store::AgentRow;
 use crate::workspace::size::{self, Size};
 use crate::workspace::{FileError, Jail, Workspace};
-
-use super::AgentManager;
-use super::create_folder::{is_there, off_thread};
-use super::error::ManagerError;
-use super::registry::{AgentListing, AgentSummary};
 
 /// Longest time for counting the files of a workspace.
 const COUNTS: Duration = Duration::from_secs(2);
@@ -127,22 +128,31 @@ pub struct SessionState {
     pub busy: bool,
 }
 
-impl AgentManager {
+/// Reports on agents and their runs.
+pub(crate) struct StatusReports {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) access: Arc<AccessControl>,
+    pub(crate) drawing: Semaphore,
+}
+
+impl StatusReports {
     /// The state of an agent, seen from `thread`, if it is given.
     ///
     /// # Errors
     ///
     /// When its file or the ledger cannot be read.
-    pub async fn status(
+    pub(crate) async fn of(
         &self,
         agent: &AgentSummary,
         thread: Option<ChannelId>,
     ) -> Result<Status, ManagerError> {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let (config, fault) = self.usable_configuration(agent).await?;
         let effective =
             effective::agent(&config, &deps.settings_of(agent.guild), &deps.config.load());
-        let states = self.states(agent).await;
+        let states = self.directory.states(agent).await;
         let seen_here = states.iter().find(|state| match thread {
             Some(thread) => state.channel == thread,
             None => state.branch.is_none(),
@@ -158,7 +168,9 @@ impl AgentManager {
         let [workspace, home] = self.sizes(agent).await;
         Ok(Status {
             name: agent.name.to_string(),
-            model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
+            model: self
+                .settings
+                .choice(agent.guild, effective.models.first().map(String::as_str)),
             profile: config.permissions.label().to_owned(),
             allowed,
             policy: Policy::of_agent(&effective),
@@ -179,7 +191,7 @@ impl AgentManager {
     }
 
     async fn own_charter(&self, agent: &AgentSummary) -> Option<OwnCharter> {
-        match self.roles(agent).await.ok()?.own {
+        match self.directory.roles(agent).await.ok()?.own {
             OwnRole::None => None,
             OwnRole::Good(role) => Some(OwnCharter::Role(role.name.clone())),
             OwnRole::Faulty { .. } => Some(OwnCharter::Faulty),
@@ -188,7 +200,7 @@ impl AgentManager {
 
     fn core_state(&self, agent: &AgentSummary, config: &AgentConfig) -> Option<CoreState> {
         config.core.unwrap_or_default().then(|| {
-            if self.inner.deps.configurations.core.has(agent.id) {
+            if self.deps.configurations.core.has(agent.id) {
                 CoreState::Ready
             } else {
                 CoreState::Ordinary
@@ -201,7 +213,7 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
     ) -> Result<(Arc<AgentConfig>, Option<String>), ManagerError> {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let folder = deps.paths.agent(agent.name.as_str());
         match deps.configuration(agent.id, folder).await {
             Configuration::Good(config) => Ok((config, None)),
@@ -217,7 +229,7 @@ impl AgentManager {
 
     /// How full a context is: by the count of its latest answer's provider, which is in the ledger after a restart.
     async fn fill(&self, state: &ConversationState, models: &[String]) -> Option<ContextFill> {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let targets = deps.models.targets(models).ok()?;
         let window = deps.models.known().catalog().facts(targets.first()?).window;
         let tokens = match state.tokens {
@@ -230,7 +242,7 @@ impl AgentManager {
 
     /// The sizes of an agent's workspace and of the home of its commands, counted only as long as somebody waits.
     async fn sizes(&self, agent: &AgentSummary) -> [Option<Size>; 2] {
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let folder = self.deps.paths.agent(agent.name.as_str());
         let counted = off_thread(move || {
             let Ok(whole) = Workspace::open(&folder) else {
                 return Ok([None, None]);
@@ -245,8 +257,8 @@ impl AgentManager {
     }
 
     /// `/agent list`: every agent of a server, destroyed ones last.
-    pub async fn list(&self, guild: GuildId) -> Result<Vec<AgentListing>, ManagerError> {
-        let mut rows = self.inner.deps.store.agents().await?;
+    pub(crate) async fn list(&self, guild: GuildId) -> Result<Vec<AgentListing>, ManagerError> {
+        let mut rows = self.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild);
         rows.sort_by_key(|row| {
             (
@@ -259,8 +271,8 @@ impl AgentManager {
     }
 
     async fn listing(&self, row: AgentRow) -> AgentListing {
-        let states = match self.inner.registry.get(row.id) {
-            Some(agent) => self.states(&agent).await,
+        let states = match self.directory.registry.get(row.id) {
+            Some(agent) => self.directory.states(&agent).await,
             None => Vec::new(),
         };
         let messages: usize = states.iter().map(|state| state.messages).sum();
@@ -272,8 +284,8 @@ impl AgentManager {
             busy: states.iter().any(|state| state.turn.is_some()),
             has_files: self.has_own_files(&row).await,
             has_channel: row.channel_id.is_some(),
-            model: self.choice(row.guild_id, row.model.as_deref()),
-            allowed: self.inner.deps.profiles.load().in_words(&row.permissions),
+            model: self.settings.choice(row.guild_id, row.model.as_deref()),
+            allowed: self.deps.profiles.load().in_words(&row.permissions),
             row,
         }
     }
@@ -283,91 +295,35 @@ impl AgentManager {
         let Ok(name) = AgentName::parse(&row.name) else {
             return false;
         };
-        let folder = self.inner.deps.paths.agent(name.as_str());
+        let folder = self.deps.paths.agent(name.as_str());
         let is_there = is_there(&folder).await;
         if row.status != AgentStatus::Destroyed || !is_there {
             return is_there;
         }
         // One that cannot be read belongs to no other agent either.
-        let owner = super::folder::load(folder)
+        let owner = crate::manager::directory::folder::load(folder)
             .await
             .ok()
             .and_then(|file| file.config.id);
         owner.is_none_or(|owner| owner == row.id)
-            && self.inner.registry.named(name.as_str()).is_none()
-    }
-
-    /// The agents of a server that are not destroyed, by name.
-    pub fn agents(&self, guild: GuildId) -> Vec<AgentSummary> {
-        self.inner.registry.of_guild(guild)
-    }
-
-    /// The agent of this id, unless it is destroyed.
-    pub fn agent(&self, id: AgentId) -> Option<AgentSummary> {
-        self.inner.registry.get(id)
-    }
-
-    /// All servers that have agents.
-    pub fn guilds(&self) -> Vec<GuildId> {
-        self.inner.registry.guilds()
+            && self.directory.registry.named(name.as_str()).is_none()
     }
 
     /// The sub-agents of an agent that are at work, as far as `person` may join them.
-    pub async fn children_at_work(
+    pub(crate) async fn children_at_work(
         &self,
         agent: &AgentSummary,
         person: &Person,
     ) -> Vec<ChildProgress> {
-        let states = self.states(agent).await.into_iter();
+        let states = self.directory.states(agent).await.into_iter();
         let turns = states.filter_map(|state| state.turn);
         let mut children = Vec::new();
         for child in turns.flat_map(|turn| turn.progress.children) {
-            if self.may_join(person, &child.agents).await.is_ok() {
+            if self.access.may_join(person, &child.agents).await.is_ok() {
                 children.push(child);
             }
         }
         children
-    }
-
-    /// The state of an agent's conversations; from its actor, else from the ledger.
-    pub(super) async fn states(&self, agent: &AgentSummary) -> Vec<ConversationState> {
-        if let Some(actor) = self.inner.registry.running(agent.id) {
-            let (reply, states) = oneshot::channel();
-            if actor.send(AgentCommand::Status(reply)).await.is_ok()
-                && let Ok(states) = states.await
-            {
-                return states;
-            }
-        }
-        let rows = self
-            .inner
-            .deps
-            .store
-            .conversations(agent.id)
-            .await
-            .unwrap_or_default();
-        rows.into_iter()
-            .map(|row| ConversationState {
-                id: row.id,
-                branch: (row.number > 0).then_some(row.number),
-                channel: row.thread.or(agent.channel).unwrap_or(ChannelId(0)),
-                messages: row.items as usize,
-                tokens: None,
-                waiting: 0,
-                last_activity: row.last_active_at,
-                turn: None,
-            })
-            .collect()
-    }
-
-    /// Whether a turn or a task of the agent runs.
-    pub(super) async fn is_busy(&self, agent: &AgentSummary) -> bool {
-        let turn = self
-            .states(agent)
-            .await
-            .iter()
-            .any(|state| state.turn.is_some());
-        turn || self.has_running_tasks(agent)
     }
 }
 

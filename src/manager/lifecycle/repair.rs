@@ -2,20 +2,18 @@
 
 use serde_json::Value;
 
-use crate::agent::AgentCommand;
 use crate::agent::event::Event;
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId, Person};
+use crate::domain::{AgentConfig, AgentStatus, ChannelId, GuildId, Person};
+use crate::manager::directory::folder;
+use crate::manager::directory::folder::{is_there, off_thread};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::Lifecycle;
+use crate::manager::lifecycle::creator::topic;
+use crate::manager::lifecycle::new_agent::Made;
+use crate::manager::ports::Channels;
 use crate::store::IntentKind;
-
-use super::AgentManager;
-use super::create::topic;
-use super::create_folder::{is_there, off_thread};
-use super::error::ManagerError;
-use super::folder;
-use super::new_agent::Made;
-use super::ports::Channels;
-use super::registry::AgentSummary;
 
 /// What to do about a missing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +32,13 @@ pub enum Repaired {
     NeedsFolder(String),
 }
 
-impl AgentManager {
+impl Lifecycle {
     /// Restores what is missing, and returns what that was.
     ///
     /// # Errors
     ///
     /// A sentence with the reason.
-    pub async fn repair(
+    pub(crate) async fn repair(
         &self,
         guild: GuildId,
         name: &str,
@@ -48,9 +46,9 @@ impl AgentManager {
         by: &Person,
         channels: &dyn Channels,
     ) -> Result<Repaired, ManagerError> {
-        let _alone = self.inner.names.lock(name).await;
-        let agent = self.find(guild, name)?;
-        let path = self.inner.deps.paths.agent(agent.name.as_str());
+        let _alone = self.names.lock(name).await;
+        let agent = self.directory.find(guild, name)?;
+        let path = self.deps.paths.agent(agent.name.as_str());
         if lost == LostFolder::Ask && !is_there(&path).await {
             return Ok(Repaired::NeedsFolder(format!(
                 "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
@@ -58,9 +56,9 @@ impl AgentManager {
                 path.display()
             )));
         }
-        let row = self.agent_row("agent_repair", &agent, by);
+        let row = self.audit.agent_row("agent_repair", &agent, by);
         let repaired = self.repair_found(guild, agent, channels);
-        self.audited(row, repaired).await
+        self.audit.audited(row, repaired).await
     }
 
     async fn repair_found(
@@ -69,7 +67,7 @@ impl AgentManager {
         agent: AgentSummary,
         channels: &dyn Channels,
     ) -> Result<Repaired, ManagerError> {
-        let path = self.inner.deps.paths.agent(agent.name.as_str());
+        let path = self.deps.paths.agent(agent.name.as_str());
         let mut repaired = Vec::new();
         if !is_there(&path).await {
             self.make_folder_again(&agent).await?;
@@ -84,7 +82,9 @@ impl AgentManager {
         let channel = self
             .channel_again(&agent, &config, &mut repaired, channels)
             .await?;
-        self.settle_intent(agent.id, IntentKind::Repair).await;
+        self.directory
+            .settle_intent(agent.id, IntentKind::Repair)
+            .await;
         if agent.channel == Some(channel)
             && agent.status == AgentStatus::Active
             && repaired.is_empty()
@@ -104,21 +104,21 @@ impl AgentManager {
             status: AgentStatus::Active,
             ..agent.clone()
         };
-        self.index(&whole, &file.config).await?;
-        let closed = self.inner.gate.close(agent.id);
+        self.directory.index(&whole, &file.config).await?;
+        let closed = self.gate.close(agent.id);
         let nobody = self.end_actor(&agent).await;
-        self.inner.registry.put(whole);
+        self.directory.registry.put(whole);
         drop((closed, nobody));
         self.resume(agent.id).await;
-        self.inner.deps.emit(Event::Bound(guild, channel));
+        self.deps.emit(Event::Bound(guild, channel));
         if agent.channel != Some(channel) {
-            let model = self.choice(guild, file.config.model.as_deref());
+            let model = self.settings.choice(guild, file.config.model.as_deref());
             let made = Made::of(
                 agent.name.clone(),
                 channel,
                 model,
                 file.config,
-                &self.inner.deps.profiles.load(),
+                &self.deps.profiles.load(),
             );
             if let Err(reason) = channels.welcome(channel, &made).await {
                 repaired.push(format!("the welcome message could not be posted: {reason}"));
@@ -145,7 +145,7 @@ impl AgentManager {
             return Ok(channel);
         }
         let found = channels.find(agent.guild, agent.name.as_str()).await?;
-        let free = found.filter(|channel| self.inner.registry.in_channel(*channel).is_none());
+        let free = found.filter(|channel| self.directory.registry.in_channel(*channel).is_none());
         if let Some(channel) = free {
             repaired.push(format!("took over the channel <#{channel}>"));
             return Ok(channel);
@@ -164,37 +164,23 @@ impl AgentManager {
 
     /// Makes a folder from the template, with what the agent's row knows.
     async fn make_folder_again(&self, agent: &AgentSummary) -> Result<(), ManagerError> {
-        let row = self.inner.deps.store.agent(agent.id).await?;
+        let row = self.deps.store.agent(agent.id).await?;
         let row = row.ok_or_else(|| {
             ManagerError::Failed(format!("the database has no row of agent {}", agent.name))
         })?;
-        self.make_folder(&agent.name, None, move |template| AgentConfig {
-            id: Some(row.id),
-            name: row.name,
-            channel_id: row.channel_id,
-            model: row.model,
-            permissions: row.permissions,
-            owner_id: row.owner_id,
-            created_at: Some(row.created_at),
-            back_since: Some(clock::now()),
-            running_tasks: Vec::new(),
-            ..template
-        })
-        .await
-    }
-
-    /// Starts the actor of an agent that has a conversation open, so that its silence is measured and a stop saves it.
-    pub(super) async fn resume(&self, agent: AgentId) {
-        let Some(agent) = self.inner.registry.get(agent) else {
-            return;
-        };
-        let open = self.inner.deps.store.conversations(agent.id).await;
-        let has_context = open.is_ok_and(|rows| rows.iter().any(|row| row.items > 0));
-        let Some(channel) = agent.channel.filter(|_| has_context) else {
-            return;
-        };
-        if let Err(error) = self.deliver(&agent, AgentCommand::Activity(channel)).await {
-            tracing::warn!(agent.id = %agent.id, "failed to take up the conversation of {} again: {error}", agent.name);
-        }
+        self.folders
+            .make_folder(&agent.name, None, move |template| AgentConfig {
+                id: Some(row.id),
+                name: row.name,
+                channel_id: row.channel_id,
+                model: row.model,
+                permissions: row.permissions,
+                owner_id: row.owner_id,
+                created_at: Some(row.created_at),
+                back_since: Some(clock::now()),
+                running_tasks: Vec::new(),
+                ..template
+            })
+            .await
     }
 }

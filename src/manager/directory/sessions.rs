@@ -1,19 +1,13 @@
-//! The context commands, and the sessions that they save and use.
+//! The saved sessions of agents, also of destroyed ones.
 
 use std::cmp::Reverse;
 
-use serde_json::json;
-use tokio::sync::oneshot;
-
-use crate::agent::sessions::{Imported, SessionError, SessionList};
-use crate::agent::{AgentCommand, ContextAction, Stopper, Target};
-use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person};
-use crate::store::{AgentRow, AuditRow};
-
-use super::AgentManager;
-use super::error::ManagerError;
-use super::folder;
-use super::registry::AgentSummary;
+use crate::agent::sessions::SessionList;
+use crate::domain::{AgentId, AgentName, AgentStatus, GuildId};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::directory::{Directory, folder};
+use crate::manager::error::ManagerError;
+use crate::store::AgentRow;
 
 /// A page of an agent's saved sessions.
 #[derive(Clone, Debug)]
@@ -23,50 +17,9 @@ pub struct History {
     pub list: SessionList,
 }
 
-impl AgentManager {
-    /// Has an agent do something with the context that belongs to `channel`. Waits while that has another job.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be done; the context is unchanged then.
-    pub async fn context<T>(
-        &self,
-        agent: &AgentSummary,
-        channel: ChannelId,
-        by: Stopper,
-        action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
-    ) -> Result<T, ManagerError> {
-        let (reply, answer) = oneshot::channel();
-        let command = AgentCommand::Context(Target::Channel(channel), by, action(reply));
-        self.deliver(agent, command).await?;
-        let answer = answer
-            .await
-            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
-        Ok(answer?)
-    }
-
-    /// `/context import`: a session file of another agent in this agent's folder becomes a session of this one.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such file, it cannot be used, or it needs no import.
-    pub async fn context_import(
-        &self,
-        agent: &AgentSummary,
-        word: &str,
-        by: &Person,
-    ) -> Result<Imported, ManagerError> {
-        let row = AuditRow {
-            detail: Some(json!({ "file": word }).to_string()),
-            ..self.agent_row("context:import", agent, by)
-        };
-        let sessions = self.sessions_of(agent);
-        self.audited(row, async { Ok(sessions.import(word).await?) })
-            .await
-    }
-
+impl Directory {
     /// `/context history`: of an existing agent, or of a destroyed one ([`Self::destroyed`]).
-    pub async fn context_history(
+    pub(crate) async fn context_history(
         &self,
         agent: &AgentSummary,
         offset: u32,
@@ -91,21 +44,24 @@ impl AgentManager {
         if agent.status != AgentStatus::Destroyed {
             return true;
         }
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let folder = self.deps.paths.agent(agent.name.as_str());
         let file = folder::load(folder).await.ok();
         file.is_some_and(|file| file.config.id == Some(agent.id))
     }
 
     /// The destroyed agents of a server, the latest first; their rows are kept for good.
-    pub async fn all_destroyed(&self, guild: GuildId) -> Result<Vec<AgentRow>, ManagerError> {
-        let mut rows = self.inner.deps.store.agents().await?;
+    pub(crate) async fn all_destroyed(
+        &self,
+        guild: GuildId,
+    ) -> Result<Vec<AgentRow>, ManagerError> {
+        let mut rows = self.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild && row.status == AgentStatus::Destroyed);
         rows.sort_by_key(|row| Reverse(row.created_at));
         Ok(rows)
     }
 
     /// The destroyed agent of a server that `word` names: by its id, or the latest one of that name.
-    pub async fn destroyed(
+    pub(crate) async fn destroyed(
         &self,
         guild: GuildId,
         word: &str,
@@ -125,11 +81,11 @@ impl AgentManager {
         }))
     }
 
-    pub(super) fn sessions_of(
+    pub(crate) fn sessions_of(
         &self,
         agent: &AgentSummary,
     ) -> crate::agent::sessions::SessionManager {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         crate::agent::sessions::SessionManager::new(
             agent.id,
             agent.name.as_str(),

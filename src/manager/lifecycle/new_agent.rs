@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
 use crate::llm::discovery::Choice;
+use crate::manager::lifecycle::origin::Origin;
 use crate::permission::Profiles;
-
-use super::origin::Origin;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -65,7 +64,7 @@ pub struct Made {
 
 impl Made {
     /// The agent `name` in `channel`, as its configuration says.
-    pub(super) fn of(
+    pub(crate) fn of(
         name: AgentName,
         channel: ChannelId,
         model: Choice,
@@ -86,14 +85,14 @@ impl Made {
 }
 
 /// What was checked and decided before anything is made.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Its id, unless the folder has one.
-    pub(super) id: AgentId,
-    pub(super) name: AgentName,
-    pub(super) model: Option<String>,
-    pub(super) profile: Option<ProfileRef>,
-    pub(super) default_profile: ProfileRef,
-    pub(super) default_model: Option<String>,
-    pub(super) prompt: Option<String>,
-    pub(super) origin: Option<Arc<Origin>>,
+    pub(crate) id: AgentId,
+    pub(crate) name: AgentName,
+    pub(crate) model: Option<String>,
+    pub(crate) profile: Option<ProfileRef>,
+    pub(crate) default_profile: ProfileRef,
+    pub(crate) default_model: Option<String>,
+    pub(crate) prompt: Option<String>,
+    pub(crate) origin: Option<Arc<Origin>>,
 }

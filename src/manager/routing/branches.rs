@@ -8,11 +8,10 @@ use tracing::warn;
 
 use crate::agent::{AgentCommand, ClosedBranches, NewBranch, Overrides, Place, Stopper, Target};
 use crate::domain::{AgentId, AttemptKind, ChannelId, ConversationId, Inbound, Person};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
+use crate::manager::routing::Routing;
 use crate::store::{AttemptRow, ConversationRow, TurnEnd};
-
-use super::AgentManager;
-use super::error::ManagerError;
-use super::registry::AgentSummary;
 
 /// Turns of a branch that its history shows.
 const TURNS_SHOWN: u32 = 20;
@@ -59,13 +58,13 @@ pub enum BranchTarget {
     All,
 }
 
-impl AgentManager {
+impl Routing {
     /// Opens a branch that answers `message`, the post shown for its prompt. Returns its number.
     ///
     /// # Errors
     ///
     /// When no agent lives there, or the ledger fails.
-    pub async fn branch_from(
+    pub(crate) async fn branch_from(
         &self,
         agent: &AgentSummary,
         message: Inbound,
@@ -84,9 +83,12 @@ impl AgentManager {
     }
 
     /// `/branch list`: all branches that are open, newest first.
-    pub async fn branch_list(&self, agent: &AgentSummary) -> Result<Vec<BranchView>, ManagerError> {
-        let states = self.states(agent).await;
-        let rows = self.inner.deps.store.branches(agent.id).await?;
+    pub(crate) async fn branch_list(
+        &self,
+        agent: &AgentSummary,
+    ) -> Result<Vec<BranchView>, ManagerError> {
+        let states = self.directory.states(agent).await;
+        let rows = self.deps.store.branches(agent.id).await?;
         let open = rows.into_iter().filter(|row| row.closed_at.is_none());
         Ok(open.map(|row| view(row, &states)).collect())
     }
@@ -96,7 +98,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When there is no such branch or it is closed already, or the ledger fails.
-    pub async fn branch_kill(
+    pub(crate) async fn branch_kill(
         &self,
         agent: &AgentSummary,
         which: BranchTarget,
@@ -118,12 +120,12 @@ impl AgentManager {
     }
 
     /// A thread was deleted: the branch that lived in it is saved and closed, and its turn ends.
-    pub async fn thread_deleted(&self, thread: ChannelId) -> Result<(), ManagerError> {
-        let store = &self.inner.deps.store;
+    pub(crate) async fn thread_deleted(&self, thread: ChannelId) -> Result<(), ManagerError> {
+        let store = &self.deps.store;
         let Some(branch) = store.conversation_by_thread(thread).await? else {
             return Ok(());
         };
-        let Some(agent) = self.inner.registry.get(branch.agent) else {
+        let Some(agent) = self.directory.registry.get(branch.agent) else {
             return Ok(());
         };
         let target = Target::Conversation(branch.id);
@@ -135,12 +137,12 @@ impl AgentManager {
 
     /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed, and nobody
     /// works as the agent any more. The main conversation stays, for a channel that it is given instead.
-    pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
-        let Some(agent) = self.agent_for(channel, None) else {
+    pub(crate) async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
+        let Some(agent) = self.directory.agent_for(channel, None) else {
             return Ok(());
         };
-        drop(self.inner.deps.at_work.end(agent.id).await);
-        let open = self.inner.deps.store.conversations(agent.id).await?;
+        drop(self.deps.at_work.end(agent.id).await);
+        let open = self.deps.store.conversations(agent.id).await?;
         let lost = |row: &ConversationRow| row.thread.is_some() && row.items > 0;
         if !open.iter().any(lost) {
             return Ok(());
@@ -152,8 +154,8 @@ impl AgentManager {
     }
 
     /// Branches that ended without reporting to the conversations that opened them.
-    pub async fn reports_due(&self) -> Vec<(AgentId, ConversationId)> {
-        let due = self.inner.deps.store.reports_due().await;
+    pub(crate) async fn reports_due(&self) -> Vec<(AgentId, ConversationId)> {
+        let due = self.deps.store.reports_due().await;
         due.unwrap_or_else(|error| {
             warn!("failed to read which branches are to report: {error}");
             Vec::new()
@@ -161,9 +163,9 @@ impl AgentManager {
     }
 
     /// Has branches report, after a start.
-    pub async fn report_branches(&self, due: Vec<(AgentId, ConversationId)>) {
+    pub(crate) async fn report_branches(&self, due: Vec<(AgentId, ConversationId)>) {
         for (agent, branch) in due {
-            let Some(agent) = self.inner.registry.get(agent) else {
+            let Some(agent) = self.directory.registry.get(agent) else {
                 continue;
             };
             let command = AgentCommand::Report(branch);
@@ -193,13 +195,13 @@ impl AgentManager {
     /// # Errors
     ///
     /// When there is no such branch.
-    pub async fn branch_history(
+    pub(crate) async fn branch_history(
         &self,
         agent: &AgentSummary,
         number: u32,
     ) -> Result<BranchHistory, ManagerError> {
         let row = self.branch(agent, number).await?;
-        let store = &self.inner.deps.store;
+        let store = &self.deps.store;
         let mut turns = store.turns(row.id, TURNS_SHOWN).await?;
         turns.reverse();
         let mut steps = Vec::new();
@@ -219,7 +221,7 @@ impl AgentManager {
                 });
             }
         }
-        let states = self.states(agent).await;
+        let states = self.directory.states(agent).await;
         Ok(BranchHistory {
             branch: view(row, &states),
             steps,
@@ -231,7 +233,7 @@ impl AgentManager {
         agent: &AgentSummary,
         number: u32,
     ) -> Result<ConversationRow, ManagerError> {
-        let rows = self.inner.deps.store.branches(agent.id).await?;
+        let rows = self.deps.store.branches(agent.id).await?;
         rows.into_iter()
             .find(|row| row.number == number)
             .ok_or_else(|| {

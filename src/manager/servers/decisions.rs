@@ -4,13 +4,12 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::domain::{GuildId, Person};
+use crate::manager::directory::folder::off_thread;
+use crate::manager::error::ManagerError;
+use crate::manager::servers::settings::ServerSettings;
 use crate::store::AuditRow;
 use crate::tools::Change;
 use crate::workspace::decisions::{Decision, DecisionError, Decisions, NewDecision};
-
-use super::AgentManager;
-use super::create_folder::off_thread;
-use super::error::ManagerError;
 
 impl From<DecisionError> for ManagerError {
     fn from(error: DecisionError) -> Self {
@@ -28,13 +27,13 @@ fn sentence(error: &DecisionError) -> String {
     format!("{}{}.", first.unwrap_or_default(), chars.as_str())
 }
 
-impl AgentManager {
+impl ServerSettings {
     /// All decisions of a server, including withdrawn ones.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub async fn decisions(&self, guild: GuildId) -> Result<Vec<Decision>, ManagerError> {
+    pub(crate) async fn decisions(&self, guild: GuildId) -> Result<Vec<Decision>, ManagerError> {
         self.with_decisions(move |decisions| decisions.all(guild))
             .await
     }
@@ -44,18 +43,19 @@ impl AgentManager {
     /// # Errors
     ///
     /// When it is empty or too long, or the file cannot be written.
-    pub async fn add_decision(
+    pub(crate) async fn add_decision(
         &self,
         guild: GuildId,
         text: &str,
         by: &Person,
     ) -> Result<Decision, ManagerError> {
         let row = self.decision_row("decisions_add", guild, text, by);
-        self.audited(
-            row,
-            self.keep_decision(guild, text.to_owned(), by.name.clone()),
-        )
-        .await
+        self.audit
+            .audited(
+                row,
+                self.keep_decision(guild, text.to_owned(), by.name.clone()),
+            )
+            .await
     }
 
     /// Withdraws a decision. Its number is not used again.
@@ -63,7 +63,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When no valid decision has that number, or the file cannot be written.
-    pub async fn withdraw_decision(
+    pub(crate) async fn withdraw_decision(
         &self,
         guild: GuildId,
         number: u32,
@@ -71,11 +71,11 @@ impl AgentManager {
     ) -> Result<Decision, ManagerError> {
         let row = self.decision_row("decisions_withdraw", guild, &number.to_string(), by);
         let withdrawn = self.with_decisions(move |decisions| decisions.withdraw(guild, number));
-        self.audited(row, withdrawn).await
+        self.audit.audited(row, withdrawn).await
     }
 
     /// Adds a decision that was allowed and is in the audit log already.
-    pub(super) async fn keep_decision(
+    pub(crate) async fn keep_decision(
         &self,
         guild: GuildId,
         text: String,
@@ -94,19 +94,19 @@ impl AgentManager {
         &self,
         work: impl FnOnce(&Decisions) -> Result<T, DecisionError> + Send + 'static,
     ) -> Result<T, ManagerError> {
-        let decisions = self.inner.deps.decisions.clone();
+        let decisions = self.deps.decisions.clone();
         off_thread(move || Ok(work(&decisions)?)).await
     }
 
     fn decision_row(&self, command: &str, guild: GuildId, text: &str, by: &Person) -> AuditRow {
         let change = Change {
             edited: "decisions".to_owned(),
-            old: super::audit::shown(&Value::Null),
+            old: crate::manager::audit::shown(&Value::Null),
             new: text.to_owned(),
         };
         AuditRow {
-            detail: self.inner.deps.audit_change(&change),
-            ..self.command_row(command, guild, by.id)
+            detail: self.deps.audit_change(&change),
+            ..self.audit.command_row(command, guild, by.id)
         }
     }
 }

@@ -4,21 +4,20 @@ use serde_json::Value;
 
 use crate::config::{Key, is_default};
 use crate::domain::Person;
+use crate::manager::directory::folder::off_thread;
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::configurator::Configurator;
+use crate::manager::lifecycle::origin::{self, Written};
 use crate::workspace::{Workspace, charter_file};
 
-use super::AgentManager;
-use super::create_folder::off_thread;
-use super::error::ManagerError;
-use super::origin::{self, Written};
-use super::registry::AgentSummary;
-
-impl AgentManager {
+impl Configurator {
     /// The text of the agent's charter; empty where it has none.
-    pub(super) async fn charter_text(
+    pub(crate) async fn charter_text(
         &self,
         agent: &AgentSummary,
     ) -> Result<Option<String>, ManagerError> {
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let folder = self.deps.paths.agent(agent.name.as_str());
         off_thread(move || {
             let unreadable = |error: &dyn std::fmt::Display| {
                 ManagerError::refused(format!("{} cannot be read: {error}.", charter_file::NAME))
@@ -37,7 +36,7 @@ impl AgentManager {
 
     /// Gives the agent another charter: a role's by name, a text of several lines, or none with the word `none`. It is
     /// compiled first; a mistake changes nothing.
-    pub(super) async fn set_charter(
+    pub(crate) async fn set_charter(
         &self,
         agent: &AgentSummary,
         key: &'static Key,
@@ -53,23 +52,26 @@ impl AgentManager {
         };
         let text = new.as_ref().map(|written| written.text.clone());
         let json = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
-        let row = self.edit_row(agent, key, &json(&old), &json(&text), by);
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        self.audited(row, async {
-            off_thread(move || {
-                let failed = |error: std::io::Error| {
-                    ManagerError::Failed(format!("{}: {error}", charter_file::NAME))
-                };
-                let opened = Workspace::open(&folder).map_err(failed)?;
-                match text {
-                    Some(text) => charter_file::write(opened.agent(), text.as_bytes()),
-                    None => charter_file::remove(opened.agent()),
-                }
-                .map_err(failed)
+        let row = self
+            .audit
+            .edit_row(agent, key, &json(&old), &json(&text), by);
+        let folder = self.deps.paths.agent(agent.name.as_str());
+        self.audit
+            .audited(row, async {
+                off_thread(move || {
+                    let failed = |error: std::io::Error| {
+                        ManagerError::Failed(format!("{}: {error}", charter_file::NAME))
+                    };
+                    let opened = Workspace::open(&folder).map_err(failed)?;
+                    match text {
+                        Some(text) => charter_file::write(opened.agent(), text.as_bytes()),
+                        None => charter_file::remove(opened.agent()),
+                    }
+                    .map_err(failed)
+                })
+                .await
             })
-            .await
-        })
-        .await?;
+            .await?;
         Ok(match new {
             None => format!(
                 "`{}` has no charter now. It applies from the next request.",
@@ -87,7 +89,7 @@ impl AgentManager {
     }
 
     async fn compiled(&self, agent: &AgentSummary, value: &str) -> Result<Written, ManagerError> {
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let (home, folder) = (
             deps.paths.home.clone(),
             deps.paths.agent(agent.name.as_str()),

@@ -42,7 +42,7 @@ pub struct AgentListing {
 }
 
 #[derive(Default)]
-pub(super) struct AgentRegistry {
+pub(crate) struct AgentRegistry {
     agents: RwLock<Index>,
     actors: Mutex<HashMap<AgentId, AgentHandle>>,
     /// The tasks of all actors, including those that are not found here any more.
@@ -57,7 +57,7 @@ struct Index {
 
 impl AgentRegistry {
     /// Adds the agents of all rows, except destroyed ones.
-    pub(super) fn put_all(&self, rows: Vec<AgentRow>) {
+    pub(crate) fn put_all(&self, rows: Vec<AgentRow>) {
         for row in rows {
             if row.status != AgentStatus::Destroyed
                 && let Ok(name) = AgentName::parse(&row.name)
@@ -74,7 +74,7 @@ impl AgentRegistry {
     }
 
     /// Adds an agent, or replaces what was known about it.
-    pub(super) fn put(&self, agent: AgentSummary) {
+    pub(crate) fn put(&self, agent: AgentSummary) {
         let mut index = self.agents.write();
         // Not a search of all channels: at the start this runs for each of ten thousand agents.
         let before = index.by_id.get(&agent.id).and_then(|known| known.channel);
@@ -90,7 +90,7 @@ impl AgentRegistry {
     }
 
     /// Forgets an agent.
-    pub(super) fn remove(&self, id: AgentId) {
+    pub(crate) fn remove(&self, id: AgentId) {
         let mut index = self.agents.write();
         index.by_channel.retain(|_, known| *known != id);
         index.by_id.remove(&id);
@@ -98,18 +98,18 @@ impl AgentRegistry {
     }
 
     /// The agent that lives in `channel`.
-    pub(super) fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
+    pub(crate) fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
         let index = self.agents.read();
         index.by_id.get(index.by_channel.get(&channel)?).cloned()
     }
 
-    pub(super) fn get(&self, id: AgentId) -> Option<AgentSummary> {
+    pub(crate) fn get(&self, id: AgentId) -> Option<AgentSummary> {
         let index = self.agents.read();
         index.by_id.get(&id).cloned()
     }
 
     /// The agent with that name, in any server.
-    pub(super) fn named(&self, name: &str) -> Option<AgentSummary> {
+    pub(crate) fn named(&self, name: &str) -> Option<AgentSummary> {
         let index = self.agents.read();
         index
             .by_id
@@ -119,7 +119,7 @@ impl AgentRegistry {
     }
 
     /// The agents of a server, by name.
-    pub(super) fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
+    pub(crate) fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
         let index = self.agents.read();
         let mut agents: Vec<AgentSummary> = index
             .by_id
@@ -132,7 +132,7 @@ impl AgentRegistry {
     }
 
     /// All servers with agents.
-    pub(super) fn guilds(&self) -> Vec<GuildId> {
+    pub(crate) fn guilds(&self) -> Vec<GuildId> {
         let index = self.agents.read();
         let mut guilds: Vec<GuildId> = index.by_id.values().map(|agent| agent.guild).collect();
         guilds.sort_unstable();
@@ -141,7 +141,7 @@ impl AgentRegistry {
     }
 
     /// The actor of an agent, made by `make` when there is none.
-    pub(super) fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
+    pub(crate) fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
         let mut actors = self.actors.lock();
         match actors.get(&id) {
             Some(handle) if !handle.is_closed() => handle.clone(),
@@ -154,18 +154,18 @@ impl AgentRegistry {
     }
 
     /// Runs actors, and whatever else must end before the daemon does.
-    pub(super) fn tasks(&self) -> &TaskTracker {
+    pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
 
     /// Waits until all actors have ended. None may be made any more.
-    pub(super) async fn actors_ended(&self) {
+    pub(crate) async fn actors_ended(&self) {
         self.tasks.close();
         self.tasks.wait().await;
     }
 
     /// The actor of an agent, if it has one.
-    pub(super) fn running(&self, id: AgentId) -> Option<AgentHandle> {
+    pub(crate) fn running(&self, id: AgentId) -> Option<AgentHandle> {
         let actors = self.actors.lock();
         actors
             .get(&id)
@@ -174,13 +174,13 @@ impl AgentRegistry {
     }
 
     /// All actors, removed: none of them is found afterwards.
-    pub(super) fn take_actors(&self) -> Vec<AgentHandle> {
+    pub(crate) fn take_actors(&self) -> Vec<AgentHandle> {
         let mut actors = self.actors.lock();
         actors.drain().map(|(_, handle)| handle).collect()
     }
 
     /// Forgets an agent's actor, so that the next message makes a new one.
-    pub(super) fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
+    pub(crate) fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
         self.actors.lock().remove(&id)
     }
 }

@@ -1,33 +1,42 @@
 //! A new agent's folder: made from the template, or an existing one with the files that were kept.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
+use crate::agent::AgentDeps;
 use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
+use crate::manager::directory::Directory;
+use crate::manager::directory::folder::{self, Making, is_there, off_thread};
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::new_agent::{NewAgent, Plan};
+use crate::manager::lifecycle::origin::Origin;
+use crate::manager::servers::grants::GrantRules;
 use crate::permission::may_grant;
-
-use super::AgentManager;
-use super::error::ManagerError;
-use super::folder::{self, Making};
-use super::new_agent::{NewAgent, Plan};
-use super::origin::Origin;
+use crate::workspace::template::Template;
 
 /// A folder that existed before its agent.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// The agent's id: the folder's own, unless another agent has it.
-    pub(super) id: AgentId,
-    pub(super) permissions: ProfileRef,
+    pub(crate) id: AgentId,
+    pub(crate) permissions: ProfileRef,
     /// Keys for its `agent.json`.
-    pub(super) keys: Map<String, Value>,
+    pub(crate) keys: Map<String, Value>,
 }
 
-impl AgentManager {
+/// Makes and removes the folders of agents.
+pub(crate) struct AgentFolders {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) grants: Arc<GrantRules>,
+    pub(crate) template: Template,
+}
+
+impl AgentFolders {
     /// The template's configuration for a new agent.
-    pub(super) fn template_keys(
+    pub(crate) fn template_keys(
         &self,
         plan: &Plan,
         new: &NewAgent,
@@ -52,17 +61,17 @@ impl AgentManager {
     }
 
     /// Makes a new folder from the template and from what the agent is made from.
-    pub(super) async fn make_folder(
+    pub(crate) async fn make_folder(
         &self,
         name: &AgentName,
         origin: Option<Arc<Origin>>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
     ) -> Result<(), ManagerError> {
         let (agents, folder) = (
-            self.inner.deps.paths.agents(),
-            self.inner.deps.paths.agent(name.as_str()),
+            self.deps.paths.agents(),
+            self.deps.paths.agent(name.as_str()),
         );
-        let (template, name) = (self.inner.template.clone(), name.clone());
+        let (template, name) = (self.template.clone(), name.clone());
         off_thread(move || {
             Making::new(&template, &agents, &name, origin.as_deref(), fill)
                 .and_then(|making| making.place(&folder))
@@ -72,12 +81,12 @@ impl AgentManager {
     }
 
     /// What an existing folder brings along, merged with what is asked for.
-    pub(super) async fn kept_files(
+    pub(crate) async fn kept_files(
         &self,
         plan: &Plan,
         new: &NewAgent,
     ) -> Result<Option<Kept>, ManagerError> {
-        let folder = self.inner.deps.paths.agent(plan.name.as_str());
+        let folder = self.deps.paths.agent(plan.name.as_str());
         if !is_there(&folder).await {
             return Ok(None);
         }
@@ -90,14 +99,15 @@ impl AgentManager {
             )));
         }
         let back = "bring it back, or choose another name";
-        self.may_revive(new.guild, &kept, &new.by, ("The kept files", back))?;
+        self.grants
+            .may_revive(new.guild, &kept, &new.by, ("The kept files", back))?;
         let permissions = match &plan.profile {
             Some(profile) => profile.clone(),
             None => self.regrant(new, &kept.permissions, &plan.default_profile)?,
         };
         let id = kept
             .id
-            .filter(|id| self.inner.registry.get(*id).is_none())
+            .filter(|id| self.directory.registry.get(*id).is_none())
             .unwrap_or(plan.id);
         let now = clock::rfc3339(clock::now());
         let mut keys = Map::new();
@@ -125,13 +135,13 @@ impl AgentManager {
     }
 
     /// Writes an agent's channel into its file; one that existed before also gets `keys`, and parts that it lacks.
-    pub(super) async fn write_channel(
+    pub(crate) async fn write_channel(
         &self,
         name: &AgentName,
         channel: ChannelId,
         keys: Option<Map<String, Value>>,
     ) -> Result<AgentConfig, ManagerError> {
-        let (folder, name) = (self.inner.deps.paths.agent(name.as_str()), name.clone());
+        let (folder, name) = (self.deps.paths.agent(name.as_str()), name.clone());
         off_thread(move || {
             if keys.is_some() {
                 folder::complete(&folder, &name)?;
@@ -146,8 +156,8 @@ impl AgentManager {
     }
 
     /// Restores the earlier keys of an `agent.json`.
-    pub(super) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
-        let folder = self.inner.deps.paths.agent(name);
+    pub(crate) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
+        let folder = self.deps.paths.agent(name);
         let put = folder::change(folder, |all| *all = keys).await;
         if let Err(error) = put {
             warn!("failed to put back the agent.json of {name}: {error}");
@@ -163,7 +173,7 @@ impl AgentManager {
         let Some(id) = kept.id else {
             return Ok(());
         };
-        match self.inner.deps.store.agent(id).await? {
+        match self.deps.store.agent(id).await? {
             Some(row) if row.guild_id != new.guild => Err(ManagerError::refused(
                 "The kept files of this name belong to an agent of another server. Choose another name.",
             )),
@@ -178,13 +188,13 @@ impl AgentManager {
         kept: &ProfileRef,
         default: &ProfileRef,
     ) -> Result<ProfileRef, ManagerError> {
-        if self.inner.deps.profiles.load().resolve(kept).is_err() {
+        if self.deps.profiles.load().resolve(kept).is_err() {
             return Ok(default.clone());
         }
-        if self.needs_no_grant(new.guild, kept) {
+        if self.grants.needs_no_grant(new.guild, kept) {
             return Ok(kept.clone());
         }
-        let table = self.grant_table(new.guild);
+        let table = self.grants.grant_table(new.guild);
         may_grant(&table, &new.by, kept).map(|()| kept.clone()).map_err(|reason| {
             ManagerError::refused(format!(
                 "The kept files give this agent the profile `{}`, and {reason} Name a `permission_profile` that you may grant.",
@@ -194,10 +204,10 @@ impl AgentManager {
     }
 
     /// Removes a folder, for good.
-    pub(super) async fn remove_folder(&self, name: &AgentName) {
+    pub(crate) async fn remove_folder(&self, name: &AgentName) {
         let (agents, folder) = (
-            self.inner.deps.paths.agents(),
-            self.inner.deps.paths.agent(name.as_str()),
+            self.deps.paths.agents(),
+            self.deps.paths.agent(name.as_str()),
         );
         let of = name.clone();
         let removed = off_thread(move || Ok(folder::remove(&agents, &folder, &of)?));
@@ -205,17 +215,4 @@ impl AgentManager {
             warn!("failed to remove the folder of {name}: {error}");
         }
     }
-}
-
-/// Whether a file or folder exists; checked on a thread that may block.
-pub(super) async fn is_there(path: &Path) -> bool {
-    tokio::fs::try_exists(path).await.unwrap_or(false)
-}
-
-/// Works with files on a thread that may block.
-pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ManagerError> + Send + 'static,
-) -> Result<T, ManagerError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(ManagerError::Failed(error.to_string())))
 }

@@ -1,28 +1,26 @@
 //! Finishes creations, renames and destructions that a crash interrupted.
 //!
-//! What needs no Discord is done at the start, before anything else ([`AgentManager::settle_locally`]); the rest once the
-//! server is known ([`AgentManager::settle`]). Each step may have been done already, so a further crash here does no harm.
+//! What needs no Discord is done at the start, before anything else ([`Recovery::settle_locally`]); the rest once the
+//! server is known ([`Recovery::settle`]). Each step may have been done already, so a further crash here does no harm.
 
 use futures_util::future::join_all;
 use tracing::{error, info, warn};
 
 use crate::domain::{AgentId, AgentName, AgentStatus, GuildId};
+use crate::manager::directory::folder::is_there;
+use crate::manager::error::ManagerError;
+use crate::manager::ports::Channels;
+use crate::manager::recovery::Recovery;
 use crate::store::{AgentRow, Intent, IntentKind, StoreError};
 
-use super::AgentManager;
-use super::create::{Creation, Since};
-use super::create_folder::is_there;
-use super::error::ManagerError;
-use super::ports::Channels;
-
-impl AgentManager {
+impl Recovery {
     /// Finishes what needs no Discord. Returns the agents that exist then; those whose destruction is not finished count as
     /// destroyed.
-    pub(super) async fn settle_locally(
+    pub(crate) async fn settle_locally(
         &self,
         rows: Vec<AgentRow>,
     ) -> Result<Vec<AgentRow>, StoreError> {
-        let intents = self.inner.deps.store.intents().await?;
+        let intents = self.deps.store.intents().await?;
         let is_half_made = |row: &AgentRow| row.status == AgentStatus::Created;
         if intents.is_empty() && !rows.iter().any(is_half_made) {
             return Ok(rows);
@@ -31,11 +29,11 @@ impl AgentManager {
             let row = rows.iter().find(|row| row.id == *agent).cloned();
             let settled = match (intent, row) {
                 (Intent::Rename { from, to }, Some(row)) => {
-                    self.recover_rename(row, from, to).await
+                    self.lifecycle.recover_rename(row, from, to).await
                 }
                 (_, Some(_)) => Ok(()),
                 (intent, None) => {
-                    self.settle_intent(*agent, intent.kind()).await;
+                    self.directory.settle_intent(*agent, intent.kind()).await;
                     Ok(())
                 }
             };
@@ -44,18 +42,18 @@ impl AgentManager {
             }
         }
         for row in rows.into_iter().filter(is_half_made) {
-            let creation = self.creation(row).await?;
+            let creation = self.creator.creation(row).await?;
             let row = &creation.row;
-            if !is_there(&self.inner.deps.paths.agent(&row.name)).await {
+            if !is_there(&self.deps.paths.agent(&row.name)).await {
                 info!(agent.id = %row.id, "the creation of {} is taken back: it had only begun", row.name);
-                self.undo(&creation).await;
+                self.creator.undo(&creation).await;
             } else if !intents.iter().any(|(id, _)| *id == row.id) {
                 let (kept, before) = (creation.kept, creation.before);
                 let intent = Intent::Init { kept, before };
-                self.inner.deps.store.intend(row.id, intent).await?;
+                self.deps.store.intend(row.id, intent).await?;
             }
         }
-        let mut rows = self.inner.deps.store.agents().await?;
+        let mut rows = self.deps.store.agents().await?;
         for row in &mut rows {
             let ends = |(id, intent): &(AgentId, Intent)| *id == row.id && is_end(intent);
             if intents.iter().any(ends) {
@@ -68,13 +66,13 @@ impl AgentManager {
 
     /// Finishes the destructions that a crash interrupted, once the agents' tasks are known. Only their channels are left
     /// then.
-    pub async fn finish_destructions(&self) -> Result<(), StoreError> {
-        let store = &self.inner.deps.store;
+    pub(crate) async fn finish_destructions(&self) -> Result<(), StoreError> {
+        let store = &self.deps.store;
         for (agent, intent) in store.intents().await? {
             let Intent::Destroy { keep_files } = intent else {
                 continue;
             };
-            self.end_tasks(agent).await;
+            self.tasks.end_all(agent).await;
             if let Some(row) = store.agent(agent).await?
                 && let Err(error) = self.destroy_row(row, keep_files).await
             {
@@ -90,29 +88,14 @@ impl AgentManager {
         }
         let name = AgentName::parse(&row.name)
             .map_err(|error| ManagerError::refused(error.to_string()))?;
-        self.destroy_locally(row.id, &name, keep_files).await
-    }
-
-    /// The creation that left this row.
-    pub(super) async fn creation(&self, row: AgentRow) -> Result<Creation, StoreError> {
-        let intent = self.inner.deps.store.intent(row.id, IntentKind::Init);
-        let (kept, before) = match intent.await? {
-            Some(Intent::Init { kept, before }) => (kept, before),
-            // From a version that stored no intents: it is not known whose files they are, so they stay.
-            Some(_) | None => (Some(Default::default()), None),
-        };
-        Ok(Creation {
-            row,
-            kept,
-            before,
-            since: Since::BeforeACrash,
-            origin: None,
-        })
+        self.lifecycle
+            .destroy_locally(row.id, &name, keep_files)
+            .await
     }
 
     /// Finishes, in a server that is known now, what is left to do there.
-    pub async fn settle(&self, guild: GuildId, channels: &dyn Channels) {
-        let store = &self.inner.deps.store;
+    pub(crate) async fn settle(&self, guild: GuildId, channels: &dyn Channels) {
+        let store = &self.deps.store;
         let intents = match store.intents().await {
             Ok(intents) => intents,
             Err(error) => return error!("failed to read what is under way with agents: {error}"),
@@ -134,7 +117,7 @@ impl AgentManager {
         intent: Intent,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let row = self.inner.deps.store.agent(agent).await?;
+        let row = self.deps.store.agent(agent).await?;
         let Some(row) = row.filter(|row| row.guild_id == guild) else {
             return Ok(());
         };
@@ -142,7 +125,7 @@ impl AgentManager {
             Intent::Init { .. } => self.finish_init(row, channels).await,
             Intent::Destroy { keep_files } => self.finish_destroy(row, keep_files, channels).await,
             Intent::ChannelName { .. } => {
-                self.rename_later(agent, channels).await;
+                self.lifecycle.rename_later(agent, channels).await;
                 Ok(())
             }
             Intent::Rename { .. } | Intent::Repair { .. } => Ok(()),
@@ -155,8 +138,8 @@ impl AgentManager {
         row: AgentRow,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let _alone = self.inner.names.lock(&row.name).await;
-        let store = &self.inner.deps.store;
+        let _alone = self.names.lock(&row.name).await;
+        let store = &self.deps.store;
         // It may have changed a moment ago.
         let (Some(_), Some(row)) = (
             store.intent(row.id, IntentKind::Init).await?,
@@ -166,8 +149,10 @@ impl AgentManager {
         };
         if row.status == AgentStatus::Created {
             let name = row.name.clone();
-            let creation = self.creation(row).await?;
-            let made = self.carry_out(creation, |template| template, channels);
+            let creation = self.creator.creation(row).await?;
+            let made = self
+                .creator
+                .carry_out(creation, |template| template, channels);
             return made.await.map(drop).map_err(|error| {
                 ManagerError::refused(format!("agent {name} could not be made: {error}"))
             });
@@ -178,7 +163,7 @@ impl AgentManager {
         {
             self.welcome_again(&row, channels).await?;
         }
-        self.settle_intent(row.id, IntentKind::Init).await;
+        self.directory.settle_intent(row.id, IntentKind::Init).await;
         Ok(())
     }
 
@@ -187,18 +172,21 @@ impl AgentManager {
         row: &AgentRow,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let (Some(agent), Some(channel)) = (self.inner.registry.get(row.id), row.channel_id) else {
+        let (Some(agent), Some(channel)) = (self.directory.registry.get(row.id), row.channel_id)
+        else {
             return Ok(());
         };
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let config = super::folder::load(folder).await?.config;
-        let model = self.choice(row.guild_id, config.model.as_deref());
-        let made = super::new_agent::Made::of(
+        let folder = self.deps.paths.agent(agent.name.as_str());
+        let config = crate::manager::directory::folder::load(folder)
+            .await?
+            .config;
+        let model = self.settings.choice(row.guild_id, config.model.as_deref());
+        let made = crate::manager::lifecycle::new_agent::Made::of(
             agent.name,
             channel,
             model,
             config,
-            &self.inner.deps.profiles.load(),
+            &self.deps.profiles.load(),
         );
         let welcomed = channels.welcome(channel, &made).await;
         Ok(welcomed?)
@@ -211,24 +199,26 @@ impl AgentManager {
         keep_files: bool,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let _alone = self.inner.names.lock(&row.name).await;
+        let _alone = self.names.lock(&row.name).await;
         if self.is_settled(row.id, IntentKind::Destroy).await? {
             return Ok(());
         }
-        let is_anothers = |channel| self.inner.registry.in_channel(channel).is_some();
+        let is_anothers = |channel| self.directory.registry.in_channel(channel).is_some();
         if let Some(channel) = row.channel_id.filter(|channel| !is_anothers(*channel))
             && let Err(reason) = channels.delete(channel).await
         {
             warn!(agent.id = %row.id, "failed to delete the channel of the destroyed agent {}: {reason}", row.name);
         }
         self.destroy_row(row.clone(), keep_files).await?;
-        self.settle_intent(row.id, IntentKind::Destroy).await;
+        self.directory
+            .settle_intent(row.id, IntentKind::Destroy)
+            .await;
         info!(agent.id = %row.id, "the destruction of agent {} is finished", row.name);
         Ok(())
     }
 
     async fn is_settled(&self, agent: AgentId, kind: IntentKind) -> Result<bool, StoreError> {
-        let intent = self.inner.deps.store.intent(agent, kind).await?;
+        let intent = self.deps.store.intent(agent, kind).await?;
         Ok(intent.is_none())
     }
 }

@@ -1,29 +1,28 @@
 //! Reads runs from the ledger for people, and draws them off the async threads.
 
 use crate::domain::{Run, TurnId};
+use crate::manager::directory::status::StatusReports;
+use crate::manager::error::ManagerError;
 use crate::store::Previews;
 
-use super::AgentManager;
-use super::error::ManagerError;
-
 /// Runs that are drawn at once; others wait. One may have a hundred thousand rows.
-pub(super) const AT_ONCE: usize = 2;
+pub(crate) const AT_ONCE: usize = 2;
 
-impl AgentManager {
+impl StatusReports {
     /// The result of `draw` for a run; `None` where there is no such turn.
     ///
     /// # Errors
     ///
     /// When the ledger cannot be read.
-    pub async fn look_at_run<T: Send + 'static>(
+    pub(crate) async fn look_at_run<T: Send + 'static>(
         &self,
         run: TurnId,
         previews: Previews,
         draw: impl FnOnce(Run) -> T + Send + 'static,
     ) -> Result<Option<T>, ManagerError> {
         // It is never closed.
-        let _place = self.inner.looking.acquire().await.ok();
-        let deps = &self.inner.deps;
+        let _place = self.drawing.acquire().await.ok();
+        let deps = &self.deps;
         let Some(rows) = deps.store.run_rows(run, previews).await? else {
             return Ok(None);
         };

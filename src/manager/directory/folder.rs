@@ -1,26 +1,23 @@
 //! Agents' folders as a whole: made under a temporary name and moved into place, read, changed, removed.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::{Map, Value};
 use tracing::warn;
 
 use crate::domain::{AgentConfig, AgentName};
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::origin::Origin;
 use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::template::Template;
 use crate::workspace::{Workspace, repository};
 
-use super::create_folder::off_thread;
-use super::error::ManagerError;
-use super::origin::Origin;
-
 /// A step of the work on a folder that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {cause}")]
-pub(super) struct FolderError {
+pub(crate) struct FolderError {
     doing: String,
     #[source]
     cause: Box<dyn std::error::Error + Send + Sync>,
@@ -43,14 +40,14 @@ impl From<FolderError> for ManagerError {
 }
 
 /// A new agent's folder, complete but not in its place yet. Dropping it before that removes it.
-pub(super) struct Making {
+pub(crate) struct Making {
     at: PathBuf,
     placed: bool,
 }
 
 impl Making {
     /// Makes the folder of an agent from the template and from its origin, with a repository in its workspace.
-    pub(super) fn new(
+    pub(crate) fn new(
         template: &Template,
         agents: &Path,
         name: &AgentName,
@@ -89,7 +86,7 @@ impl Making {
     }
 
     /// Moves the folder to where it belongs.
-    pub(super) fn place(mut self, to: &Path) -> Result<(), FolderError> {
+    pub(crate) fn place(mut self, to: &Path) -> Result<(), FolderError> {
         rename(&self.at, to)
             .map_err(failed(format!("moving the new folder to {}", to.display())))?;
         self.placed = true;
@@ -111,18 +108,18 @@ fn sync(folder: &Path) -> io::Result<()> {
 }
 
 /// Renames an agent's folder, durably.
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync(to.parent().unwrap_or(to))
 }
 
 /// The `agent.json` of a folder, read off the async threads.
-pub(super) async fn load(folder: PathBuf) -> Result<AgentFile, ManagerError> {
+pub(crate) async fn load(folder: PathBuf) -> Result<AgentFile, ManagerError> {
     off_thread(move || read(&folder)).await
 }
 
 /// Changes keys of a folder's `agent.json`, off the async threads.
-pub(super) async fn change(
+pub(crate) async fn change(
     folder: PathBuf,
     change: impl FnOnce(&mut Map<String, Value>) + Send + 'static,
 ) -> Result<AgentFile, ManagerError> {
@@ -139,13 +136,13 @@ fn open(folder: &Path) -> Result<Workspace, ManagerError> {
 }
 
 /// [`load`] for callers on a thread that may block.
-pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
+pub(crate) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
     agent_file::read(open(folder)?.agent())
         .map_err(|error| ManagerError::refused(format!("{error}. Fix the file, then try again.")))
 }
 
 /// [`change`] for callers on a thread that may block.
-pub(super) fn rewrite(
+pub(crate) fn rewrite(
     folder: &Path,
     change: impl FnOnce(&mut Map<String, Value>),
 ) -> Result<AgentFile, ManagerError> {
@@ -154,7 +151,7 @@ pub(super) fn rewrite(
 }
 
 /// Adds what a kept folder lacks: the folders in it and a repository.
-pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderError> {
+pub(crate) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     for part in ["docs", "sessions", "workspace"] {
         fs::create_dir_all(folder.join(part)).map_err(failed(format!("making {part}/")))?;
     }
@@ -166,7 +163,7 @@ pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderErro
 }
 
 /// Removes an agent's folder for good: it is renamed first, so that a crash leaves no half of it under its name.
-pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), FolderError> {
+pub(crate) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     let aside = agents.join(format!(
         ".removing-{name}-{}",
         uuid::Uuid::new_v4().simple()
@@ -203,7 +200,7 @@ fn open_tree(folder: &Path) {
 }
 
 /// Leftovers of folders that were being made or removed during a crash. To be listed before any is made or removed again.
-pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
+pub(crate) fn leftovers(agents: &Path) -> Vec<PathBuf> {
     let is_left = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -214,10 +211,23 @@ pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes such leftovers.
-pub(super) fn sweep(leftovers: &[PathBuf]) {
+pub(crate) fn sweep(leftovers: &[PathBuf]) {
     for folder in leftovers {
         if let Err(error) = remove_tree(folder) {
             warn!("failed to remove {}: {error}", folder.display());
         }
     }
+}
+
+/// Whether a file or folder exists; checked on a thread that may block.
+pub(crate) async fn is_there(path: &Path) -> bool {
+    tokio::fs::try_exists(path).await.unwrap_or(false)
+}
+
+/// Works with files on a thread that may block.
+pub(crate) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ManagerError> + Send + 'static,
+) -> Result<T, ManagerError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ManagerError::Failed(error.to_string())))
 }

@@ -4,44 +4,63 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::AgentDeps;
 use crate::config::{Key, Right, Settings, effective};
 use crate::domain::{GuildId, Person};
 use crate::llm::discovery::Choice;
+use crate::manager::audit::Audit;
+use crate::manager::directory::Directory;
+use crate::manager::error::ManagerError;
+use crate::manager::servers::grants::GrantRules;
 use crate::permission::may_always_allow;
 use crate::store::{AuditRow, StoreError};
 
-use super::AgentManager;
-use super::error::ManagerError;
+/// The settings and the decisions of servers.
+pub(crate) struct ServerSettings {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) grants: Arc<GrantRules>,
+    pub(crate) audit: Arc<Audit>,
+}
 
-impl AgentManager {
+impl ServerSettings {
+    /// The id of a model that a person named, also by a short name.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, when there is none of that name.
+    pub(crate) async fn known_model(&self, name: &str) -> Result<String, ManagerError> {
+        Arc::clone(&self.deps.models)
+            .resolve(name)
+            .await
+            .map_err(|error| ManagerError::Refused(error.to_string()))
+    }
+
     /// Reads the settings of all servers with agents.
-    pub(super) async fn load_settings(&self) -> Result<(), StoreError> {
-        for guild in self.guilds() {
-            self.reload_settings(guild).await?;
+    pub(crate) async fn load(&self) -> Result<(), StoreError> {
+        for guild in self.directory.guilds() {
+            self.reload(guild).await?;
         }
         Ok(())
     }
 
     /// Reads the settings of one server again; also when the bot joins it.
-    pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
-        let deps = &self.inner.deps;
+    pub(crate) async fn reload(&self, guild: GuildId) -> Result<(), StoreError> {
+        let deps = &self.deps;
         let settings = Settings::from_rows(&deps.store.settings(guild).await?);
         deps.settings.write().insert(guild, Arc::new(settings));
         Ok(())
     }
 
     /// What applies to a server now.
-    pub fn server(&self, guild: GuildId) -> effective::Server {
-        effective::server(
-            &self.inner.deps.settings_of(guild),
-            &self.inner.deps.config.load(),
-        )
+    pub(crate) fn server(&self, guild: GuildId) -> effective::Server {
+        effective::server(&self.deps.settings_of(guild), &self.deps.config.load())
     }
 
     /// The model that an agent of this server asks first if it names `model`, or none.
-    pub fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
+    pub(crate) fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
         let default = self.server(guild).default_model;
-        let known = self.inner.deps.models.known();
+        let known = self.deps.models.known();
         let own = model.filter(|model| effective::is_chosen(model));
         known.choice(own.or(default.as_deref()))
     }
@@ -51,7 +70,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the ledger fails, or the key removes a protection and they may not grant `open`.
-    pub async fn set_setting(
+    pub(crate) async fn set(
         &self,
         guild: GuildId,
         key: &Key,
@@ -59,9 +78,9 @@ impl AgentManager {
         by: &Person,
     ) -> Result<(), ManagerError> {
         if key.server == Some(Right::GrantOpen) {
-            may_always_allow(&self.grant_table(guild), by)?;
+            may_always_allow(&self.grants.grant_table(guild), by)?;
         }
-        let deps = &self.inner.deps;
+        let deps = &self.deps;
         let old = deps.store.settings(guild).await?.remove(key.name);
         let shown = |value: &Option<Value>| {
             value
@@ -75,12 +94,15 @@ impl AgentManager {
         };
         let row = AuditRow {
             detail: deps.audit_change(&change),
-            ..self.command_row(&format!("settings:{key}"), guild, by.id)
+            ..self
+                .audit
+                .command_row(&format!("settings:{key}"), guild, by.id)
         };
-        self.audited(row, async {
-            deps.store.set_setting(guild, key.name, value).await?;
-            Ok(self.reload_settings(guild).await?)
-        })
-        .await
+        self.audit
+            .audited(row, async {
+                deps.store.set_setting(guild, key.name, value).await?;
+                Ok(self.reload(guild).await?)
+            })
+            .await
     }
 }

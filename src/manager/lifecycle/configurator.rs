@@ -1,21 +1,24 @@
 //! `/agent config`: shows one key, or checks, writes and audits it; it is used from the next model call on.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use crate::agent::MOST_CORE_AGENTS;
-use crate::clock;
+use crate::agent::{AgentDeps, MOST_CORE_AGENTS};
 use crate::config::{Key, Right, Unset, ValueKind, agent_keys, is_default};
-use crate::domain::{AgentConfig, AgentStatus, GuildId, Person, ProfileRef};
+use crate::domain::{GuildId, Person, ProfileRef};
+use crate::manager::audit::{Audit, shown};
+use crate::manager::directory::registry::AgentSummary;
+use crate::manager::directory::{Directory, folder};
+use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::Lifecycle;
+use crate::manager::names::NameLocks;
+use crate::manager::ports::Channels;
+use crate::manager::routing::Routing;
+use crate::manager::servers::grants::GrantRules;
+use crate::manager::servers::settings::ServerSettings;
 use crate::permission::may_always_allow;
-use crate::store::{AgentRow, Registered};
 use crate::text;
-
-use super::AgentManager;
-use super::audit::shown;
-use super::error::ManagerError;
-use super::folder;
-use super::ports::Channels;
-use super::registry::AgentSummary;
 
 /// The key of `/agent config` that is called `name`.
 fn known_key(name: &str) -> Result<&'static Key, ManagerError> {
@@ -36,25 +39,37 @@ fn unknown_key(name: &str) -> ManagerError {
     })
 }
 
-impl AgentManager {
+/// Shows and changes the configuration of agents.
+pub(crate) struct Configurator {
+    pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) audit: Arc<Audit>,
+    pub(crate) grants: Arc<GrantRules>,
+    pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) routing: Arc<Routing>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+    pub(crate) names: Arc<NameLocks>,
+}
+
+impl Configurator {
     /// The value of a key as it is on disk.
     ///
     /// # Errors
     ///
     /// When there is no such agent or key, or its file cannot be read.
-    pub async fn config_value(
+    pub(crate) async fn config_value(
         &self,
         guild: GuildId,
         name: &str,
         key: &str,
     ) -> Result<String, ManagerError> {
-        let agent = self.find(guild, name)?;
+        let agent = self.directory.find(guild, name)?;
         let key = known_key(key)?;
         if key.kind == ValueKind::Charter {
             let text = self.charter_text(&agent).await?;
             return Ok(text.unwrap_or_else(|| "(not set: it works without a role)".to_owned()));
         }
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let folder = self.deps.paths.agent(agent.name.as_str());
         let file = folder::load(folder).await?;
         Ok(match file.raw.get(key.name) {
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
@@ -68,7 +83,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// A sentence that says what the value must be, or who may set it.
-    pub async fn configure(
+    pub(crate) async fn configure(
         &self,
         guild: GuildId,
         name: &str,
@@ -78,16 +93,19 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<String, ManagerError> {
         let key = known_key(key)?;
-        let agent = self.find(guild, name)?;
-        if let Err(refusal) = self.may_set(&agent, key, by).await {
-            self.audit_refused(&agent, key, by, &refusal).await?;
+        let agent = self.directory.find(guild, name)?;
+        if let Err(refusal) = self.grants.may_set(&agent, key, by).await {
+            self.audit.audit_refused(&agent, key, by, &refusal).await?;
             return Err(refusal);
         }
         if key.kind == ValueKind::Name {
-            return self.rename(guild, name, value, by, channels).await;
+            return self
+                .lifecycle
+                .rename(guild, name, value, by, channels)
+                .await;
         }
-        let _alone = self.inner.names.lock(name).await;
-        let agent = self.find(guild, name)?;
+        let _alone = self.names.lock(name).await;
+        let agent = self.directory.find(guild, name)?;
         if key.kind == ValueKind::Charter {
             return self.set_charter(&agent, key, value, by).await;
         }
@@ -100,32 +118,35 @@ impl AgentManager {
             Ok(checked) => checked,
             Err(refusal) => {
                 if key.agent == Some(Right::ForValue) {
-                    self.audit_refused(&agent, key, by, &refusal).await?;
+                    self.audit.audit_refused(&agent, key, by, &refusal).await?;
                 }
                 return Err(refusal);
             }
         };
-        let path = self.inner.deps.paths.agent(agent.name.as_str());
+        let path = self.deps.paths.agent(agent.name.as_str());
         let old = folder::load(path.clone()).await?.raw.get(key.name).cloned();
-        let row = self.edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
-        self.audited(row, async {
-            let value = checked.clone();
-            let written = folder::change(path, move |keys| {
-                keys.insert(key.name.to_owned(), value);
-            });
-            let file = written.await?;
-            self.index(&agent, &file.config).await
-        })
-        .await?;
+        let row = self
+            .audit
+            .edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
+        self.audit
+            .audited(row, async {
+                let value = checked.clone();
+                let written = folder::change(path, move |keys| {
+                    keys.insert(key.name.to_owned(), value);
+                });
+                let file = written.await?;
+                self.directory.index(&agent, &file.config).await
+            })
+            .await?;
         let mut told = format!(
             "`{}.{key}` is now {}. It applies from the next request.",
             agent.name,
             shown(&checked)
         );
         if key.name == "core" {
-            let read = self.configuration(&agent).await;
-            self.get_ready(&agent, &read).await;
-            let is_core = self.inner.deps.configurations.core.has(agent.id);
+            let read = self.directory.configuration(&agent).await;
+            self.routing.get_ready(&agent, &read).await;
+            let is_core = self.deps.configurations.core.has(agent.id);
             if checked == Value::Bool(true) && !is_core {
                 told.push_str(&format!(
                     " {MOST_CORE_AGENTS} other agents go first already, so it stays an ordinary one until one of them does not."
@@ -151,30 +172,31 @@ impl AgentManager {
         match (key.kind, &value) {
             (ValueKind::RoleNames, Value::Array(names)) => {
                 for name in names.iter().filter_map(Value::as_str) {
-                    self.callable(agent, name).await?;
+                    self.directory.callable(agent, name).await?;
                 }
                 Ok(value)
             }
             (ValueKind::Advisors { .. } | ValueKind::Handoff { .. } | ValueKind::Router, _) => {
-                self.can_pass_through(agent, &value).await?;
+                self.directory.can_pass_through(agent, &value).await?;
                 Ok(value)
             }
             (ValueKind::Model, Value::String(name)) => {
-                Ok(Value::from(self.known_model(name).await?))
+                Ok(Value::from(self.settings.known_model(name).await?))
             }
             (ValueKind::Models, Value::Array(names)) => {
                 let mut models = Vec::new();
                 for name in names.iter().filter_map(Value::as_str) {
-                    models.push(self.known_model(name).await?);
+                    models.push(self.settings.known_model(name).await?);
                 }
                 Ok(json!(models))
             }
-            (ValueKind::Profile, _) => {
-                Ok(serde_json::to_value(self.grantable(guild, text, by)?).unwrap_or_default())
-            }
+            (ValueKind::Profile, _) => Ok(serde_json::to_value(
+                self.grants.grantable(guild, text, by)?,
+            )
+            .unwrap_or_default()),
             // Further allow entries widen what an agent may do, as a custom profile would.
             (ValueKind::Actions, Value::Array(actions)) if !actions.is_empty() => {
-                may_always_allow(&self.grant_table(guild), by)?;
+                may_always_allow(&self.grants.grant_table(guild), by)?;
                 Ok(value)
             }
             _ => Ok(value),
@@ -204,39 +226,8 @@ impl AgentManager {
     fn unset_profile(&self, guild: GuildId, text: &str) -> Option<Value> {
         let word = text.trim().to_ascii_lowercase();
         let named = ProfileRef::Named(word.clone());
-        let is_named = self.inner.deps.profiles.load().resolve(&named).is_ok();
+        let is_named = self.deps.profiles.load().resolve(&named).is_ok();
         (word == "default" && !is_named)
-            .then(|| Value::from(self.server(guild).default_permissions))
-    }
-
-    /// Updates the agent's row from its configuration.
-    pub(super) async fn index(
-        &self,
-        agent: &AgentSummary,
-        config: &AgentConfig,
-    ) -> Result<(), ManagerError> {
-        let row = Self::row_of(agent, config);
-        match self.inner.deps.store.update_agent(row).await? {
-            Registered::Done => Ok(()),
-            Registered::NameTaken | Registered::ChannelTaken => Err(ManagerError::refused(
-                "Another agent has that name or channel.",
-            )),
-        }
-    }
-
-    /// The row of an agent with this configuration.
-    pub(super) fn row_of(agent: &AgentSummary, config: &AgentConfig) -> AgentRow {
-        AgentRow {
-            id: agent.id,
-            name: agent.name.to_string(),
-            guild_id: agent.guild,
-            channel_id: agent.channel,
-            model: config.model.clone(),
-            permissions: config.permissions.clone(),
-            owner_id: config.owner_id,
-            created_at: config.created_at.unwrap_or_else(clock::now),
-            back_since: config.back_since,
-            status: AgentStatus::Active,
-        }
+            .then(|| Value::from(self.settings.server(guild).default_permissions))
     }
 }
