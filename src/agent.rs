@@ -11,12 +11,13 @@
 //!
 //! | part | about |
 //! |---|---|
+//! | `idle_timer` | notices that an agent has been left alone for its timeout |
 //! | `stop` | how work ends: asked to by people or a change, at a deadline, after so much working time |
 //! | `sessions` | saved conversations: files, their rows, how they are labelled |
 //! | `models` | which models are asked, and what that may cost |
 //! | `setup` | what an agent is by its files: configuration, role, mode, stages, tools |
 //! | `event` | what people are to see |
-//! | `deps` | what agents are served with; who an agent is, and its idle timer |
+//! | `deps` | what agents are served with; who an agent is |
 //! | `files` | an agent's folder read and written: one look before each step, notes, history, saves, faults that are told |
 //! | `auxiliary` | requests beside turns: summaries, a prompt after a description |
 //! | `turn` | a turn from what starts it to its one outcome: steps, calls, children, stages |
@@ -29,6 +30,7 @@ mod conversation;
 mod deps;
 pub mod event;
 mod files;
+pub mod idle_timer;
 mod models;
 pub mod sessions;
 mod setup;
@@ -42,7 +44,7 @@ pub use conversation::mailbox::{
     ConversationState, NewBranch, Place, Prompt, Restored, RunningTurn, Stopped, Target,
 };
 pub use deps::identity::Identity;
-pub use deps::{AgentDeps, Busy, Limits, Members, idle_timer};
+pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
 pub use files::beginning::Beginning;
 pub use models::Models;

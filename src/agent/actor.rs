@@ -3,7 +3,7 @@
 //! ```text
 //! manager ──AgentCommand──▶ mailbox ─▶ Actor ──starts──▶ turn (one task for each running turn)
 //!                                 │  ▲                 │
-//!                    IdleTimer ───┘  └── TurnEnd ◀─────┘
+//!            IdleTimer's task ───┘  └── TurnEnd ◀─────┘
 //! ```
 //!
 //! There is one event loop. Whatever takes time is a task in `work`: turns, and the summaries that a context command or the
@@ -40,11 +40,11 @@ use crate::agent::conversation::saving::{EndSaving, IdleSave, IdleSaving};
 use crate::agent::conversation::{Conversation, Items};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
-use crate::agent::deps::idle_timer::{IdleFired, IdleTimer};
 use crate::agent::event::Event;
 use crate::agent::files::beginning::Beginning;
 use crate::agent::files::seed::Seed;
-use crate::agent::sessions::{SessionError, Summary};
+use crate::agent::idle_timer::{IdleFired, IdleTask, IdleTimer};
+use crate::agent::sessions::{SessionError, SessionManager, Summary};
 use crate::agent::stop::Stopper;
 use crate::agent::turn::trigger::Trigger;
 use crate::agent::turn::{self, TurnEnd};
@@ -114,8 +114,10 @@ pub fn spawn(
         mailbox_is_over: false,
         work: JoinSet::new(),
         replies: JoinSet::new(),
+        sessions: deps.sessions(&agent),
         deps,
         agent,
+        idle_task: IdleTask::start(timer.clone()),
         timer,
         conversations: BTreeMap::new(),
         main: None,
@@ -142,6 +144,10 @@ struct Actor {
     deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     timer: IdleTimer,
+    /// Waits for the timer beside the event loop.
+    idle_task: IdleTask,
+    /// The saved conversations of the agent: session files and their rows.
+    sessions: SessionManager,
     /// Boxed, since a node of the map has room for eleven and most agents have one.
     conversations: BTreeMap<ConversationId, Box<Conversation>>,
     main: Option<ConversationId>,
@@ -236,6 +242,7 @@ impl Actor {
         self.conversations.clear();
         self.replayed.clear();
         while self.replies.join_next().await.is_some() {}
+        self.idle_task.end().await;
         for waiting in self.wait_for_end {
             let _ = waiting.send(());
         }
@@ -258,7 +265,7 @@ impl Actor {
                     None => self.mailbox_is_over = true,
                 }
             }
-            fired = self.timer.fires() => Box::pin(self.idle_fired(fired)).await,
+            Some(fired) = self.idle_task.next() => Box::pin(self.idle_fired(fired)).await,
         }
         Flow::GoOn
     }

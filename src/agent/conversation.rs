@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::job::{Job, Stage};
 use self::mailbox::{AgentCommand, ConversationState, RunningTurn, Target};
-use crate::agent::deps::idle_timer::Hold;
 use crate::agent::event::Progress;
 use crate::agent::files::seed::Seed;
+use crate::agent::idle_timer::Hold;
 use crate::agent::stop::{Stop, StopSignal, Stopper};
 use crate::agent::turn::Calibration;
 use crate::agent::turn::trigger::Trigger;

@@ -2,7 +2,6 @@
 
 mod causes;
 pub(super) mod identity;
-pub mod idle_timer;
 mod turned_away;
 pub(super) mod unstored;
 

@@ -52,7 +52,7 @@ impl Actor {
             ContextAction::Clear { first, reply } => JobKind::Clear { first, reply },
             ContextAction::Restore { session, reply } => {
                 // Read first: if anything is wrong with the file, the context stays untouched.
-                match self.deps.sessions(&self.agent).restore(&session).await {
+                match self.sessions.restore(&session).await {
                     Ok(session) => JobKind::Restore {
                         session: Box::new(session),
                         reply,
@@ -125,7 +125,9 @@ impl Actor {
             summary: summary.unwrap_or(Summary::Failed),
             hides_words: false,
         };
-        self.deps.save_session(&self.agent, id, save).await
+        self.deps
+            .save_session_in(&self.sessions, &self.agent, id, save)
+            .await
     }
 
     pub(super) async fn clear(
@@ -246,7 +248,10 @@ impl Actor {
             summary,
             hides_words: false,
         };
-        let meta = self.deps.save_session(&self.agent, id, save).await?;
+        let meta = self
+            .deps
+            .save_session_in(&self.sessions, &self.agent, id, save)
+            .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.saved = len;
         }

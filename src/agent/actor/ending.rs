@@ -14,7 +14,7 @@ use crate::agent::conversation::mailbox::{AgentCommand, Target};
 use crate::agent::conversation::saving::{EndSaving, SummaryStops};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
-use crate::agent::sessions::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
+use crate::agent::sessions::{SUMMARY_TIMEOUT, Save, SessionError, SessionManager, Summary};
 use crate::agent::stop::{Stop, Stopper};
 use crate::clock;
 use crate::domain::{ConversationId, SaveTrigger, SessionId, SessionMeta};
@@ -147,9 +147,10 @@ impl Actor {
         let stops = SummaryStops::of(contexts.iter().map(|(id, _)| *id));
         let summaries = self.summaries(&contexts, &stops, timeout);
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let sessions = self.sessions.clone();
         let task = self.work.spawn(async move {
             let contexts = contexts.into_iter().zip(summaries.await);
-            Done::LastSave(save_all(&deps, &agent, trigger, contexts).await)
+            Done::LastSave(save_all(&deps, &sessions, &agent, trigger, contexts).await)
         });
         if let Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) =
             &mut self.ending
@@ -260,6 +261,7 @@ impl Actor {
 
 async fn save_all(
     deps: &AgentDeps,
+    sessions: &SessionManager,
     agent: &Identity,
     trigger: SaveTrigger,
     contexts: impl Iterator<Item = (Context, Summary)>,
@@ -275,7 +277,7 @@ async fn save_all(
             summary,
             hides_words: false,
         };
-        saves.push(save_one(deps, agent, conversation, save).await);
+        saves.push(save_one(deps, sessions, agent, conversation, save).await);
     }
     saves
 }
@@ -284,6 +286,7 @@ async fn save_all(
 /// recognises the file.
 async fn save_one(
     deps: &AgentDeps,
+    sessions: &SessionManager,
     agent: &Identity,
     conversation: ConversationId,
     save: Save,
@@ -291,5 +294,6 @@ async fn save_one(
     if save.trigger == SaveTrigger::Shutdown {
         deps.store.promise_session(conversation, save.id).await?;
     }
-    deps.save_session(agent, conversation, save).await
+    deps.save_session_in(sessions, agent, conversation, save)
+        .await
 }

@@ -8,8 +8,8 @@ use tracing::{error, info};
 use super::contexts::Context;
 use super::{Actor, Done};
 use crate::agent::conversation::saving::{IdleSave, IdleSaving, SummaryStops};
-use crate::agent::deps::idle_timer::IdleFired;
 use crate::agent::event::Event;
+use crate::agent::idle_timer::IdleFired;
 use crate::agent::sessions::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, SaveTrigger, SessionId, SessionMeta};
@@ -127,7 +127,11 @@ impl Actor {
     ) -> Result<(Vec<(ConversationId, IdleSave)>, Vec<Context>), StoreError> {
         let (mut kept, mut new) = (Vec::new(), Vec::new());
         for context in self.contexts(|conversation| conversation.len() > 0).await? {
-            match self.deps.kept_at_the_stop(&self.agent, context.0).await? {
+            match self
+                .deps
+                .kept_at_the_stop(&self.sessions, context.0)
+                .await?
+            {
                 Some(meta) => kept.push((context.0, IdleSave::Kept(Box::new(meta)))),
                 None => new.push(context),
             }
@@ -214,7 +218,9 @@ impl Actor {
             trigger: SaveTrigger::IdleTimeout,
             hides_words: false,
         };
-        self.deps.save_session(&self.agent, id, save).await
+        self.deps
+            .save_session_in(&self.sessions, &self.agent, id, save)
+            .await
     }
 }
 

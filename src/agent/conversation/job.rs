@@ -10,7 +10,7 @@ use tokio::task::Id;
 use tokio_util::sync::CancellationToken;
 
 use super::mailbox::{AfterSave, BeforeClear, Cleared, ClosedBranches, Restored};
-use crate::agent::deps::idle_timer::Hold;
+use crate::agent::idle_timer::Hold;
 use crate::agent::sessions::{self, SessionError};
 use crate::domain::{Item, SessionMeta};
 use crate::store::StoreError;

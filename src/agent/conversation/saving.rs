@@ -6,7 +6,7 @@ use tokio::task::Id;
 use tokio_util::sync::CancellationToken;
 
 use super::Conversation;
-use crate::agent::deps::idle_timer::IdleFired;
+use crate::agent::idle_timer::IdleFired;
 use crate::agent::sessions::Summary;
 use crate::domain::{ConversationId, SessionMeta};
 

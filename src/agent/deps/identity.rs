@@ -1,6 +1,6 @@
 //! Who an agent is while its actor lives.
 
-use super::idle_timer::IdleTimer;
+use crate::agent::idle_timer::IdleTimer;
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 /// A rename makes a new actor, so this never changes.

@@ -31,6 +31,18 @@ impl AgentDeps {
         &self,
         agent: &Identity,
         of: ConversationId,
+        save: Save,
+    ) -> Result<SessionMeta, SessionError> {
+        let sessions = self.sessions(agent);
+        self.save_session_in(&sessions, agent, of, save).await
+    }
+
+    /// Does the same with the agent's `sessions`, which its actor owns.
+    pub(in crate::agent) async fn save_session_in(
+        &self,
+        sessions: &SessionManager,
+        agent: &Identity,
+        of: ConversationId,
         mut save: Save,
     ) -> Result<SessionMeta, SessionError> {
         if self.store.hides_words(of).await? {
@@ -48,7 +60,7 @@ impl AgentDeps {
             Summary::Withheld => Some(NO_SUMMARY.to_owned()),
             Summary::Failed => None,
         };
-        let meta = self.sessions(agent).save(save).await?;
+        let meta = sessions.save(save).await?;
         if let Some(summary) = said {
             self.add_to_history(agent, &meta, &summary).await;
         }
@@ -58,7 +70,7 @@ impl AgentDeps {
     /// The session that a conversation was saved as when the daemon stopped, if nothing was added since.
     pub(in crate::agent) async fn kept_at_the_stop(
         &self,
-        agent: &Identity,
+        sessions: &SessionManager,
         conversation: ConversationId,
     ) -> Result<Option<SessionMeta>, StoreError> {
         let row = self.store.conversation(conversation).await?;
@@ -69,7 +81,7 @@ impl AgentDeps {
         let Some(meta) = found.filter(|meta| meta.trigger == SaveTrigger::Shutdown) else {
             return Ok(None);
         };
-        let is_kept = self.sessions(agent).is_kept(&meta).await;
+        let is_kept = sessions.is_kept(&meta).await;
         Ok(is_kept.then_some(meta))
     }
 }

@@ -5,7 +5,7 @@ use super::parts::Parts;
 const AGENT: Parts = Parts {
     module: "agent",
     layers: &[
-        &["stop", "sessions", "models", "setup"],
+        &["idle_timer", "stop", "sessions", "models", "setup"],
         &["event"],
         &["deps"],
         &["files", "auxiliary"],

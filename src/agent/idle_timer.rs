@@ -1,18 +1,19 @@
 //! Notices that an agent has been left alone for its timeout.
 //!
 //! ```text
-//! actor, turns ──reset · hold · stop──▶ state ──deadline──▶ IdleTimer::fires ──IdleFired──▶ the actor's event loop
+//! actor, turns ──reset · hold · stop──▶ state ──deadline──▶ IdleTask ──IdleFired──▶ the actor's event loop
 //! ```
 //!
-//! It has no task: the actor waits for it in its event loop. Every reset makes a new generation, so that work which began
-//! with one firing is known to be stale when a message came meanwhile ([`IdleTimer::is_current`]).
+//! The actor owns the task and waits for its end. Every reset makes a new generation, so that a firing which is still on
+//! its way is known to be stale when a message came meanwhile ([`IdleTimer::is_current`]).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// The least time that a context gets after a stop or a crash, however little of its timeout was left.
@@ -188,6 +189,44 @@ impl State {
         self.running = true;
         self.last_reset = Instant::now();
         self.deadline = self.timeout.map(|timeout| self.last_reset + timeout);
+    }
+}
+
+/// The task that waits for a timer. Its owner ends it with [`IdleTask::end`]; dropped, it ends as well.
+#[derive(Debug)]
+pub(super) struct IdleTask {
+    fired: mpsc::Receiver<IdleFired>,
+    task: JoinHandle<()>,
+}
+
+impl IdleTask {
+    /// Starts to wait for `timer`.
+    pub(super) fn start(timer: IdleTimer) -> Self {
+        // One firing waits at most: the timer fires once for each reset, and an older firing is stale.
+        let (sender, fired) = mpsc::channel(1);
+        let waits = async move { while sender.send(timer.fires().await).await.is_ok() {} };
+        Self {
+            fired,
+            task: tokio::task::spawn(waits),
+        }
+    }
+
+    /// Receives the next firing. Nothing is lost when the wait is given up.
+    pub(super) async fn next(&mut self) -> Option<IdleFired> {
+        self.fired.recv().await
+    }
+
+    /// Ends the task and waits for its end.
+    pub(super) async fn end(mut self) {
+        self.task.abort();
+        // It was cancelled, which is no failure.
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for IdleTask {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 
