@@ -275,6 +275,7 @@ pub struct ModelOverride {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
     /// How long it thinks before it answers: `low`, `medium` or `high`. None: as its provider does by itself.
+    // The operator sets it per model, because some models cannot think and others always do, and it changes the cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Effort>,
 }

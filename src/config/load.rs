@@ -17,7 +17,9 @@ use crate::text::json::{double_key, refuse_double_keys};
 use crate::text::near;
 
 impl Config {
-    /// Reads the file; where there is none, all keys have their defaults.
+    /// Reads the file. Without a file, all keys have their defaults.
+    ///
+    /// Nothing is written: a daemon that was pointed at the wrong directory should leave no files behind.
     ///
     /// # Errors
     ///

@@ -36,7 +36,8 @@ pub struct HookSpec {
     pub output_delay_seconds: f64,
     /// Most times it fires; 0 means without limit.
     pub max_fires: u32,
-    /// Seconds between two firings of a notice, or of any hook without limit.
+    /// Seconds between two firings of a notice, or of any hook without limit. Otherwise a hook that wakes the agent at
+    /// each line would spend money as fast as a task prints.
     pub min_message_interval: f64,
     /// The model for the turn it starts; `None` means the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,7 +34,8 @@ pub(super) use requested::requested;
 /// The tool that fetches pages, as actions name it.
 pub(super) const FETCH: &str = "web_fetch";
 
-/// Usual ports of web servers for people.
+/// The usual ports of web pages. Other ports rarely serve pages and often serve machines; the operator opens single
+/// hosts by `host:port`.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 /// Redirects that are followed.

@@ -1,4 +1,7 @@
 //! The parts of a local Discord that are stored from one start to the next, so that a trial can continue tomorrow.
+//!
+//! Without them every agent would lose its channel at the next start. A damaged file is an error that names what to
+//! delete; nothing is repaired by guessing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

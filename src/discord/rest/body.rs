@@ -24,7 +24,10 @@ const MAX_TITLE: usize = 256;
 const MAX_FOOTER: usize = 2_048;
 /// Characters of all embeds of a message together.
 pub const MAX_EMBEDS_TOTAL: usize = 6_000;
-/// Bytes of all files of a message, where the server or interaction allows no more.
+/// Bytes of all files of a message.
+///
+/// Every server accepts this much. Boosted servers accept up to 100 MiB, but files are stored in the ledger before they
+/// are shown, and such rows would delay all other writes and enlarge every backup.
 pub const MAX_FILE_BYTES: usize = 10 * 1024 * 1024;
 /// Options of a menu.
 const MAX_OPTIONS: usize = 25;

@@ -141,7 +141,10 @@ fn printed(finished: &Finished, handle: &Handle) -> String {
     text
 }
 
-/// How it ended: the last line of every result.
+/// Returns the last line of every result, which says how the command ended.
+///
+/// It comes last because models read the end of a text best. An exit code other than zero is no tool error: the command
+/// ran.
 fn ending(finished: &Finished, timeout: Duration) -> String {
     let took = format!("{:.1} s", finished.duration.as_secs_f64());
     match (finished.ended, finished.exit) {
