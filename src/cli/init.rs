@@ -1,4 +1,8 @@
-//! `chorus init`: leads from nothing to a daemon that runs: token, server, model, service.
+//! `chorus init`: sets up a daemon step by step: token, server, model, service.
+//!
+//! Creating a bot at Discord takes minutes and another window, so the guide may be stopped anywhere. It writes each accepted
+//! answer at once to where the daemon reads it, and keeps no state of its own, which could disagree with these files. A
+//! later run reads them, asks Discord and the providers again, and skips what is done.
 
 mod called;
 mod guide;
