@@ -121,10 +121,8 @@ const COMMANDS: &[(&str, What)] = &[
         What::Not("nothing is there; ops::packages fetches from a server"),
     ),
     ("chorus init", What::Parse("it asks; cli::init runs it")),
-    (
-        "chorus backup /var/backups",
-        What::Parse("it would write into this machine; cli::backup runs it"),
-    ),
+    ("chorus backup", What::Run(0)),
+    ("chorus check-config", What::Run(0)),
     ("chorus restore --check", What::Run(0)),
     ("chorus restore --replace", What::Run(0)),
     (
@@ -139,6 +137,16 @@ const COMMANDS: &[(&str, What)] = &[
         What::Not("a home of a test has no such run; runs::printed shows one in every form"),
     ),
     ("chorus usage --by role", What::Run(0)),
+    ("systemctl reload", What::Not("there is no service")),
+    (
+        "chmod 600 .packaging/.env",
+        What::Not("it goes with the copy of .env.example"),
+    ),
+    ("mv ~/.chorus-agents ~/chorus-original", What::Run(0)),
+    (
+        "chorus migrate-home",
+        What::Parse("it takes a home of the original; cli::migrate_home runs it"),
+    ),
 ];
 
 /// The pages people read, with the README.
