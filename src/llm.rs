@@ -4,6 +4,7 @@
 //! `route` decides what to try next after a failure.
 
 mod anthropic;
+mod arguments;
 pub mod catalog;
 pub mod discovery;
 mod error;
@@ -23,6 +24,7 @@ pub mod route;
 mod stream_decoder;
 mod target;
 mod text_calls;
+mod thoughts;
 pub mod tokens;
 mod tolerant;
 

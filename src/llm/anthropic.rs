@@ -15,7 +15,7 @@ use self::thinking::Thinking;
 use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing::Listing;
-use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
+use super::parts::{self, Part, encoded, in_order, inexpressible, kind, wire_id};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
@@ -152,12 +152,12 @@ enum Block<'a> {
         cache_control: Option<CacheControl>,
     },
     ToolUse {
-        id: &'a str,
+        id: String,
         name: &'a str,
         input: &'a Map<String, Value>,
     },
     ToolResult {
-        tool_use_id: &'a str,
+        tool_use_id: String,
         content: Vec<Block<'a>>,
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -303,7 +303,7 @@ fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>>
             }
         }
         Part::Call(call) => Block::ToolUse {
-            id: &call.id.0,
+            id: wire_id(&call.id),
             name: &call.name,
             input: &call.arguments,
         },
@@ -337,7 +337,7 @@ fn result_block<'a>(result: &'a ToolResult, request: &Request) -> Block<'a> {
     }
     content.extend(result.images.iter().map(|picture| image(picture, request)));
     Block::ToolResult {
-        tool_use_id: &result.call_id.0,
+        tool_use_id: wire_id(&result.call_id),
         content,
         is_error: result.is_error,
         cache_control: None,
@@ -352,8 +352,11 @@ fn text(words: &str) -> Block<'_> {
 }
 
 fn image<'a>(image: &'a Image, request: &Request) -> Block<'a> {
-    if !request.sees_images {
-        return text(UNSEEN_IMAGE);
+    if let Some(note) = request.instead_of(image) {
+        return Block::Text {
+            text: Cow::Owned(note),
+            cache_control: None,
+        };
     }
     let source = Source {
         kind: "base64",

@@ -11,9 +11,10 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 
 use super::listing::Abilities;
+use super::provider::RefusedPictures;
 use super::target::Target;
 use crate::config::{Effort, ModelOverride};
-use crate::domain::{Cost, Usage};
+use crate::domain::{Cost, Image, Usage};
 
 /// Window of a model that is not known.
 const UNKNOWN_WINDOW: u64 = 128_000;
@@ -194,6 +195,10 @@ pub struct Catalog {
     loaded: Arc<RwLock<HashMap<Target, u64>>>,
     /// Models whose server refused a request because of the tools in it.
     without_tools: Arc<RwLock<HashSet<Target>>>,
+    /// Models whose server takes no pictures, as it said when it refused one.
+    without_images: Arc<RwLock<HashSet<Target>>>,
+    /// Pictures that the provider of this name refused.
+    refused_pictures: Arc<RwLock<HashMap<String, Arc<RefusedPictures>>>>,
 }
 
 impl Catalog {
@@ -261,6 +266,28 @@ impl Catalog {
         self.without_tools.write().insert(target.clone())
     }
 
+    /// Notes that the server of `target` takes no pictures. True if that was not known.
+    pub fn learn_no_images(&self, target: &Target) -> bool {
+        self.without_images.write().insert(target.clone())
+    }
+
+    /// Notes that `provider` refused these pictures. True if that was not known of all of them.
+    pub fn learn_refused_pictures<'a>(
+        &self,
+        provider: &str,
+        pictures: impl Iterator<Item = &'a Image>,
+    ) -> bool {
+        let mut all = self.refused_pictures.write();
+        let refused = all.entry(provider.to_owned()).or_default();
+        Arc::make_mut(refused).add(pictures)
+    }
+
+    /// The pictures that `provider` refused.
+    pub fn refused_pictures(&self, provider: &str) -> Arc<RefusedPictures> {
+        let all = self.refused_pictures.read();
+        all.get(provider).cloned().unwrap_or_default()
+    }
+
     fn learned_window(&self, target: &Target) -> Option<u64> {
         let learned = self.learned.read();
         learned.get(target).copied()
@@ -293,11 +320,12 @@ impl Catalog {
             window,
             max_output: max_output.min(half).max(1),
             price: changed.map_or(priced, |model| changed_price(model, priced)),
-            images: changed
-                .and_then(|model| model.images)
-                .or(told.images)
-                .or_else(|| entry?.images)
-                .unwrap_or(false),
+            images: !self.without_images.read().contains(target)
+                && changed
+                    .and_then(|model| model.images)
+                    .or(told.images)
+                    .or_else(|| entry?.images)
+                    .unwrap_or(false),
             tools: !self.without_tools.read().contains(target)
                 && changed
                     .and_then(|model| model.tools)

@@ -259,6 +259,7 @@ impl Models {
             max_output_tokens: TRIED_WITH,
             web_search: false,
             sees_images: false,
+            refused_pictures: Arc::default(),
             thinking: None,
         };
         let body = provider.encode(&request)?;

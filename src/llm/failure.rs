@@ -11,7 +11,7 @@ use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use super::error::FailureClass;
+use super::error::{FailureClass, LlmError};
 
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
@@ -19,8 +19,8 @@ const MAX_MESSAGE: usize = 400;
 /// Most details of a failure that are read.
 const MAX_DETAILS: usize = 16;
 
-/// Longest wait that is believed; the router waits no longer than its own maximum anyway.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
+/// Longest wait that is believed: a monthly quota. The router waits no longer than its own maximum.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(31 * 86_400);
 
 /// What went wrong with one request, without the provider's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,12 +86,20 @@ impl Said {
         let kinds = [word("type"), word("code"), word("status"), &finer(error)].join(" ");
         let message = [word("message"), word("detail"), word("msg")]
             .into_iter()
-            .find(|text| !text.is_empty());
+            .find(|text| !text.is_empty())
+            .map(str::to_owned)
+            .or_else(|| error.get("detail").map(words_in))
+            .unwrap_or_default();
+        let message = match upstream(error) {
+            Some(cause) if message.is_empty() => cause,
+            Some(cause) if !message.contains(&cause) => format!("{message}: {cause}"),
+            _ => message,
+        };
         Self {
             kinds: kinds.to_ascii_lowercase(),
             code: number(error, "code").or_else(|| number(error, "status")),
-            message: message.unwrap_or_default().to_owned(),
-            retry_after: retry_delay(error),
+            retry_after: retry_delay(error).or_else(|| wait_in(&message)),
+            message,
         }
     }
 
@@ -139,6 +147,8 @@ impl Said {
         let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says_context_exceeded();
         match status {
             _ if names_context => FailureClass::ContextExceeded,
+            // The request alone has more tokens than a minute allows: no wait helps, a shorter request does.
+            429 if exceeds_limit_alone(&self.message) => FailureClass::ContextExceeded,
             401 | 403 => FailureClass::AuthError,
             402 => FailureClass::QuotaExceeded,
             429 if self.says_spent(retry_after) => FailureClass::QuotaExceeded,
@@ -215,6 +225,28 @@ impl Said {
             "input token count",
             "reduce the length of the messages",
             "too many tokens in the prompt",
+            "maximum prompt length",           // xAI
+            "prompt token count of",           // GitHub Copilot
+            "exceeded model token limit",      // Moonshot
+            "range of input length should be", // DashScope
+            "prompt exceeds max length",       // Zhipu
+            "max context has been exceeded",   // KoboldCpp
+            "model's max context",
+            "exceeds the max_model_len", // vLLM
+            "longer than the maximum model length",
+            "longer than the model's context",
+            "exceed the model's maximum",
+            "exceeds the maximum number of tokens",
+            "maximum number of tokens allowed",
+            "input length and `max_tokens` exceed",
+            "input is longer than the",
+            "total tokens of image and text exceed",
+            "number of tokens in the prompt",
+            "prompt too long",
+            "prompt is longer than",
+            "input tokens exceed",
+            "request_too_large",
+            "too large for model with", // Mistral
         ];
         contains_any(&self.kinds, KINDS)
             || contains_any(&self.message.to_ascii_lowercase(), SENTENCES)
@@ -269,11 +301,115 @@ impl Said {
 pub(super) fn window_in(sentence: &str) -> Option<u64> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let before = "maximum context length (?:is|of)|context size|context length of(?: only)?|context window (?:is|of)\
-            |tokens allowed|exceed context limit: \\d+ \\+ \\d+ >|tokens >";
+            |tokens allowed|exceed context limit: \\d+ \\+ \\d+ >|tokens >|maximum prompt length is|exceeds the limit of\
+            |model token limit:|input length should be \\[\\d+,|max_model_len(?: of| is)?|maximum model length of";
         Regex::new(&format!(r"(?i-u)(?:{before})\s*\(?(\d{{3,9}})\b")).ok()
     });
+    if let Some((limit, requested)) = tokens_per_minute(sentence)
+        && requested > limit
+    {
+        return Some(limit);
+    }
     let named = NAMED.as_ref()?.captures(sentence)?;
     named.get(1)?.as_str().parse().ok()
+}
+
+/// The tokens that a minute allows and those that the request asks for, where a refusal names both.
+fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i-u)tokens per (?:min|minute)\b.{0,80}?limit:? (\d{1,12})\b.{0,80}?requested:? (\d{1,12})\b").ok()
+    });
+    let named = NAMED.as_ref()?.captures(sentence)?;
+    let number = |at| named.get(at)?.as_str().parse().ok();
+    Some((number(1)?, number(2)?))
+}
+
+/// Whether the request has more tokens than the provider takes in a whole minute.
+fn exceeds_limit_alone(sentence: &str) -> bool {
+    tokens_per_minute(sentence).is_some_and(|(limit, requested)| requested > limit)
+}
+
+/// The wait that a refusal names in words: `try again in 7m12.5s`, `retry after 30 seconds`, `reset after 2 hours`.
+fn wait_in(sentence: &str) -> Option<Duration> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i-u)(?:try again|retry|resets?|available again) (?:in|after) ((?:[0-9.]{1,12} ?(?:ms|milliseconds?|days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?){1,4})\b").ok()
+    });
+    static PART: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i-u)([0-9.]{1,12}) ?(ms|milli|d|h|m|s)").ok());
+    let named = NAMED.as_ref()?.captures(sentence)?;
+    let mut wait = Duration::ZERO;
+    for part in PART.as_ref()?.captures_iter(named.get(1)?.as_str()) {
+        let unit = match part.get(2)?.as_str().to_ascii_lowercase().as_str() {
+            "ms" | "milli" => 0.001,
+            "d" => 86_400.0,
+            "h" => 3_600.0,
+            "m" => 60.0,
+            _ => 1.0,
+        };
+        let number: f64 = part.get(1)?.as_str().parse().ok()?;
+        wait += seconds(&(number * unit).to_string())?;
+    }
+    Some(wait.min(MAX_RETRY_AFTER))
+}
+
+/// Whether a server refuses a request because of a picture in it, or because it takes none.
+pub(super) fn refuses_pictures(sentence: &str) -> bool {
+    const SAID: [&str; 12] = [
+        "image",
+        "picture",
+        "vision",
+        "multimodal",
+        "multi-modal",
+        "media type",
+        "media_type",
+        "mmproj", // llama.cpp
+        "modalit",
+        "unexpected item type in content",
+        "content must be a string",
+        "content type",
+    ];
+    contains_any(&sentence.to_lowercase(), &SAID)
+}
+
+/// Whether the model or its server takes no pictures at all, so that none is sent again.
+pub(super) fn takes_no_pictures(sentence: &str) -> bool {
+    const SAID: [&str; 14] = [
+        "does not support image",
+        "doesn't support image",
+        "not support image",
+        "support image input", // OpenRouter: no endpoints found that …
+        "does not support vision",
+        "not a vision model",
+        "image input is not supported",
+        "images are not supported",
+        "image_url is only supported",
+        "does not support multimodal",
+        "not a multimodal model",
+        "no multimodal",
+        "mmproj",
+        "content must be a string",
+    ];
+    contains_any(&sentence.to_lowercase(), &SAID)
+}
+
+/// Whether a refusal of the request itself may be about its length: its words name nothing else that is known.
+pub(super) fn may_be_length(error: &LlmError) -> bool {
+    const ELSE: [&str; 10] = [
+        "unsupported parameter",
+        "unsupported value",
+        "unrecognized",
+        "unknown field",
+        "extra inputs are not permitted",
+        "not found",
+        "does not exist",
+        "invalid schema",
+        "signature",
+        "tool_call_id",
+    ];
+    matches!(error.status, Some(400 | 413 | 422))
+        && error.class == FailureClass::ModelError
+        && !refuses_tools(&error.message)
+        && !contains_any(&error.message.to_lowercase(), &ELSE)
 }
 
 /// Whether a server refuses a request because of its tools: the model, or the way the server was started, has no support
@@ -315,6 +451,34 @@ fn number(error: &Value, key: &str) -> Option<u16> {
         Value::String(text) => text.parse().ok(),
         _ => None,
     }
+}
+
+/// The words of an error that the server passes on: OpenRouter's `metadata.raw`, which is text or JSON.
+fn upstream(error: &Value) -> Option<String> {
+    let raw = error.pointer("/metadata/raw")?;
+    let words = match raw {
+        Value::String(text) => serde_json::from_str::<Value>(text)
+            .map_or_else(|_| text.clone(), |inner| Said::read(&inner).message),
+        inner => Said::read(inner).message,
+    };
+    (!words.trim().is_empty()).then(|| one_line(&words))
+}
+
+/// The words in a `detail` that is an object, or a list of objects as FastAPI gives it.
+fn words_in(detail: &Value) -> String {
+    let entries = match detail {
+        Value::Array(entries) => entries.as_slice(),
+        only => std::slice::from_ref(only),
+    };
+    let words = entries.iter().take(MAX_DETAILS).filter_map(|entry| {
+        let word = |key: &str| entry.get(key).and_then(Value::as_str);
+        entry
+            .as_str()
+            .or_else(|| word("msg"))
+            .or_else(|| word("message"))
+            .or_else(|| entry.pointer("/error/message").and_then(Value::as_str))
+    });
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// More specific words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's

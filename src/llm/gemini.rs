@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing::{self, Listing};
-use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
+use super::parts::{self, Part, encoded, in_order, inexpressible};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
@@ -68,7 +68,7 @@ impl Provider for Gemini {
 pub(super) const FORMAT: &str = "gemini";
 
 /// What Gemini 3 and later accept as the signature of a call that another model made.
-const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+pub(super) const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -250,16 +250,15 @@ fn given(result: &ToolResult, request: &Request) -> Vec<Value> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    if request.sees_images {
-        json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})
-    } else {
-        json!({"text": UNSEEN_IMAGE})
+    match request.instead_of(image) {
+        None => json!({"inlineData": {"mimeType": image.media_type, "data": image.data}}),
+        Some(note) => json!({"text": note}),
     }
 }
 
 /// Whether the model is Gemini 3 or later, which refuses a step's first call without a signature, and accepts the search
 /// beside functions.
-fn wants_signatures(model: &str) -> bool {
+pub(super) fn wants_signatures(model: &str) -> bool {
     let version = model
         .strip_prefix("gemini-")
         .and_then(|rest| rest.chars().next());

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::error::{FailureClass, LlmError};
 use super::failure::{ApiError, Said, of_connection, one_line, silent};
 use super::provider::{Encoded, OnDelta, Reply};
-use super::stream_decoder::{Progress, StreamDecoder};
+use super::stream_decoder::{Progress, StreamDecoder, nonsense};
 use crate::clock;
 use crate::config::Secret;
 use crate::domain::{Usage, json_values};
@@ -96,23 +96,43 @@ impl Endpoint {
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream")
             .body(request.body.clone());
-        let mut response = self.send(call, deadline).await?;
+        let response = self.send(call, deadline).await?;
         let id = request_id(response.headers());
         let failed = |fault, usage: Option<Usage>| LlmError {
             usage: usage.map(Box::new),
             ..self.error(fault, id.clone())
         };
-        if let Err(fault) = is_event_stream(&mut response, deadline).await {
-            return Err(failed(fault, None));
-        }
+        let kind = content_type(&response);
         let mut body = Body::new(response, MAX_BODY);
+        let (form, mut waiting) = match body.form(deadline).await {
+            Ok(found) => found,
+            Err(fault) => return Err(failed(fault, None)),
+        };
+        match form {
+            Form::Events => {}
+            Form::Json => {
+                let whole = body.rest(waiting, deadline).await;
+                let read = whole.and_then(|whole| {
+                    long::work_on(whole.len(), || read_whole(&whole, &mut reading, on_delta))
+                });
+                return match read {
+                    Ok(()) => Ok(reading.reply(request, id)),
+                    Err(fault) => Err(failed(fault, reading.usage())),
+                };
+            }
+            Form::Page => return Err(failed(no_events(&kind), None)),
+        }
         let mut decoder = Decoder::default();
+        let mut has_events = false;
         let mut at_a_stretch = 0;
         loop {
-            let chunk = match body.next(deadline).await {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                Err(fault) => return Err(failed(fault, reading.usage())),
+            let chunk = match waiting.take() {
+                Some(chunk) => chunk,
+                None => match body.next(deadline).await {
+                    Ok(Some(chunk)) => chunk,
+                    Ok(None) => break,
+                    Err(fault) => return Err(failed(fault, reading.usage())),
+                },
             };
             for piece in chunk.chunks(AT_A_STRETCH) {
                 at_a_stretch += piece.len();
@@ -123,6 +143,7 @@ impl Endpoint {
                 let events = decoder
                     .push(piece)
                     .map_err(|fault| failed(fault, reading.usage()))?;
+                has_events |= !events.is_empty();
                 // An event without data is a keep-alive of some proxy.
                 for event in events.iter().filter(|event| !event.data.trim().is_empty()) {
                     let taken = long::work_on(event.data.len(), || reading.take(event, on_delta));
@@ -139,7 +160,11 @@ impl Endpoint {
                 }
             }
         }
-        match reading.at_end() {
+        let ended = match reading.at_end() {
+            Err(_) if !has_events && !is_event_stream(&kind) => Err(no_events(&kind)),
+            ended => ended,
+        };
+        match ended {
             Ok(()) => Ok(long::work_on(body.read(), || reading.reply(request, id))),
             Err(fault) => Err(failed(fault, reading.usage())),
         }
@@ -314,11 +339,32 @@ impl Body {
     }
 
     async fn whole(mut self, deadline: Instant) -> Result<Vec<u8>, ApiError> {
-        let mut whole = Vec::new();
+        self.rest(None, deadline).await
+    }
+
+    /// All that is left, behind what was read ahead.
+    async fn rest(&mut self, ahead: Option<Bytes>, deadline: Instant) -> Result<Vec<u8>, ApiError> {
+        let mut whole = ahead.map(Vec::from).unwrap_or_default();
         while let Some(chunk) = self.next(deadline).await? {
             whole.extend_from_slice(&chunk);
         }
         Ok(whole)
+    }
+
+    /// Reads up to the first byte that shows the form of the answer. Returns the chunk with that byte too.
+    async fn form(&mut self, deadline: Instant) -> Result<(Form, Option<Bytes>), ApiError> {
+        while let Some(chunk) = self.next(deadline).await? {
+            let begins = chunk.strip_prefix(BYTE_ORDER_MARK.as_bytes());
+            let begins = begins.unwrap_or(&chunk).trim_ascii_start();
+            let form = match begins.first() {
+                Some(b'{' | b'[') => Form::Json,
+                Some(b'<') => Form::Page,
+                Some(_) => Form::Events,
+                None => continue,
+            };
+            return Ok((form, Some(chunk)));
+        }
+        Ok((Form::Events, None))
     }
 
     /// Reads what follows the end of the answer, usually nothing. The content is ignored.
@@ -327,37 +373,62 @@ impl Body {
     }
 }
 
-/// Whether the answer is an event stream. A 200 with anything else is an error in JSON, or the page of something that is
-/// not a provider.
-async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(), ApiError> {
-    let Some(kind) = response.headers().get(CONTENT_TYPE) else {
-        return Ok(());
-    };
-    let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
-    if kind.starts_with("text/event-stream") {
-        return Ok(());
+/// What an answer is, judged by how it begins: servers and proxies give events and JSON under each other's content type.
+enum Form {
+    Events,
+    /// A whole answer, several pieces of one, or an error.
+    Json,
+    /// The page of something that is not a provider.
+    Page,
+}
+
+fn content_type(response: &Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    one_line(&kind.to_ascii_lowercase())
+}
+
+fn is_event_stream(kind: &str) -> bool {
+    kind.is_empty() || kind.starts_with("text/event-stream")
+}
+
+/// The fault of an answer that is no answer.
+fn no_events(kind: &str) -> ApiError {
+    let kind = if kind.is_empty() { "a page" } else { kind };
+    ApiError::invalid(format!("the answer is {kind}, not an event stream"))
+}
+
+/// Reads an answer that came as JSON: whole, or as one value for each piece.
+fn read_whole<R: StreamDecoder>(
+    body: &[u8],
+    reading: &mut R,
+    on_delta: &mut OnDelta<'_>,
+) -> Result<(), ApiError> {
+    let body = body
+        .strip_prefix(BYTE_ORDER_MARK.as_bytes())
+        .unwrap_or(body);
+    if json_values::count(body) > MOST_VALUES {
+        return Err(ApiError::invalid(
+            "the answer has more values than any answer has",
+        ));
     }
-    let wrong = ApiError::invalid(format!(
-        "the answer is {}, not an event stream",
-        one_line(&kind)
-    ));
-    if !kind.contains("json") {
-        return Err(wrong);
-    }
-    let mut body = Vec::new();
-    while body.len() < MAX_ERROR_BODY {
-        match timeout_at(deadline, response.chunk()).await {
-            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
-            _ => break,
+    for value in serde_json::Deserializer::from_slice(body).into_iter::<Value>() {
+        let value = value.map_err(nonsense)?;
+        let error = value.get(0).unwrap_or(&value).get("error");
+        if error.is_some_and(|error| !error.is_null()) {
+            return Err(Said::read(&value).within_stream());
+        }
+        for event in R::events_of(value) {
+            let event = Event {
+                name: String::new(),
+                data: event.to_string(),
+            };
+            if reading.take(&event, on_delta)? == Progress::Done {
+                return Ok(());
+            }
         }
     }
-    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let error = value.get(0).unwrap_or(&value).get("error");
-    Err(if error.is_some_and(|error| !error.is_null()) {
-        Said::read(&value).within_stream()
-    } else {
-        wrong
-    })
+    reading.at_end()
 }
 
 /// The provider's id of the request, under the name that each gives it.

@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::error::LlmError;
+use super::gemini;
 use super::http::Endpoint;
 use super::listing::{self, Listing};
-use super::parts::{self, UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
+use super::parts::{
+    self, Part, data_url, encoded, in_order, inexpressible, is_openai_reasoning, wire_id,
+};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
@@ -129,14 +132,16 @@ enum Message<'a> {
     Assistant {
         content: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a Value>,
+        reasoning_content: Option<Cow<'a, Value>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_details: Option<&'a Value>,
+        reasoning: Option<Cow<'a, Value>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<Cow<'a, Value>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Value>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: String,
         content: &'a str,
     },
 }
@@ -151,7 +156,7 @@ enum Content<'a> {
 fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
     let mut messages = system(request);
     let before = messages.len();
-    add_conversation(&mut messages, request);
+    add_conversation(&mut messages, request, endpoint);
     if messages.len() == before {
         return Err(inexpressible(&endpoint.name, "there is nothing to send"));
     }
@@ -196,7 +201,11 @@ fn system(request: &Request) -> Vec<Message<'_>> {
     }
 }
 
-fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
+fn add_conversation<'a>(
+    messages: &mut Vec<Message<'a>>,
+    request: &'a Request,
+    endpoint: &Endpoint,
+) {
     // Pictures of results, for which the format has no place: sent in a user message after the last result.
     let mut pictures: Vec<&Image> = Vec::new();
     for item in request.items.iter() {
@@ -205,7 +214,7 @@ fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
         }
         match item {
             Item::User(user) => add_said(messages, said(user, request)),
-            Item::Assistant(answer) => messages.extend(answered(answer, request)),
+            Item::Assistant(answer) => messages.extend(answered(answer, request, endpoint)),
             Item::ToolResult(ToolResult {
                 call_id,
                 content,
@@ -213,7 +222,7 @@ fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
                 ..
             }) => {
                 messages.push(Message::Tool {
-                    tool_call_id: &call_id.0,
+                    tool_call_id: wire_id(call_id),
                     content,
                 });
                 pictures.extend(images);
@@ -289,31 +298,87 @@ fn said<'a>(user: &'a UserText, request: &Request) -> Option<Message<'a>> {
     })
 }
 
-fn answered<'a>(answer: &'a Assistant, request: &Request) -> Option<Message<'a>> {
+fn answered<'a>(
+    answer: &'a Assistant,
+    request: &Request,
+    endpoint: &Endpoint,
+) -> Option<Message<'a>> {
     let text = Some(answer.text.as_str()).filter(|text| !text.trim().is_empty());
-    let tool_calls: Vec<Value> = answer.tool_calls.iter().map(call).collect();
+    let tool_calls = calls(answer, request);
     if text.is_none() && tool_calls.is_empty() {
         return None;
     }
     let thought = thought(answer, request);
+    let field = |name: &str| thought.and_then(|block| block.get(name)).map(Cow::Borrowed);
+    let stand_in = (!tool_calls.is_empty() && wants_thoughts(endpoint, &request.model))
+        .then(|| Cow::Owned(Value::from(FOREIGN_THOUGHTS)));
     Some(Message::Assistant {
         content: text,
-        reasoning_content: thought.and_then(|block| block.get("reasoning_content")),
-        reasoning_details: thought.and_then(|block| block.get("reasoning_details")),
+        reasoning_content: field("reasoning_content").or(stand_in),
+        reasoning: field("reasoning"),
+        reasoning_details: field("reasoning_details"),
         tool_calls,
     })
+}
+
+/// Stands for the thoughts before the calls of another model.
+const FOREIGN_THOUGHTS: &str = "(not available)";
+
+/// Whether the server refuses calls without the thoughts before them: DeepSeek and Moonshot do while their models think.
+fn wants_thoughts(endpoint: &Endpoint, model: &str) -> bool {
+    let names = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        ["deepseek", "moonshot", "kimi"]
+            .iter()
+            .any(|name| text.contains(name))
+    };
+    names(&endpoint.base_url) || names(model)
 }
 
 /// What the model thought before its calls, for servers that want it back with them.
 fn thought<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a Value> {
     let is_own = answer.model.as_deref() == Some(request.model.as_str());
-    let block = answer.opaque.iter().find(|block| block.format == FORMAT)?;
+    let is_thought = |block: &Value| block.get(EXTRA).is_none();
+    let mut blocks = answer.opaque.iter().filter(|block| block.format == FORMAT);
+    let block = blocks.find(|block| is_thought(&block.block))?;
     (is_own && !answer.tool_calls.is_empty()).then_some(&block.block)
+}
+
+/// The field of a call with what its server wants back.
+const EXTRA: &str = "extra_content";
+
+/// The calls of an answer, each with what its server wants back with it.
+fn calls(answer: &Assistant, request: &Request) -> Vec<Value> {
+    let mut calls = Vec::with_capacity(answer.tool_calls.len());
+    let mut extra: Option<&Value> = None;
+    for part in in_order(answer, FORMAT, &request.model, |_| false, |_| false) {
+        match part {
+            Part::Opaque(block) => extra = block.get(EXTRA).or(extra),
+            Part::Text(_) => {}
+            Part::Call(one) => {
+                let mut wire = call(one);
+                if let Some(extra) = extra.take() {
+                    wire[EXTRA] = extra.clone();
+                } else if calls.is_empty() && gemini::wants_signatures(last_name(&request.model)) {
+                    let signature = gemini::FOREIGN_SIGNATURE;
+                    wire[EXTRA] = json!({"google": {"thought_signature": signature}});
+                }
+                calls.push(wire);
+            }
+        }
+    }
+    calls
+}
+
+/// The name of a model without its maker: `gemini-3-pro` of `google/gemini-3-pro`.
+fn last_name(model: &str) -> &str {
+    model.rsplit('/').next().unwrap_or(model)
 }
 
 fn call(call: &ToolCall) -> Value {
     let arguments = Value::Object(call.arguments.clone()).to_string();
-    json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    let function = json!({"name": call.name, "arguments": arguments});
+    json!({"id": wire_id(&call.id), "type": "function", "function": function})
 }
 
 fn tool(tool: &ToolSchema) -> Tool<'_> {
@@ -328,9 +393,8 @@ fn tool(tool: &ToolSchema) -> Tool<'_> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    if request.sees_images {
-        json!({"type": "image_url", "image_url": {"url": data_url(image)}})
-    } else {
-        json!({"type": "text", "text": UNSEEN_IMAGE})
+    match request.instead_of(image) {
+        None => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
+        Some(note) => json!({"type": "text", "text": note}),
     }
 }

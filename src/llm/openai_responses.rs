@@ -11,7 +11,7 @@ use super::http::Endpoint;
 use super::listing::Listing;
 use super::openai_chat;
 use super::parts::{
-    self, Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
+    self, Part, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind, wire_id,
 };
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
@@ -146,7 +146,7 @@ fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
         Part::Text(text) => json!({"type": "message", "role": "assistant", "content": text}),
         Part::Call(call) => json!({
             "type": "function_call",
-            "call_id": call.id.0,
+            "call_id": wire_id(&call.id),
             "name": call.name,
             "arguments": Value::Object(call.arguments.clone()).to_string(),
         }),
@@ -163,7 +163,7 @@ fn output(result: &ToolResult, request: &Request) -> Value {
             json!(content)
         }
     };
-    json!({"type": "function_call_output", "call_id": result.call_id.0, "output": output})
+    json!({"type": "function_call_output", "call_id": wire_id(&result.call_id), "output": output})
 }
 
 /// Not strict: strict schemas allow no optional argument.
@@ -177,9 +177,8 @@ fn tool(tool: &ToolSchema) -> Tool<'_> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    if request.sees_images {
-        json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"})
-    } else {
-        json!({"type": "input_text", "text": UNSEEN_IMAGE})
+    match request.instead_of(image) {
+        None => json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"}),
+        Some(note) => json!({"type": "input_text", "text": note}),
     }
 }

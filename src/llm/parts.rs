@@ -1,11 +1,12 @@
 //! What all wire formats share when they write a conversation.
 
-use crate::domain::{Assistant, Image, ToolCall, UserText};
 use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::error::{FailureClass, LlmError};
 use super::provider::Encoded;
+use crate::domain::{Assistant, CallId, Image, ToolCall, UserText};
 
 /// Replaces a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
@@ -74,6 +75,18 @@ pub(super) fn in_order<'a>(
         parts.pop();
     }
     parts
+}
+
+/// The id of a call as every provider takes it: nine letters or digits, always the same ones for the same call.
+///
+/// Mistral refuses any other form, and a conversation may go on at any provider.
+pub(super) fn wire_id(id: &CallId) -> String {
+    const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let hash = Sha256::digest(id.0.as_bytes());
+    let digits = hash.iter().take(9);
+    digits
+        .map(|byte| char::from(DIGITS[usize::from(*byte) % DIGITS.len()]))
+        .collect()
 }
 
 /// The block's `type`.

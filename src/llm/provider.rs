@@ -1,15 +1,18 @@
 //! The interface of a provider: what is asked, and what is answered.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 use super::error::LlmError;
 use super::listing::Listing;
+use super::parts::UNSEEN_IMAGE;
 use crate::config::Effort;
-use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
+use crate::domain::{Assistant, CallId, Image, Item, StopReason, Usage};
 
 /// A provider: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
@@ -56,8 +59,45 @@ pub struct Request {
     pub web_search: bool,
     /// Whether the model can see pictures; otherwise a note replaces them.
     pub sees_images: bool,
+    /// Pictures that the provider refused; a note replaces each.
+    pub refused_pictures: Arc<RefusedPictures>,
     /// How long it thinks; `None` leaves that to the model.
     pub thinking: Option<Effort>,
+}
+
+impl Request {
+    /// The note that replaces `picture`, where it is not sent.
+    pub(super) fn instead_of(&self, picture: &Image) -> Option<String> {
+        if !self.sees_images {
+            return Some(UNSEEN_IMAGE.to_owned());
+        }
+        self.refused_pictures.contains(picture).then(|| {
+            let kib = picture.data.len().div_ceil(4) * 3 / 1024;
+            let kind = &picture.media_type;
+            format!("[a picture ({kind}, {kib} KiB) that the provider refused]")
+        })
+    }
+}
+
+/// Pictures that a provider refused, by the hash of their data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusedPictures(HashSet<[u8; 32]>);
+
+impl RefusedPictures {
+    /// Adds pictures. Returns whether any of them is new.
+    pub(super) fn add<'a>(&mut self, pictures: impl Iterator<Item = &'a Image>) -> bool {
+        let before = self.0.len();
+        self.0.extend(pictures.map(hash));
+        self.0.len() > before
+    }
+
+    fn contains(&self, picture: &Image) -> bool {
+        !self.0.is_empty() && self.0.contains(&hash(picture))
+    }
+}
+
+fn hash(picture: &Image) -> [u8; 32] {
+    Sha256::digest(picture.data.as_bytes()).into()
 }
 
 /// A tool as a model is told about it.
@@ -114,4 +154,6 @@ pub struct TruncatedCall {
     pub name: String,
     /// What was wrong, a sentence for the model.
     pub why: String,
+    /// Whether it was written as text by a model that has tools. Such text may also be the answer.
+    pub is_text: bool,
 }

@@ -29,12 +29,12 @@ use super::catalog::{Catalog, ModelFacts, SMALL_WINDOW};
 use super::error::{FailureClass, LlmError};
 use super::history;
 use super::places::{Lane, Places};
-use super::provider::{Delta, Encoded, Provider, Reply, Request, ToolSchema};
+use super::provider::{Delta, Encoded, Provider, RefusedPictures, Reply, Request, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
-use super::text_calls;
+use super::{failure, text_calls, thoughts};
 use crate::config::Effort;
-use crate::domain::{AttemptOutcome, Cost, Item, Usage};
+use crate::domain::{AttemptOutcome, Cost, Image, Item, Usage};
 use crate::text::long;
 use schedule::{Next, Schedule};
 
@@ -101,8 +101,11 @@ pub enum StepFailure {
         attempts: u32,
     },
     /// There is no target to ask: all of them failed in an earlier step, or there is none.
-    #[error("no model is left to ask in this turn")]
-    NobodyLeft,
+    #[error("no model is left to ask in this turn{}", .cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})")))]
+    NobodyLeft {
+        /// Why the first of them is no longer asked.
+        cause: Option<String>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -186,15 +189,13 @@ impl Router {
                 Err(Unanswered::Failure(failure)) => return Err(failure),
                 Err(Unanswered::Error { error, sent }) => {
                     attempts += u32::from(sent);
+                    let error = self.reconsidered(error, &target, step);
                     if error.class == FailureClass::ContextExceeded
-                        && let Some(window) = super::failure::window_in(&error.message)
+                        && let Some(window) = failure::window_in(&error.message)
                     {
                         self.catalog.learn_window(&target, window);
                     }
-                    if super::failure::refuses_tools(&error.message)
-                        && !step.tools.is_empty()
-                        && self.catalog.learn_no_tools(&target)
-                    {
+                    if self.learns_what_is_refused(&error, &target, step) {
                         encoded.forget(&target);
                         again = Some(target);
                     } else if schedule.failed(&target, &error, Instant::now()) {
@@ -203,6 +204,51 @@ impl Router {
                     last = Some(error);
                 }
             }
+        }
+    }
+
+    /// Notes which part of the request the server of `target` refuses. Returns whether the request can be sent again without
+    /// it.
+    fn learns_what_is_refused(
+        &self,
+        error: &LlmError,
+        target: &Target,
+        step: &StepRequest,
+    ) -> bool {
+        if !step.tools.is_empty() && failure::refuses_tools(&error.message) {
+            return self.catalog.learn_no_tools(target);
+        }
+        let refused = matches!(error.status, Some(400 | 413 | 415 | 422 | 500))
+            && matches!(
+                error.class,
+                FailureClass::ModelError | FailureClass::ServerError
+            );
+        if !refused || !self.catalog.facts(target).images {
+            return false;
+        }
+        let mut pictures = pictures(&step.items).peekable();
+        if pictures.peek().is_none() || !failure::refuses_pictures(&error.message) {
+            return false;
+        }
+        if failure::takes_no_pictures(&error.message) {
+            return self.catalog.learn_no_images(target);
+        }
+        self.catalog
+            .learn_refused_pictures(&target.provider, pictures)
+    }
+
+    /// `error` as one about length, where a server refuses a long request in words that name no other cause.
+    fn reconsidered(&self, error: LlmError, target: &Target, step: &StepRequest) -> LlmError {
+        let facts = self.catalog.facts(target);
+        let is_long = step.used_tokens > facts.window / 2;
+        let has_pictures = facts.images && pictures(&step.items).next().is_some();
+        let about_pictures = has_pictures && failure::refuses_pictures(&error.message);
+        if !is_long || about_pictures || !failure::may_be_length(&error) {
+            return error;
+        }
+        LlmError {
+            class: FailureClass::ContextExceeded,
+            ..error
         }
     }
 
@@ -235,11 +281,25 @@ impl Router {
             .map_err(|why| Unanswered::Failure(StepFailure::Refused(why)))?;
         let max_output = granted.clamp(1, planned.max_output);
         let body = encoded
-            .body(provider.as_ref(), target, step, &facts, max_output)
+            .body(
+                provider.as_ref(),
+                target,
+                step,
+                &facts,
+                self.catalog.refused_pictures(&target.provider),
+                max_output,
+            )
             .map_err(unsent)?;
         let began = Instant::now();
         let span = span::of(&planned, max_output);
-        let answer = receive(provider.as_ref(), &body, facts.tools, observer, stop);
+        let answer = receive(
+            provider.as_ref(),
+            &body,
+            facts.tools,
+            &step.tools,
+            observer,
+            stop,
+        );
         let answer = answer.instrument(span.clone()).await;
         drop(place);
         let (usage, outcome, request_id) = match &answer {
@@ -346,6 +406,7 @@ impl Bodies {
         target: &Target,
         step: &StepRequest,
         facts: &ModelFacts,
+        refused_pictures: Arc<RefusedPictures>,
         max_output: u32,
     ) -> Result<Encoded, LlmError> {
         let before = self.0.iter().find(|(of, ..)| of == target);
@@ -362,6 +423,7 @@ impl Bodies {
             max_output_tokens: max_output,
             web_search: step.web_search && facts.web_search,
             sees_images: facts.images,
+            refused_pictures,
             thinking: step.effort.filter(|_| facts.thinking).or(facts.effort),
         };
         let request = if facts.tools {
@@ -387,29 +449,48 @@ async fn receive(
     provider: &dyn Provider,
     body: &Encoded,
     has_tools: bool,
+    tools: &[ToolSchema],
     observer: &mut dyn Observer,
     stop: &CancellationToken,
 ) -> Option<Result<Reply, LlmError>> {
     let mut preview = text_calls::Preview::default();
+    let mut thoughts = thoughts::Preview::default();
     let mut show = |delta: Delta<'_>| observer.delta(delta);
-    let mut on_delta = |delta: Delta<'_>| {
+    let mut without_thoughts = |delta: Delta<'_>| {
         if has_tools {
             show(delta);
         } else {
             preview.take(delta, &mut show);
         }
     };
+    let mut on_delta = |delta: Delta<'_>| thoughts.take(delta, &mut without_thoughts);
     let answer = tokio::select! {
         biased;
         () = stop.cancelled() => None,
         answer = provider.stream(body, &mut on_delta) => Some(answer),
     };
+    thoughts.end(&mut without_thoughts);
     preview.end(&mut show);
-    if has_tools {
-        answer
-    } else {
-        answer.map(|answer| answer.map(text_calls::read))
-    }
+    let read = |mut reply: Reply| {
+        let answer = thoughts::without(&reply.assistant.text);
+        if answer.len() < reply.assistant.text.len() {
+            reply.assistant.text = answer.to_owned();
+        }
+        if has_tools {
+            text_calls::read_stray(reply, tools)
+        } else {
+            text_calls::read(reply)
+        }
+    };
+    answer.map(|answer| answer.map(read))
+}
+
+fn pictures(items: &[Item]) -> impl Iterator<Item = &Image> {
+    items.iter().flat_map(|item| match item {
+        Item::User(user) => user.images.as_slice(),
+        Item::ToolResult(result) => result.images.as_slice(),
+        Item::Assistant(_) => &[],
+    })
 }
 
 /// Most output tokens: the minimum of what is asked for, what the model allows and what its window leaves.
@@ -440,6 +521,8 @@ fn failure(last: Option<LlmError>, attempts: u32, schedule: &Schedule<'_>) -> St
             attempts,
         },
         None if schedule.anybody_too_small() => StepFailure::ContextExceeded,
-        None => StepFailure::NobodyLeft,
+        None => StepFailure::NobodyLeft {
+            cause: schedule.cause().map(str::to_owned),
+        },
     }
 }

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::arguments;
 use super::failure::ApiError;
 use super::history;
 use super::http::Event;
@@ -29,6 +30,11 @@ pub(super) trait StreamDecoder: Send {
     /// The stream ended without [`Progress::Done`]. Only a format without an end mark may accept that as complete.
     fn at_end(&self) -> Result<(), ApiError> {
         Err(ApiError::cut())
+    }
+
+    /// The events that a stream would have had, of an answer that came whole as JSON.
+    fn events_of(whole: Value) -> Vec<Value> {
+        vec![whole]
     }
 
     /// Tokens counted so far, for an answer that fails later and is paid for nevertheless.
@@ -253,6 +259,7 @@ impl Calls {
                     id,
                     why: error.told(&raw.name),
                     name: raw.name,
+                    is_text: false,
                 });
                 None
             }
@@ -277,13 +284,10 @@ impl Calls {
         if raw.name.is_empty() {
             return Err(NotRun::NoName);
         }
-        if raw.arguments.trim().is_empty() {
-            return Ok(Map::new());
-        }
         if !json_values::are_few(&raw.arguments) {
             return Err(NotRun::TooMany);
         }
-        match serde_json::from_str(&raw.arguments)? {
+        match arguments::read(&raw.arguments)? {
             Value::Object(arguments) if arguments.values().any(|value| is_deep(value, 1)) => {
                 Err(NotRun::TooDeep)
             }

@@ -112,6 +112,7 @@ pub(super) fn read(mut reply: Reply) -> Reply {
                 why: format!(
                     "The answer has more than {MAX_BLOCKS} {OPENS} blocks. The others were not run."
                 ),
+                is_text: false,
             });
             rest = "";
             break;
@@ -130,6 +131,7 @@ pub(super) fn read(mut reply: Reply) -> Reply {
                 } else {
                     format!("{} It has no {CLOSES} at its end.", error.told())
                 },
+                is_text: false,
             }),
         }
         rest = after;
@@ -140,6 +142,89 @@ pub(super) fn read(mut reply: Reply) -> Reply {
         reply.stop = StopReason::ToolUse;
     }
     reply
+}
+
+/// `reply` of a model that has tools and wrote a call as text all the same.
+///
+/// An answer that consists of `<tool_call>` blocks for tools of the request is read as these calls. Every other form, and a
+/// block behind words, may be an example for people: the model is told that it wrote text.
+pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
+    let text = reply.assistant.text.trim();
+    let has_calls = !reply.assistant.tool_calls.is_empty() || !reply.truncated_calls.is_empty();
+    if has_calls || reply.stop != StopReason::EndTurn || text.is_empty() || tools.is_empty() {
+        return reply;
+    }
+    let is_tool = |name: &str| tools.iter().any(|tool| tool.name == name);
+    if text.starts_with(OPENS) && text.ends_with(CLOSES) {
+        let read = read(reply.clone());
+        let calls = &read.assistant.tool_calls;
+        let is_whole = read.assistant.text.is_empty() && read.truncated_calls.is_empty();
+        if is_whole && calls.iter().all(|call| is_tool(&call.name)) {
+            return read;
+        }
+    }
+    if let Some(name) = named_in(text).filter(|name| is_tool(name)) {
+        reply.truncated_calls.push(TruncatedCall {
+            id: CallId(random_id()),
+            why: format!(
+                "The answer has a call of {name} as text. It was not run. Call the tool itself, without writing the call out."
+            ),
+            name,
+            is_text: true,
+        });
+    }
+    reply
+}
+
+/// Marks with which models begin a call in their text.
+const MARKS: [&str; 6] = [
+    OPENS,
+    "[TOOL_CALLS]",
+    "<|python_tag|>",
+    "<function_calls>",
+    "<invoke",
+    "<function=",
+];
+
+/// The tool that a call written as text names, where `text` is such a call or ends with one.
+fn named_in(text: &str) -> Option<String> {
+    let call = MARKS.iter().filter_map(|mark| text.rfind(mark)).min();
+    let call = match call {
+        // In a code block it is an example.
+        Some(at) if text[..at].matches("```").count() % 2 == 1 => return None,
+        Some(at) => &text[at..],
+        None => unfenced(text),
+    };
+    if let Some(at) = call.find("<function=") {
+        let name = &call[at + "<function=".len()..];
+        return name.split(['>', ' ']).next().map(str::to_owned);
+    }
+    if let Some(at) = call.find("<invoke") {
+        let name = call[at..].split_once("name=\"")?.1;
+        return name.split('"').next().map(str::to_owned);
+    }
+    let json = &call[call.find(['{', '['])?..];
+    let json = json.strip_prefix("[TOOL_CALLS]").unwrap_or(json).trim();
+    let json = json.strip_suffix(CLOSES).unwrap_or(json).trim();
+    if !json_values::are_few(json) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(json).ok()?;
+    let first = value.get(0).unwrap_or(&value);
+    let has_arguments = ["arguments", "parameters", "args"]
+        .iter()
+        .any(|key| first.get(key).is_some());
+    let name = first.get("name").or_else(|| first.get("tool"))?.as_str()?;
+    has_arguments.then(|| name.to_owned())
+}
+
+/// The inside of a code block, where `text` is nothing else.
+fn unfenced(text: &str) -> &str {
+    let inner = || {
+        let inner = text.strip_prefix("```")?.strip_suffix("```")?;
+        Some(inner.split_once('\n')?.1.trim())
+    };
+    inner().unwrap_or(text)
 }
 
 /// Why a block is not a call.

@@ -7,6 +7,7 @@ mod catalog;
 mod conformance;
 mod discovery;
 mod faults;
+mod field;
 mod history;
 mod hostile;
 pub(crate) mod local_models;

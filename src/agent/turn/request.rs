@@ -279,7 +279,7 @@ impl Turn {
                     n => format!("{last} (after {n} attempts)"),
                 },
             },
-            Err(failure @ StepFailure::NobodyLeft) => Asked::Failed {
+            Err(failure @ StepFailure::NobodyLeft { .. }) => Asked::Failed {
                 class: FailureClass::ModelError,
                 error: failure.to_string(),
             },

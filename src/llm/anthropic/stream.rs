@@ -66,6 +66,31 @@ impl StreamDecoder for Messages {
         }
     }
 
+    /// Some servers leave the end mark out. An answer with a stop reason is complete without it.
+    fn at_end(&self) -> Result<(), ApiError> {
+        self.stop.ok_or_else(ApiError::cut)?;
+        self.end().map(|_| ())
+    }
+
+    fn events_of(whole: Value) -> Vec<Value> {
+        if kind(&whole) != "message" {
+            return vec![whole];
+        }
+        let blocks = whole.get("content").and_then(Value::as_array);
+        let blocks = (0..).zip(blocks.into_iter().flatten());
+        let mut events = vec![json!({"type": "message_start", "message": {}})];
+        for (index, block) in blocks {
+            events.push(
+                json!({"type": "content_block_start", "index": index, "content_block": block}),
+            );
+            events.push(json!({"type": "content_block_stop", "index": index}));
+        }
+        let delta = json!({"stop_reason": whole["stop_reason"]});
+        events.push(json!({"type": "message_delta", "delta": delta, "usage": whole["usage"]}));
+        events.push(json!({"type": "message_stop"}));
+        events
+    }
+
     fn usage(&self) -> Option<Usage> {
         self.usage.usage()
     }
@@ -205,9 +230,12 @@ impl Messages {
     }
 
     fn end(&self) -> Result<Progress, ApiError> {
-        match (self.started, self.stop, self.open.is_empty()) {
-            (true, Some(_), true) => Ok(Progress::Done),
-            _ => Err(ApiError::cut()),
+        // Some servers never give a reason. The end mark says that what has come is all.
+        let has_end = self.stop.is_some() || !self.done.is_empty();
+        if self.started && has_end && self.open.is_empty() {
+            Ok(Progress::Done)
+        } else {
+            Err(ApiError::cut())
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Completion {
     text: String,
     /// What the model thought, from servers that show it and want it sent back.
     reasoning: String,
+    /// The field in which the server sent it.
+    reasoning_field: ReasoningField,
     /// The same in blocks, some of them encrypted: OpenRouter's way.
     reasoning_details: Details,
     refusal: bool,
@@ -33,6 +35,23 @@ pub(super) struct Completion {
     finish: Option<String>,
     usage: Option<Usage>,
     citations: Vec<(String, String)>,
+}
+
+/// The field of a message in which a server puts what the model thought, and in which it wants it back.
+#[derive(Clone, Copy, Debug, Default)]
+enum ReasoningField {
+    #[default]
+    ReasoningContent,
+    Reasoning,
+}
+
+impl ReasoningField {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ReasoningContent => "reasoning_content",
+            Self::Reasoning => "reasoning",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -59,7 +78,8 @@ struct Chunk {
 struct Choice {
     #[serde(default, deserialize_with = "count")]
     index: Option<u64>,
-    #[serde(default)]
+    /// A piece of the answer, or all of it from a server that does not stream.
+    #[serde(default, alias = "message")]
     delta: Option<Change>,
     #[serde(default)]
     finish_reason: Option<String>,
@@ -121,6 +141,8 @@ struct CallChange {
     index: Option<u64>,
     id: Option<String>,
     function: Option<FunctionChange>,
+    /// What the server wants back with the call: Gemini's signature of it.
+    extra_content: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -168,9 +190,11 @@ impl StreamDecoder for Completion {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         let data = event.data.trim();
         if data == END {
+            // Some servers never give a reason. The end mark says that what has come is all.
+            let has_content = !self.text.is_empty() || !self.calls.is_empty();
             return match self.finish {
-                Some(_) => Ok(Progress::Done),
-                None => Err(ApiError::cut()),
+                None if !has_content => Err(ApiError::cut()),
+                _ => Ok(Progress::Done),
             };
         }
         let chunk: Chunk = serde_json::from_str(data).map_err(nonsense)?;
@@ -204,6 +228,22 @@ impl StreamDecoder for Completion {
         Ok(progress)
     }
 
+    /// Some servers leave the end mark out. An answer with a finish reason is complete without it.
+    fn at_end(&self) -> Result<(), ApiError> {
+        self.finish.as_ref().map(|_| ()).ok_or_else(ApiError::cut)
+    }
+
+    fn events_of(mut whole: Value) -> Vec<Value> {
+        let choices = whole.get_mut("choices").and_then(Value::as_array_mut);
+        for choice in choices.into_iter().flatten() {
+            let is_whole = choice.get("message").is_some_and(Value::is_object);
+            if is_whole && choice.get("finish_reason").is_none_or(Value::is_null) {
+                choice["finish_reason"] = "stop".into();
+            }
+        }
+        vec![whole]
+    }
+
     fn usage(&self) -> Option<Usage> {
         self.usage
     }
@@ -221,7 +261,8 @@ impl StreamDecoder for Completion {
             ..ReplyBuilder::default()
         };
         if !self.calls.is_empty()
-            && let Some(block) = thought(self.reasoning, self.reasoning_details)
+            && let Some(block) =
+                thought(self.reasoning, self.reasoning_field, self.reasoning_details)
         {
             draft.blocks.push(ContentBlock::Opaque {
                 block,
@@ -239,10 +280,10 @@ impl StreamDecoder for Completion {
 }
 
 /// What the model thought, as it is sent back with the calls that followed.
-fn thought(reasoning: String, details: Details) -> Option<Value> {
+fn thought(reasoning: String, field: ReasoningField, details: Details) -> Option<Value> {
     let mut block = Map::new();
     if !reasoning.is_empty() {
-        block.insert("reasoning_content".to_owned(), reasoning.into());
+        block.insert(field.name().to_owned(), reasoning.into());
     }
     let details = details.whole();
     if !details.is_empty() {
@@ -268,10 +309,18 @@ impl Completion {
             self.text.push_str(&text);
             brings = true;
         }
-        let thought = change
-            .reasoning_content
-            .inspect(|text| self.reasoning.push_str(text));
-        let thought = thought.or(change.reasoning).unwrap_or_default();
+        // A server that sends both sends the same in both.
+        let thought = match (change.reasoning_content, change.reasoning) {
+            (Some(text), _) => text,
+            (None, Some(text)) => {
+                if !text.is_empty() {
+                    self.reasoning_field = ReasoningField::Reasoning;
+                }
+                text
+            }
+            (None, None) => String::new(),
+        };
+        self.reasoning.push_str(&thought);
         let details = change.reasoning_details.unwrap_or_default();
         if !thought.is_empty() || !details.is_empty() {
             on_delta(Delta::Thinking);
@@ -302,7 +351,19 @@ impl Completion {
         let function = change.function.unwrap_or_default();
         let id = change.id.unwrap_or_default();
         let name = function.name.unwrap_or_default();
-        let at = match self.place(change.index, &id, &name) {
+        let arguments = match function.arguments {
+            Some(Value::String(text)) => text,
+            Some(Value::Null) | None => String::new(),
+            // From a server that sends them whole; anything but an object is not run, and the model is told so.
+            Some(whole) => whole.to_string(),
+        };
+        let known = self.place(change.index, &id, &name);
+        if known.is_some_and(|at| self.calls[at].has_exactly(&arguments)) {
+            // Some servers end with the whole call once more.
+            return Ok(true);
+        }
+        let is_another = |at: &usize| self.calls[*at].braces.are_closed() && is_object(&arguments);
+        let at = match known.filter(|at| !is_another(at)) {
             Some(at) => at,
             None if self.calls.len() >= MAX_CALLS => {
                 return Err(ApiError::invalid("the answer makes too many calls"));
@@ -318,18 +379,15 @@ impl Completion {
             }
         };
         let Call { raw, braces, .. } = &mut self.calls[at];
+        if let Some(extra) = change.extra_content.filter(|extra| !extra.is_null()) {
+            raw.beside = Some(json!({ "extra_content": extra }));
+        }
         if raw.id.is_empty() {
             raw.id.clone_from(&id);
         }
         if raw.name.is_empty() {
             raw.name.clone_from(&name);
         }
-        let arguments = match function.arguments {
-            Some(Value::String(text)) => text,
-            Some(Value::Null) | None => String::new(),
-            // From a server that sends them whole; anything but an object is not run, and the model is told so.
-            Some(whole) => whole.to_string(),
-        };
         braces.read(&arguments);
         raw.arguments.push_str(&arguments);
         Ok(!(id.is_empty() && name.is_empty() && arguments.is_empty()))
@@ -356,6 +414,24 @@ impl Completion {
             None => None,
         }
     }
+}
+
+impl Call {
+    /// Whether its arguments are complete, and `arguments` are the same once more.
+    fn has_exactly(&self, arguments: &str) -> bool {
+        let (known, new) = (self.raw.arguments.trim(), arguments.trim());
+        self.braces.are_closed() && known.len() > EMPTY.len() && known == new
+    }
+}
+
+/// The arguments of a call without any.
+const EMPTY: &str = "{}";
+
+/// Whether `piece` is a whole object with content.
+fn is_object(piece: &str) -> bool {
+    let mut braces = Braces::default();
+    braces.read(piece);
+    braces.are_closed() && piece.trim().len() > EMPTY.len()
 }
 
 /// Whether what has come of a JSON object is all of it: nothing can be added to it then.

@@ -163,6 +163,13 @@ impl StreamDecoder for Response {
         }
     }
 
+    fn events_of(whole: Value) -> Vec<Value> {
+        match whole.get("type") {
+            Some(_) => vec![whole],
+            None => vec![json!({"type": "response.completed", "response": whole})],
+        }
+    }
+
     fn usage(&self) -> Option<Usage> {
         self.usage
     }

@@ -9,6 +9,9 @@ use uuid::Uuid;
 use crate::llm::error::{FailureClass, LlmError};
 use crate::llm::target::Target;
 
+/// A limit for longer than this is a quota of hours or days: a target that names one is not asked again in the step.
+const LONG: Duration = Duration::from_secs(600);
+
 /// When, and how long, to ask nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -30,16 +33,30 @@ impl Default for Pace {
     }
 }
 
-/// Targets that cannot be asked any more in this turn, and why.
+/// Targets that are no longer asked, and why.
 #[derive(Clone, Debug, Default)]
 pub struct TurnHealth {
-    out: HashMap<Target, FailureClass>,
+    out: HashMap<Target, Cause>,
+}
+
+/// Why a target is no longer asked.
+#[derive(Clone, Debug)]
+struct Cause {
+    /// Whether it holds for every request of the run: a key, a quota or a model that does not exist.
+    lasts: bool,
+    error: String,
 }
 
 impl TurnHealth {
-    /// Adds what another turn of the same run learned.
+    /// Adds what another turn of the same run learned about its targets. A refusal of one request stays with that request.
     pub fn absorb(&mut self, other: Self) {
-        self.out.extend(other.out);
+        let lasting = other.out.into_iter().filter(|(_, cause)| cause.lasts);
+        self.out.extend(lasting);
+    }
+
+    /// Why one of `targets` is no longer asked.
+    fn cause<'a>(&self, mut targets: impl Iterator<Item = &'a Target>) -> Option<&str> {
+        targets.find_map(|target| Some(self.out.get(target)?.error.as_str()))
     }
 
     /// Whether `target` can still be asked.
@@ -65,6 +82,8 @@ struct Place {
     target: Target,
     /// Its window does not hold this step.
     too_small: bool,
+    /// It limits us for longer than a step waits.
+    exhausted: bool,
     /// It limited us, for this long.
     limited: Option<Limit>,
     /// How often it failed for another reason in this step.
@@ -98,6 +117,7 @@ impl<'a> Schedule<'a> {
         let place = |target: &Target| Place {
             target: target.clone(),
             too_small: !fits(target),
+            exhausted: false,
             limited: None,
             failures: 0,
             paused_until: None,
@@ -166,10 +186,13 @@ impl<'a> Schedule<'a> {
         };
         match error.class {
             FailureClass::RateLimit => {
-                let asked_for = error
-                    .retry_after
-                    .unwrap_or_default()
-                    .clamp(self.pace.min_wait, self.pace.max_wait);
+                let asked_for = error.retry_after.unwrap_or_default();
+                if asked_for > LONG {
+                    // Hours: a shorter wait would only be refused again.
+                    place.exhausted = true;
+                    return true;
+                }
+                let asked_for = asked_for.clamp(self.pace.min_wait, self.pace.max_wait);
                 place.limited = Some(Limit {
                     asked_for,
                     until: now + asked_for,
@@ -180,7 +203,15 @@ impl<'a> Schedule<'a> {
             | FailureClass::QuotaExceeded
             | FailureClass::ModelError
             | FailureClass::InvalidRequest => {
-                self.health.out.insert(target.clone(), error.class);
+                let lasts = matches!(
+                    error.class,
+                    FailureClass::AuthError | FailureClass::QuotaExceeded
+                ) || error.status == Some(404);
+                let cause = Cause {
+                    lasts,
+                    error: error.to_string(),
+                };
+                self.health.out.insert(target.clone(), cause);
                 true
             }
             FailureClass::ContextExceeded => {
@@ -199,6 +230,12 @@ impl<'a> Schedule<'a> {
         }
     }
 
+    /// Why the first of the targets that are no longer asked is not.
+    pub(super) fn cause(&self) -> Option<&str> {
+        let targets = self.places.iter().map(|place| &place.target);
+        self.health.cause(targets)
+    }
+
     /// Whether a target was skipped because its window is too small.
     pub(super) fn anybody_too_small(&self) -> bool {
         self.places
@@ -207,7 +244,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn serves(&self, place: &Place) -> bool {
-        !place.too_small && self.health.serves(&place.target)
+        !place.too_small && !place.exhausted && self.health.serves(&place.target)
     }
 }
 

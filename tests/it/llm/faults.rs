@@ -193,7 +193,11 @@ async fn the_wait_that_a_provider_asks_for_is_read_in_each_form() {
         ("retry-after: 7\r\n", json!({}), 7.0),
         ("retry-after: 0.5\r\n", json!({}), 0.5),
         ("retry-after: -30\r\n", json!({}), 0.0),
-        ("retry-after: 99999999999999999999\r\n", json!({}), 86_400.0),
+        (
+            "retry-after: 99999999999999999999\r\n",
+            json!({}),
+            31.0 * 86_400.0,
+        ),
         ("retry-after-ms: 1500\r\nretry-after: 2\r\n", json!({}), 1.5),
         (
             "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n",

@@ -551,14 +551,20 @@ async fn with_nobody_left_that_is_said() {
         class(&turn.asks().await.unwrap_err()),
         FailureClass::AuthError
     );
-    assert!(matches!(turn.asks().await, Err(StepFailure::NobodyLeft)));
+    assert!(matches!(
+        turn.asks().await,
+        Err(StepFailure::NobodyLeft { .. })
+    ));
     turn.targets = vec![Target::new("nobody", "m")];
     assert_eq!(
         class(&turn.asks().await.unwrap_err()),
         FailureClass::InvalidRequest
     );
     turn.targets.clear();
-    assert!(matches!(turn.asks().await, Err(StepFailure::NobodyLeft)));
+    assert!(matches!(
+        turn.asks().await,
+        Err(StepFailure::NobodyLeft { .. })
+    ));
 }
 
 #[tokio::test]

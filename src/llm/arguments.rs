@@ -1,0 +1,134 @@
+//! Reads the arguments of a call as models write them: JSON, or something close to it that has exactly one meaning.
+//!
+//! What can mean two things is not repaired: the model is told, and sends the call again.
+
+use serde_json::{Map, Value};
+
+/// Reads the arguments of a call.
+///
+/// # Errors
+///
+/// The error of the JSON reader where the text is neither JSON nor one of the forms that [`repaired`] knows.
+pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
+    let text = unfenced(text.trim());
+    if text.is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    let value = match parse(text) {
+        Ok(value) => value,
+        Err(error) => repaired(text).ok_or(error)?,
+    };
+    Ok(match value {
+        // A tool without parameters gets these from some servers.
+        Value::Null => Value::Object(Map::new()),
+        Value::Array(list) if list.is_empty() => Value::Object(Map::new()),
+        // JSON inside of a JSON string.
+        Value::String(inner) => match parse(inner.trim()) {
+            Ok(value @ Value::Object(_)) => value,
+            _ => Value::String(inner),
+        },
+        other => other,
+    })
+}
+
+fn parse(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+/// The object that `text` means, if it is several objects of which one counts, or almost JSON.
+fn repaired(text: &str) -> Option<Value> {
+    if let Some(value) = the_one_object(text) {
+        return Some(value);
+    }
+    let plain = normalised(text)?;
+    parse(&plain).ok().or_else(|| the_one_object(&plain))
+}
+
+/// The object of a sequence in which all objects are equal, empty ones left out.
+fn the_one_object(text: &str) -> Option<Value> {
+    let mut only: Option<Value> = None;
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        match value.ok()? {
+            Value::Object(map) if map.is_empty() => {}
+            value @ Value::Object(_) if only.as_ref().is_none_or(|known| *known == value) => {
+                only = Some(value);
+            }
+            _ => return None,
+        }
+    }
+    Some(only.unwrap_or_else(|| Value::Object(Map::new())))
+}
+
+/// `text` without a code fence around it.
+fn unfenced(text: &str) -> &str {
+    let inner = || {
+        let inner = text.strip_prefix("```")?.strip_suffix("```")?;
+        let (language, body) = inner.split_once('\n')?;
+        let is_language = language.trim().chars().all(char::is_alphanumeric);
+        is_language.then(|| body.trim())
+    };
+    inner().unwrap_or(text)
+}
+
+/// `text` as JSON: control characters in strings escaped, strings in single quotes in double ones, commas before a closing
+/// bracket left out, Python's constants in JSON's spelling. `None` where a string does not end.
+fn normalised(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '"' | '\'' => {
+                let (string, after) = string(rest, first)?;
+                out.push('"');
+                out.push_str(&string);
+                out.push('"');
+                rest = after;
+            }
+            ',' if rest[1..].trim_start().starts_with(['}', ']']) => rest = &rest[1..],
+            letter if letter.is_ascii_alphabetic() => {
+                let end = rest
+                    .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .unwrap_or(rest.len());
+                let word = &rest[..end];
+                out.push_str(match word {
+                    "True" => "true",
+                    "False" => "false",
+                    "None" => "null",
+                    word => word,
+                });
+                rest = &rest[end..];
+            }
+            other => {
+                out.push(other);
+                rest = &rest[other.len_utf8()..];
+            }
+        }
+    }
+    Some(out)
+}
+
+/// The inside of the string at the beginning of `text` as JSON writes it, and what follows the string.
+fn string(text: &str, quote: char) -> Option<(String, &str)> {
+    let mut out = String::new();
+    let mut letters = text.char_indices().skip(1);
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            letter if letter == quote => return Some((out, &text[at + 1..])),
+            '\\' => match letters.next()?.1 {
+                // JSON has no such escape.
+                '\'' => out.push('\''),
+                escaped => {
+                    out.push('\\');
+                    out.push(escaped);
+                }
+            },
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control < ' ' => out.push_str(&format!("\\u{:04x}", control as u32)),
+            other => out.push(other),
+        }
+    }
+    None
+}
