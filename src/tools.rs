@@ -21,6 +21,7 @@ mod output_reading;
 pub mod output_store;
 mod path_argument;
 mod peers;
+pub mod pictures;
 pub mod ports;
 mod rate_limit;
 pub mod registry;

@@ -408,7 +408,7 @@ fn undated(id: &str, row: impl Fn(&str) -> Option<&'static Entry>) -> Option<&'s
 }
 
 /// `id` without a date at its end: `-20251001`, `-2025-08-07`, `@20251001`.
-pub(super) fn without_date(id: &str) -> Option<&str> {
+pub(in crate::llm) fn without_date(id: &str) -> Option<&str> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let at = id
         .len()

@@ -96,6 +96,46 @@ pub fn is_chat_model(id: &str) -> bool {
     FAMILIES.iter().any(is_family) && !OTHERS.iter().any(|other| id.contains(other))
 }
 
+/// Whether the name of a model says that it does something other than chat. Servers that list embeddings, speech and pictures
+/// beside their chat models seldom say which is which.
+pub(super) fn names_other_use(id: &str) -> bool {
+    const WORDS: [&str; 20] = [
+        "embed",
+        "whisper",
+        "tts",
+        "rerank",
+        "reranker",
+        "moderation",
+        "dall-e",
+        "dalle",
+        "transcribe",
+        "stable-diffusion",
+        "sdxl",
+        "flux",
+        "gpt-image",
+        "imagen",
+        "clip",
+        "bge",
+        "minilm",
+        "kokoro",
+        "parakeet",
+        "sora",
+    ];
+    let id = id.to_ascii_lowercase();
+    let name = id.rsplit('/').next().unwrap_or(&id);
+    WORDS.iter().any(|word| {
+        // A whole part of the name; `embed` also begins `embedding` and `embeddings`.
+        let mut found = name.match_indices(word);
+        found.any(|(at, _)| {
+            let before = name[..at].chars().next_back();
+            let after = name[at + word.len()..].chars().next();
+            let ends = after.is_none_or(|letter| !letter.is_ascii_alphabetic());
+            before.is_none_or(|letter| !letter.is_ascii_alphanumeric())
+                && (ends || *word == "embed")
+        })
+    })
+}
+
 /// `ids` without those that are another one with a date (`-2024-08-06`).
 pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
     let is_twin = |id: &String| {

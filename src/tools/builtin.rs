@@ -48,12 +48,13 @@ use std::sync::Arc;
 use super::Tool;
 use super::erased::{AnyTool, erased};
 use super::git;
+use super::pictures::Fit;
 use super::report::Judging;
 use super::web::Layout;
 use super::work::{self, Line};
 
 /// What workers do.
-pub(super) const WORK: [Line; 18] = [
+pub(super) const WORK: [Line; 19] = [
     work::line::<git_branch::Branches>(),
     work::line::<git_checkout::Checkout>(),
     work::line::<git_commit::Committing>(),
@@ -72,6 +73,7 @@ pub(super) const WORK: [Line; 18] = [
     work::line::<read_task_output::Logs>(),
     work::line::<Layout>(),
     work::line::<Judging>(),
+    work::line::<Fit>(),
 ];
 
 /// The tool that finds others.

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use tokio::io::AsyncWriteExt as _;
 use tokio::task::spawn_blocking;
 use tracing::warn;
@@ -13,9 +11,10 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
+use crate::tools::pictures;
 
-/// Largest picture a model is shown; providers refuse more.
-const IMAGE_MAX: usize = 4 << 20;
+/// Largest picture a model is shown, in bytes. It is made smaller first.
+const IMAGE_MAX: usize = 20 << 20;
 
 /// Largest file fetched at all: Discord's own limit for members with a boosted server.
 const FILE_MAX: u64 = 100 << 20;
@@ -96,20 +95,18 @@ impl Taken {
                     .push((name, format!("(this file could not be saved: {reason})")));
             }
         }
-        let kind = infer::get(&head).map(|kind| kind.mime_type());
-        let seen = matches!(
-            kind,
-            Some("image/png" | "image/jpeg" | "image/gif" | "image/webp")
-        );
-        match kind {
-            Some(media_type) if seen && head.len() <= IMAGE_MAX && self.images.len() < IMAGES => {
-                self.images.push(Image {
-                    media_type: media_type.to_owned(),
-                    data: STANDARD.encode(&head),
-                });
+        let is_picture = pictures::media_type(&head).is_some();
+        if is_picture && head.len() <= IMAGE_MAX && self.images.len() < IMAGES {
+            match pictures::fit(&deps.services.workers, agent.id, &head).await {
+                Ok(image) => self.images.push(image),
+                Err(error) => {
+                    let name = text::one_line(&attachment.name, 200);
+                    self.texts
+                        .push((name, format!("(this picture cannot be shown: {error})")));
+                }
             }
-            Some(_) => {}
-            None => self.text(&attachment.name, head),
+        } else if infer::get(&head).is_none() {
+            self.text(&attachment.name, head);
         }
         self.files.push(file);
     }

@@ -183,9 +183,17 @@ impl Turn {
             }));
         }
         if retries.nudged {
+            let used = answer.usage.map_or(0, |usage| usage.output);
+            let error = match used {
+                0 => "the model answered twice with nothing".to_owned(),
+                used => format!(
+                    "the model answered twice with nothing, though it used {} output tokens, probably to think: allow it more output, or have it think less",
+                    text::thousands(used)
+                ),
+            };
             return Ok(Next::Over(Outcome::None {
                 exit: EndReason::Failed,
-                error: "the model answered twice with nothing".to_owned(),
+                error,
             }));
         }
         retries.nudged = true;

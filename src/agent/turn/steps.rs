@@ -235,7 +235,10 @@ impl Turn {
                 self.record(assistant).await?;
                 return Ok(Next::Again);
             }
-            _ if !truncated_calls.is_empty() => {
+            // Told once that it wrote a call as text, the model means the text.
+            _ if !truncated_calls.is_empty()
+                && !(retries.told_cut && truncated_calls.iter().all(|call| call.is_text)) =>
+            {
                 return self
                     .calls_were_cut(assistant, &truncated_calls, retries)
                     .await;

@@ -1,7 +1,7 @@
 //! Which models get a command of their own: those of the catalog that are available, and those of local servers.
 
 use super::Models;
-use crate::llm::catalog::{Catalog, Shortcut};
+use crate::llm::catalog::{Catalog, Shortcut, without_date};
 use crate::llm::target::Target;
 
 /// Local models that get a command. A server lists a handful; Discord takes 100 commands in all.
@@ -20,10 +20,19 @@ impl Models {
             .filter(is_there)
             .cloned()
             .collect();
-        let local = all
+        // A model that has a command of the catalog needs no second one, nor does a dated name of one that is listed too.
+        let has_command = |target: &&Target| shortcuts.iter().any(|one| one.model == target.model);
+        let is_twin = |target: &&Target| {
+            let base = without_date(&target.model);
+            base.is_some_and(|base| all.contains(&Target::new(&target.provider, base)))
+        };
+        let local: Vec<&Target> = all
             .iter()
-            .filter(|target| self.providers.is_local(&target.provider));
-        for target in local.take(MOST_LOCAL) {
+            .filter(|target| self.providers.is_local(&target.provider))
+            .filter(|target| !has_command(target) && !is_twin(target))
+            .take(MOST_LOCAL)
+            .collect();
+        for target in local {
             let is_free = |name: &String| {
                 !name.is_empty()
                     && !taken.contains(&name.as_str())

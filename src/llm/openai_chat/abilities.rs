@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::llm::http::Endpoint;
-use crate::llm::listing::{Abilities, Listing};
+use crate::llm::listing::{Abilities, Listing, names_other_use};
 
 /// Longest time for one of the further requests: the answer is a convenience.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,7 +42,10 @@ pub(super) async fn listing(endpoint: &Endpoint, page: &Value, ids: Vec<String>)
         *known = further.or(*known);
     }
     told.retain(|_, abilities| *abilities != Abilities::default());
-    let chats = |id: &String| told.get(id).and_then(|told| told.chats) != Some(false);
+    let chats = |id: &String| {
+        let said = told.get(id).and_then(|told| told.chats);
+        said.unwrap_or_else(|| !names_other_use(id))
+    };
     Listing {
         models: ids.into_iter().filter(chats).collect(),
         abilities: told,

@@ -164,9 +164,10 @@ impl StreamDecoder for Response {
     }
 
     fn events_of(whole: Value) -> Vec<Value> {
-        match whole.get("type") {
-            Some(_) => vec![whole],
-            None => vec![json!({"type": "response.completed", "response": whole})],
+        if whole.get("output").is_some_and(Value::is_array) {
+            vec![json!({"type": "response.completed", "response": whole})]
+        } else {
+            vec![whole]
         }
     }
 

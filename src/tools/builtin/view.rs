@@ -1,17 +1,15 @@
 //! `view`: shows a file, a folder or a picture.
 
 use async_trait::async_trait;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Image;
+use crate::exec::WorkError;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::{Output, PathArgument, Tool, ToolContext};
-use crate::tools::{files, lines};
+use crate::tools::{files, lines, pictures};
 use crate::workspace::instructions;
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};
@@ -21,9 +19,6 @@ const PAGE: usize = 1_000;
 
 /// Bytes of a page, below the output cap: a page is never cut again.
 const LONGEST_PAGE: usize = 40_000;
-
-/// Largest picture, in bytes, that providers accept (5 MB once in Base64).
-const LARGEST_IMAGE: usize = 3_700_000;
 
 /// Names of a folder that are listed.
 const MOST_LISTED: usize = 1_000;
@@ -72,14 +67,18 @@ impl Tool for View {
         let shown = files::at(context, &path, move |jail, path| {
             let is_folder = jail.kind(path)? == Kind::Folder;
             let shown = if is_folder {
-                folder(jail, path).map(Output::from)
+                folder(jail, path).map(Shown::Text)
             } else {
                 file(jail, path, offset, limit)
             };
             let nearest = hears.then(|| instructions::nearest(jail, path, is_folder));
             Ok((shown?, nearest.flatten(), path.to_string()))
         });
-        let (mut shown, nearest, path) = shown.await?;
+        let (shown, nearest, path) = shown.await?;
+        let mut shown = match shown {
+            Shown::Text(text) => Output::from(text),
+            Shown::Picture(bytes) => picture(context, &path, &bytes).await?,
+        };
         if let Some(nearest) = nearest
             && (context.services.instructions).is_news(context.conversation, &nearest)
             && nearest != path
@@ -88,6 +87,12 @@ impl Tool for View {
         }
         Ok(shown)
     }
+}
+
+/// What is shown of a path.
+enum Shown {
+    Text(String),
+    Picture(Vec<u8>),
 }
 
 /// What the model is told about instructions when it first looks at something to which they are nearest.
@@ -103,15 +108,15 @@ fn file(
     path: &WorkspacePath,
     offset: Option<usize>,
     limit: Option<usize>,
-) -> Result<Output, ToolError> {
+) -> Result<Shown, ToolError> {
     let mut whole = files::whole(jail, path, files::MOST_SHOWN)?;
     let bytes = std::mem::take(&mut whole.contents.bytes);
-    if let Some(image) = image(&bytes) {
-        return picture(path, image, &bytes);
+    if pictures::media_type(&bytes).is_some() {
+        return Ok(Shown::Picture(bytes));
     }
     let text = files::text_of(path, bytes)?;
     let first = offset.unwrap_or(1).max(1);
-    page(path, &text, first, limit.unwrap_or(PAGE)).map(Output::from)
+    page(path, &text, first, limit.unwrap_or(PAGE)).map(Shown::Text)
 }
 
 fn folder(jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
@@ -138,27 +143,18 @@ fn folder(jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
     Ok(listing)
 }
 
-/// The media type, when models can see such a picture.
-fn image(bytes: &[u8]) -> Option<&'static str> {
-    let kind = infer::get(bytes)?.mime_type();
-    ["image/png", "image/jpeg", "image/gif", "image/webp"]
-        .into_iter()
-        .find(|known| *known == kind)
-}
-
-fn picture(path: &WorkspacePath, media_type: &str, bytes: &[u8]) -> Result<Output, ToolError> {
+/// A picture as every provider takes it.
+async fn picture(context: &ToolContext, path: &str, bytes: &[u8]) -> Result<Output, ToolError> {
+    let image = pictures::fit(&context.services.workers, context.agent, bytes).await;
+    let image = image.map_err(|error| match error {
+        WorkError::Refused(why) => ToolError::Rejected(format!("`{path}` cannot be shown: {why}")),
+        other => other.into(),
+    })?;
     let size = text::bytes(bytes.len() as u64);
-    if bytes.len() > LARGEST_IMAGE {
-        return Err(ToolError::Rejected(format!(
-            "`{path}` is a picture of {size}, too large to be shown; make it smaller than 3.7 MB first"
-        )));
-    }
+    let kind = &image.media_type;
     Ok(Output {
-        text: format!("`{path}`: {media_type}, {size}"),
-        images: vec![Image {
-            media_type: media_type.to_owned(),
-            data: STANDARD.encode(bytes),
-        }],
+        text: format!("`{path}`: {kind}, {size}"),
+        images: vec![image],
     })
 }
 

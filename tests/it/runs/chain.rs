@@ -25,8 +25,8 @@ fn looks_then_passes_on(request: &Value) -> Reply {
         return text("Looked.");
     }
     match next {
-        _ if said.contains("toolu_send") => text("Sent on."),
-        _ if !said.contains("toolu_look") => {
+        _ if said.contains("send_to_agent") => text("Sent on."),
+        _ if !said.contains("sub_agent") => {
             let (tool, task) = assignment("explore", "Look.");
             calls("toolu_look", tool, task)
         }

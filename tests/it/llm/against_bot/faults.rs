@@ -111,12 +111,6 @@ pub(super) fn no_answers() -> Vec<Fault> {
                 ("a page called a stream", 200, STREAM, HTML),
                 ("JSON that is no stream", 200, JSON, r#"{"ok":true}"#),
                 (
-                    "an answer that is no stream",
-                    200,
-                    JSON,
-                    r#"{"choices":[{"message":{"content":"Hi"}}]}"#,
-                ),
-                (
                     "a list that is no stream",
                     200,
                     JSON,

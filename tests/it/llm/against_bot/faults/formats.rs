@@ -1,8 +1,8 @@
 //! What a server can do wrong in its own format.
 
 use super::Then::{Again, GoesOn, Report, Shows};
-use super::{ANSWERED, CUT, Fault, LIMITED, MODEL, SERVER, events, fault};
-use crate::llm::wire::{Format, Play};
+use super::{ANSWERED, CUT, Fault, JSON, LIMITED, MODEL, SERVER, events, fault};
+use crate::llm::wire::{Format, Play, answer};
 
 /// More tokens than there are.
 const HUGE: &str = "99999999999999999999";
@@ -17,7 +17,18 @@ pub(in super::super) fn of(format: Format) -> Vec<Fault> {
         Format::Gemini => gemini(&text),
     };
     faults.extend(miscounted(format, &text));
+    faults.push(whole_chat(format));
     faults
+}
+
+/// A whole answer of Chat Completions in place of a stream, which no other format knows.
+fn whole_chat(format: Format) -> Fault {
+    let body = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
+    let then = match format {
+        Format::OpenAiChat => Shows("Hi"),
+        Format::Anthropic | Format::OpenAiResponses | Format::Gemini => Again(CUT),
+    };
+    fault("an answer that is no stream", then, answer(200, JSON, body))
 }
 
 /// What any format can count that is no count.
@@ -89,7 +100,7 @@ fn anthropic(text: &Text) -> Vec<Fault> {
     vec![
         fault(
             "no message_stop",
-            Again(CUT),
+            ANSWERED,
             text.without("\"message_stop\""),
         ),
         fault(
@@ -99,7 +110,7 @@ fn anthropic(text: &Text) -> Vec<Fault> {
         ),
         fault(
             "no message_delta",
-            Again(CUT),
+            ANSWERED,
             text.without("\"message_delta\""),
         ),
         fault(
@@ -190,7 +201,7 @@ fn anthropic(text: &Text) -> Vec<Fault> {
         ),
         fault(
             "no reason to stop",
-            Again(CUT),
+            ANSWERED,
             text.changed("\"end_turn\"", "null"),
         ),
         fault("an error inside", Again(LIMITED), error("overloaded_error")),
@@ -230,13 +241,13 @@ fn chat(text: &Text) -> Vec<Fault> {
         )
     };
     vec![
-        fault("no [DONE]", Again(CUT), text.without("[DONE]")),
+        fault("no [DONE]", ANSWERED, text.without("[DONE]")),
         fault(
             "nothing but [DONE]",
             Again(CUT),
             events(b"data: [DONE]\n\n"),
         ),
-        fault("no reason to finish", Again(CUT), finished("null")),
+        fault("no reason to finish", ANSWERED, finished("null")),
         fault(
             "an unknown reason to finish",
             ANSWERED,
