@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::task::JoinError;
 use tracing::warn;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
@@ -266,19 +267,24 @@ impl AgentDeps {
     }
 }
 
-/// A person's file name as a name in the workspace: one component without special characters, at most 100 bytes.
+/// Longest name of a saved file in bytes, below the 255 of file systems.
+const MAX_UPLOAD_NAME: usize = 120;
+
+/// Returns a person's file name as a name in the workspace: one component of letters, digits, `.`, `_` and `-`, in any script.
 fn upload_name(name: &str) -> String {
-    let clean: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c
+    let mut clean: String = name
+        .nfc()
+        .map(|letter| {
+            if letter.is_alphanumeric() || "._-".contains(letter) {
+                letter
             } else {
                 '_'
             }
         })
-        .take(100)
         .collect();
+    // The end has the extension.
+    let from = clean.len().saturating_sub(MAX_UPLOAD_NAME);
+    clean.drain(..clean.ceil_char_boundary(from));
     let clean = clean.trim_start_matches('.');
     if clean.is_empty() {
         "file".to_owned()

@@ -72,9 +72,10 @@ pub(in crate::agent) fn work(mode: Mode, configured: Duration) -> Duration {
     }
 }
 
-/// Largest text file whose words go into the conversation.
+/// Most bytes of a text file that go into the conversation.
 ///
-/// Longer ones are read with `view`, page by page, so that they do not fill the window for good.
+/// Of a longer one its beginning and end do. The rest is read with `view`, page by page, so that it does not fill the window
+/// for good.
 pub(in crate::agent) fn text_max(mode: Mode) -> usize {
     match mode {
         Mode::Direct | Mode::Lightweight | Mode::Standard => 64 << 10,

@@ -29,19 +29,56 @@ pub(super) struct Taken {
     pub files: Vec<Attachment>,
     /// Pictures for the model.
     pub images: Vec<Image>,
-    texts: Vec<(String, String)>,
-    /// Largest text file, in bytes, whose content goes into the conversation.
+    texts: Vec<(String, Words)>,
+    /// Most bytes of a text file that go into the conversation.
     text_max: usize,
+}
+
+/// What the model reads of a file besides its name.
+enum Words {
+    /// The content, byte for byte.
+    Whole(String),
+    /// The beginning and the end of the content, and how many bytes are left out between them.
+    Ends {
+        head: String,
+        left_out: u64,
+        tail: String,
+    },
+    /// Why there is no content.
+    Fault(String),
 }
 
 impl Taken {
     /// The message's own words, then those of its text files.
     pub(super) fn with_texts(&self, mut content: String) -> String {
         for (name, words) in &self.texts {
-            content.push_str(&format!("\n\n{name}:\n{}", text::fenced(words, "")));
+            content.push_str(&format!("\n\n{name}:\n"));
+            match words {
+                Words::Whole(words) => content.push_str(&verbatim(words)),
+                Words::Ends {
+                    head,
+                    left_out,
+                    tail,
+                } => {
+                    content.push_str(&verbatim(head));
+                    content.push_str(&format!("\n({left_out} bytes are left out here)\n"));
+                    if !tail.is_empty() {
+                        content.push_str(&verbatim(tail));
+                    }
+                }
+                Words::Fault(why) => content.push_str(&format!("({why})")),
+            }
         }
         content
     }
+}
+
+/// `words` as they are, between fences that are longer than any run of backticks in them.
+fn verbatim(words: &str) -> String {
+    let runs = words.split(|letter| letter != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    let end = if words.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}\n{words}{end}{fence}")
 }
 
 /// Fetches a message's files; texts of at most `text_max` bytes go into the conversation.
@@ -61,9 +98,10 @@ pub(super) async fn take_in(
             Err(reason) => {
                 warn!(agent.id = %agent.id, "failed to fetch an attachment: {reason}");
                 let name = text::one_line(&attachment.name, 200);
-                taken
-                    .texts
-                    .push((name, format!("(this file could not be fetched: {reason})")));
+                taken.texts.push((
+                    name,
+                    Words::Fault(format!("this file could not be fetched: {reason}")),
+                ));
             }
         }
     }
@@ -91,8 +129,10 @@ impl Taken {
             Err(reason) => {
                 warn!(agent.id = %agent.id, "failed to save an attachment: {reason}");
                 let name = text::one_line(&attachment.name, 200);
-                self.texts
-                    .push((name, format!("(this file could not be saved: {reason})")));
+                self.texts.push((
+                    name,
+                    Words::Fault(format!("this file could not be saved: {reason}")),
+                ));
             }
         }
         let is_picture = pictures::media_type(&head).is_some();
@@ -101,22 +141,52 @@ impl Taken {
                 Ok(image) => self.images.push(image),
                 Err(error) => {
                     let name = text::one_line(&attachment.name, 200);
-                    self.texts
-                        .push((name, format!("(this picture cannot be shown: {error})")));
+                    self.texts.push((
+                        name,
+                        Words::Fault(format!("this picture cannot be shown: {error}")),
+                    ));
                 }
             }
         } else if infer::get(&head).is_none() {
-            self.text(&attachment.name, head);
+            self.text(&attachment.name, size, head);
         }
         self.files.push(file);
     }
 
-    fn text(&mut self, name: &str, bytes: Vec<u8>) {
-        if bytes.len() > self.text_max || bytes.contains(&0) {
+    /// Adds a text file of `size` bytes that begins with `head`: whole, or its beginning and end.
+    fn text(&mut self, name: &str, size: u64, head: Vec<u8>) {
+        if head.contains(&0) {
             return;
         }
-        if let Ok(words) = String::from_utf8(bytes) {
-            self.texts.push((text::one_line(name, 200), words));
+        let is_whole = head.len() as u64 == size;
+        let text = match String::from_utf8(head) {
+            Ok(text) => text,
+            // What was read of a longer file may end within a letter.
+            Err(error) if !is_whole && error.utf8_error().error_len().is_none() => {
+                let end = error.utf8_error().valid_up_to();
+                String::from_utf8_lossy(&error.as_bytes()[..end]).into_owned()
+            }
+            Err(_) => return,
+        };
+        let words = if is_whole && text.len() <= self.text_max {
+            Words::Whole(text)
+        } else {
+            self.ends(&text, size)
+        };
+        self.texts.push((text::one_line(name, 200), words));
+    }
+
+    /// The beginning and the end of a file of `size` bytes, of which `text` was read. A file that was not read to its end has
+    /// no end here.
+    fn ends(&self, text: &str, size: u64) -> Words {
+        let is_whole = text.len() as u64 == size;
+        let last = if is_whole { self.text_max / 4 } else { 0 };
+        let head = &text[..text.floor_char_boundary(self.text_max - last)];
+        let tail = &text[text.ceil_char_boundary(text.len() - last)..];
+        Words::Ends {
+            head: head.to_owned(),
+            left_out: size.saturating_sub((head.len() + tail.len()) as u64),
+            tail: tail.to_owned(),
         }
     }
 }

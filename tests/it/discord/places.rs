@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::world::{Setup, World, run_test, run_test_with};
 
+/// A whole picture.
+const PICTURE: &[u8] = include_bytes!("../../../docs/images/run.png");
+
 /// Runs a command and says whether only the one who gave it sees the answer.
 async fn is_private(world: &World, typed: &str) -> bool {
     let run = world.ann.runs(typed, "#lab").await;
@@ -168,7 +171,7 @@ async fn files_reach_the_model_and_the_workspace() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        let picture: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        let picture: &[u8] = PICTURE;
         let binary: &[u8] = &[0, 159, 146, 150, 0, 1, 2];
         let long = "a long line\n".repeat(10_000);
         world.model.answers("Seen.");
@@ -189,7 +192,7 @@ async fn files_reach_the_model_and_the_workspace() {
         let asked = world.model.last_request()["messages"].to_string();
         assert!(asked.contains("the heron's note"), "{asked}");
         assert!(asked.contains(r#""media_type":"image/png""#), "{asked}");
-        assert!(!asked.contains("a long line"), "what is long is not shown");
+        assert!(asked.contains(" bytes are left out here)"), "{asked}");
         for name in ["note.txt", "shot.png", "data.bin", "long.txt"] {
             assert!(asked.contains(name), "{name} is not named: {asked}");
         }
@@ -199,6 +202,45 @@ async fn files_reach_the_model_and_the_workspace() {
             .map(|entry| std::fs::read(entry.unwrap().path()).unwrap())
             .collect();
         assert!(kept.contains(&binary.to_vec()) && kept.contains(&long.into_bytes()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_model_reads_text_files_byte_for_byte_under_their_own_names() {
+    run_test_with(Setup::default(), async |world| {
+        let script = "# ````\r\nWrite-Host 'a'\u{200b}\r\n\tb\r\n";
+        let long = format!("begin\n{}\nthe last line", "x".repeat(70_000));
+        world.model.answers("Seen.");
+        let files: [(&str, &[u8]); 3] = [
+            ("win.ps1", script.as_bytes()),
+            ("Отчёт за май.txt", "май".as_bytes()),
+            ("long.log", long.as_bytes()),
+        ];
+        world.ann.uploads("#lab", "look", &files).await;
+        world.sees("#lab", "Seen.").await;
+        let request = world.model.last_request();
+        let said = request["messages"][0]["content"].as_array().unwrap();
+        let said: String = said
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect();
+        assert!(said.contains(script), "{said}");
+        assert!(said.contains("\n`````\n# ````\r\n"), "{said}");
+        // Discord itself replaces the blanks of a name.
+        for name in ["win.ps1", "Отчёт_за_май.txt", "long.log"] {
+            assert!(
+                said.contains(&format!("\n[attached file {name}, ")),
+                "{said}"
+            );
+        }
+        assert!(said.contains("saved as uploads/Отчёт_за_май.txt"), "{said}");
+        assert!(
+            said.contains("begin\nxxx") && said.contains("\nthe last line"),
+            "{said}"
+        );
+        assert!(said.contains(" bytes are left out here)"), "{said}");
+        assert!(said.len() < 80_000, "{}", said.len());
     })
     .await;
 }

@@ -27,8 +27,8 @@ fn lines_that_begin_as_a_mark_of_the_daemon_are_told_apart() {
             "\\[in reply to what you wrote on x]",
         ),
         (
-            "[attached file, 3 bytes, saved as x]",
-            "\\[attached file, 3 bytes, saved as x]",
+            "[attached file x.txt, 3 bytes, saved as x]",
+            "\\[attached file x.txt, 3 bytes, saved as x]",
         ),
         (
             "[reviewer · c1f3a9e2 · answered]",

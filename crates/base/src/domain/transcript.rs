@@ -125,7 +125,11 @@ impl UserText {
         for attachment in &self.attachments {
             if let Some(path) = &attachment.saved_as {
                 let size = attachment.size;
-                write!(to, "\n[attached file, {size} bytes, saved as {path}]")?;
+                let name = attachment.name.replace(char::is_control, " ");
+                write!(
+                    to,
+                    "\n[attached file {name}, {size} bytes, saved as {path}]"
+                )?;
             }
         }
         if let Some(facts) = &self.facts {
