@@ -111,6 +111,7 @@ const OF_LOCAL: &[&str] = &["bin", "lib", "share"];
 
 /// Settings that programs read from the folder they run in, or from one above it.
 const OF_FOLDER: &[&str] = &[
+    ".coveragerc",
     ".ctags.d",
     ".envrc",
     ".erlang",
@@ -128,10 +129,12 @@ const OF_FOLDER: &[&str] = &[
     ".pdbrc",
     ".pryrc",
     ".pylintrc",
+    ".rdata",
     ".renviron",
     ".rprofile",
     ".yarnrc",
     ".yarnrc.yml",
+    "ctags.d",
     "latexmkrc",
     "pylintrc",
 ];
@@ -141,6 +144,11 @@ const BELOW_FOLDER: &[(&str, &str)] = &[
     (".bundle", "config"),
     (".cargo", "config"),
     (".cargo", "config.toml"),
+    (".hg", "hgrc"),
+    (".hg", "hgrc-not-shared"),
+    (".jj", "repo"),
+    (".sl", "config"),
+    ("_darcs", "prefs"),
 ];
 
 /// Whether a path of these names, in lower case, is, or lies in, settings of a program. `names` begin at the top of a

@@ -110,7 +110,10 @@ pub(super) const PROGRAMS: &[Entry] = &[
         HarmlessBeginning("-j1 -j2 -j3 -j4 -j5 -j6 -j7 -j8 -j9"),
         Takes(Any),
     ]),
-    ("meson, muon", &[Harmless("-q -v --verbose --quiet --no-rebuild --print-errorlogs --no-stdsplit --list")]),
+    ("meson, muon", &[
+        Word("devenv internal env2mfile wrap",                  "runs a command, or code"),
+        Harmless("-q -v --verbose --quiet --no-rebuild --print-errorlogs --no-stdsplit --list"),
+    ]),
     ("valac, cppcheck", &[Harmless("-q -v --quiet --verbose --force --inline-suppr --check-config"), HarmlessValue("-j --enable --std --language")]),
 
     // Java and its kin.

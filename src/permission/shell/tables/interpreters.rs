@@ -4,7 +4,7 @@ use super::options::Entry;
 use super::options::Operands::NoResponseFile;
 use super::options::Rule::{
     Beginning, Flag, Harmless, HarmlessBeginning, HarmlessValue, HarmlessWord, ScriptFollows,
-    Subcommands, Takes,
+    Subcommands, Takes, Word,
 };
 
 #[rustfmt::skip]
@@ -54,6 +54,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         Subcommands("fmt lint check test info types doc help cache bench"),
     ]),
     ("swift, zig, crystal, nim, dart, flutter, ghc, stack, cabal", &[
+        Word("run global plugin config activate deactivate",    "runs another program, or changes which ones run"),
         Harmless("-v -q --verbose --quiet --release"),
         HarmlessValue("-c --configuration"),
         Subcommands("build test check fmt format analyze clean doctor version help package pub"),

@@ -141,6 +141,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         HarmlessValue("-l -t -f --limit --tags --skip-tags --forks --start-at-task --host"),
     ]),
     ("aws", &[
+        Word("start-session ssh",                               "starts another program"),
         Flag("--endpoint-url --cli-input-json --cli-input-yaml --ca-bundle", "asks another server, or takes its settings from a file"),
         Harmless("--no-paginate --no-cli-pager --dryrun --quiet --recursive --human-readable --summarize --only-show-errors"),
         HarmlessValue("--output --query --region --max-items --page-size"),

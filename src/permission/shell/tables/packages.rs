@@ -46,6 +46,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         Flag("--node-options --init-module --preload",          "loads code"),
         Flag("--config --userconfig --globalconfig --use-yarnrc --cache", "reads settings that may name programs"),
         Flag("--registry",                                      "takes packages from elsewhere"),
+        Word("edit node policies",                              "starts another program, or changes which one runs"),
         Flag("--node-gyp --python --onload-script --mutex",     "starts another program, loads code or writes a file"),
         Flag("--logs-dir --tmp",                                "writes in another folder"),
         Harmless("-s -D -S -E -O -P -a -l -y -d -f -q --silent --quiet --verbose --save --save-dev --save-exact --save-prod \
@@ -78,7 +79,10 @@ pub(super) const PROGRAMS: &[Entry] = &[
             --no-progress --reinstall --refresh --exact --no-deps --no-install-project --all-packages"),
         HarmlessValue("--format --extra --group --package --upgrade-package --only-group --color"),
     ]),
-    ("pdm, rye", &[Harmless("-q -v -d --quiet --verbose --dev --no-self")]),
+    ("pdm, rye", &[
+        Word("plugin self config use python venv fix toolchain tools", "changes which programs later commands run"),
+        Harmless("-q -v -d --quiet --verbose --dev --no-self"),
+    ]),
     ("poetry", &[
         Word("shell source self",                               "starts a shell, or takes packages from elsewhere"),
         Harmless("-n -q -v -E --no-interaction --quiet --verbose --no-ansi --ansi --no-root --all-extras --sync --dry-run --dev \
@@ -86,6 +90,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         HarmlessValue("--with --without --only --extras --group -G"),
         Takes(Packages),
     ]),
+    ("poetry env", &[Word("use",                                 "changes which interpreter later commands run")]),
     ("conda, mamba", &[
         Harmless("-y -q -v --yes --quiet --json --verbose --dry-run --offline --all --no-deps --only-deps --envs"),
         HarmlessValue("-n --name"),

@@ -157,6 +157,7 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("duckdb",              "-c -cmd"),
     ("tclsh wish expect",   "-c"),
     ("ipython bpython jshell iex ghci ocaml clisp sbcl octave maxima gp irb", "-c -e --eval"),
+    ("racket raku clojure clj csi gosh gforth janet slsh groovysh jython jruby hy coconut fennel newlisp mit-scheme pike poly sml ecl", "-e --eval"),
     ("sqlite3",             "-cmd"),
     ("psql",                "-c --command"),
     ("pwsh",                "-c -Command -EncodedCommand"),
@@ -166,14 +167,15 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
 pub(in crate::permission::shell) const TAKE_COMMANDS: &str =
     "ed red dc m4 gdb lldb ftp sftp lftp telnet fdisk parted";
 
-/// Further programs that run the commands or code that they read.
+/// Further programs that run the commands or code that they read, also beside a file: an editor takes them for keys.
 pub(in crate::permission::shell) const RUN_THEIR_INPUT: &str = "\
     parallel at batch crontab tclsh wish expect gnuplot ghci irb ipython bpython iex jshell ocaml utop maxima octave gp calc \
-    tsx ts-node Rscript babashka bb nu swipl gdb lldb gs w3m";
+    tsx ts-node Rscript babashka bb nu swipl gdb lldb gs w3m vim vi nvim view ex gvim rvim rview vimdiff gvimdiff nvimdiff \
+    tex latex pdflatex pdftex xetex xelatex luatex lualatex sc sc-im debugfs gdisk bluetoothctl wpa_cli";
 
 /// Clients of databases: without a statement among their operands they read statements.
-pub(in crate::permission::shell) const DATABASE_CLIENTS: &str =
-    "sqlite sqlite3 duckdb psql mysql mariadb redis-cli valkey-cli mongosh";
+pub(in crate::permission::shell) const DATABASE_CLIENTS: &str = "sqlite sqlite3 duckdb psql mysql mariadb redis-cli valkey-cli mongosh mongo cqlsh usql pgcli mycli litecli isql sqlplus \
+    clickhouse-client influx";
 
 /// The awks, whose first argument is code.
 pub(in crate::permission::shell) const AWKS: &str = "awk gawk mawk nawk original-awk";

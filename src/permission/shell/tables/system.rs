@@ -136,10 +136,12 @@ pub(super) const PROGRAMS: &[Entry] = &[
     ("smartctl", &[Harmless("-a -i -H -A -x -j --all --info --health --attributes --xall --json --scan")]),
     ("sensors", &[Harmless("-f -u -j -A")]),
     ("gcloud, gsutil", &[
+        Word("ssh interactive components",                      "starts another program, or changes which ones run"),
         Harmless("-q -l -r --quiet --uri --verbosity"),
         HarmlessValue("--format --filter --limit --project --region --zone --sort-by --page-size"),
     ]),
     ("az", &[
+        Word("ssh interactive extension alias config configure upgrade", "starts another program, or changes which ones run"),
         Harmless("--only-show-errors --all --verbose"),
         HarmlessValue("-o -g -n -l --output --query --resource-group --name --subscription --location"),
     ]),

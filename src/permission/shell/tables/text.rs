@@ -120,6 +120,7 @@ pub(super) const PROGRAMS: &[Entry] = &[
         Flag("-o --output --extract-media --log",               "writes files"),
         Flag("-F --filter -L --lua-filter --pdf-engine",        "runs a program or a script"),
         Flag("-f -t -r -w --from --to --read --write",          "runs a script where the format is the name of one"),
+        Word("lua server",                                      "runs a script, or serves the network"),
         Flag("-d --defaults --template --syntax-definition --data-dir", "reads settings that may name programs"),
         Harmless("-s -N --standalone --toc --table-of-contents --number-sections --ascii --preserve-tabs --mathml \
             --list-input-formats --list-output-formats --list-extensions --list-highlight-languages --trace --verbose --quiet \
