@@ -117,13 +117,14 @@ fn load_all(given: &[String]) -> Result<Stack, Failure> {
     Ok(stack)
 }
 
-/// A file where it looks like one or is one, else a built-in profile.
+/// Loads a built-in profile, or a file. A file of the working directory never takes the place of a built-in profile: an agent may
+/// have written it.
 fn load(profile: &str) -> Result<Arc<Profile>, Failure> {
     let path = Path::new(profile);
-    let is_file = profile.contains('/') || profile.ends_with(".json") || path.is_file();
-    if !is_file {
-        let resolved = Profiles::default().resolve(&ProfileRef::Named(profile.to_owned()));
-        return resolved.map_err(|error| Failure::Configuration(error.to_string()));
+    let built_in = Profiles::default().resolve(&ProfileRef::Named(profile.to_owned()));
+    let looks_like_file = profile.contains('/') || profile.ends_with(".json");
+    if !looks_like_file && (built_in.is_ok() || !path.is_file()) {
+        return built_in.map_err(|error| Failure::Configuration(error.to_string()));
     }
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Failed(anyhow!("{} cannot be read: {error}", path.display())))?;

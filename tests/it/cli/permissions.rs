@@ -141,3 +141,30 @@ fn of_several_profiles_the_strictest_decides() {
     let (code, _, err) = judge(&[], "");
     assert!(code == 64 || code == 2, "{code}: {err}");
 }
+
+/// An agent may have written it where the operator works.
+#[test]
+fn no_file_of_the_working_directory_takes_the_place_of_a_built_in_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = r#"{"allow": [".*"], "ask": [], "deny": []}"#;
+    for name in ["locked", "own"] {
+        std::fs::write(folder.path().join(name), all).unwrap();
+    }
+    for (profile, expected) in [("locked", "deny"), ("./locked", "allow"), ("own", "allow")] {
+        let mut child = chorus(
+            folder.path(),
+            &["permissions", "check", "--profile", profile],
+        )
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"tool:bash:rm x\n").unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(out.starts_with(expected), "{profile}: {out}");
+    }
+}
