@@ -1,11 +1,11 @@
 //! `git_checkout`: switches to a branch or commit. Changes that it would overwrite are refused, never lost.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use git2::build::CheckoutBuilder;
-use git2::{BranchType, Repository};
+use git2::{BranchType, CheckoutNotificationType, Commit, DiffOptions, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,20 +102,72 @@ fn new_branch(git: &Repository, name: &str) -> Result<String, ToolError> {
     Ok(format!("On new branch `{name}`."))
 }
 
+/// Writes the files of `target`. A file that has the content of `target` already counts as done: a checkout that was ended in
+/// the middle left it.
+fn check_out(repository: &Repository, target: &Commit<'_>) -> Result<(), ToolError> {
+    let refused = |error: git2::Error| {
+        ToolError::Rejected(format!(
+            "git: {}; commit your changes or put them away first",
+            error.message()
+        ))
+    };
+    let mut conflicts = Vec::new();
+    let mut options = CheckoutBuilder::new();
+    options
+        .safe()
+        .notify_on(CheckoutNotificationType::CONFLICT)
+        .notify(|_, path, _, _, _| {
+            conflicts.extend(path.map(Path::to_owned));
+            true
+        });
+    let written = repository.checkout_tree(target.as_object(), Some(&mut options));
+    drop(options);
+    let Err(error) = written else {
+        return Ok(());
+    };
+    if conflicts.is_empty() || !have_content_of(repository, target, &conflicts)? {
+        return Err(refused(error));
+    }
+    let mut options = CheckoutBuilder::new();
+    // It leaves the files with conflicts as they are.
+    options.safe().allow_conflicts(true);
+    repository
+        .checkout_tree(target.as_object(), Some(&mut options))
+        .map_err(refused)?;
+    let mut index = repository.index()?;
+    for path in &conflicts {
+        index.add_path(path)?;
+    }
+    index.write()?;
+    Ok(())
+}
+
+/// Whether each of the files has the content and mode that it has in `commit`.
+fn have_content_of(
+    repository: &Repository,
+    commit: &Commit<'_>,
+    paths: &[PathBuf],
+) -> Result<bool, ToolError> {
+    let tree = commit.tree()?;
+    if paths.iter().any(|path| tree.get_path(path).is_err()) {
+        return Ok(false);
+    }
+    let mut options = DiffOptions::new();
+    options
+        .disable_pathspec_match(true)
+        .include_typechange(true);
+    for path in paths {
+        options.pathspec(path);
+    }
+    let changed = repository.diff_tree_to_workdir(Some(&tree), Some(&mut options))?;
+    Ok(changed.deltas().len() == 0)
+}
+
 fn go(repository: &Repository, to: &str) -> Result<String, ToolError> {
     let target = repository.revparse_single(to)?.peel_to_commit()?;
     let now = repository.head().and_then(|head| head.peel_to_tree()).ok();
     git::check_sizes(repository, now.as_ref(), &target.tree()?)?;
-    let mut options = CheckoutBuilder::new();
-    options.safe();
-    repository
-        .checkout_tree(target.as_object(), Some(&mut options))
-        .map_err(|error| {
-            ToolError::Rejected(format!(
-                "git: {}; commit your changes or put them away first",
-                error.message()
-            ))
-        })?;
+    check_out(repository, &target)?;
     if repository.find_branch(to, BranchType::Local).is_ok() {
         repository.set_head(&format!("refs/heads/{to}"))?;
         return Ok(format!("On branch `{to}`, at {}.", target.id()));

@@ -119,6 +119,45 @@ async fn branches_are_made_listed_left_and_deleted() {
     assert_eq!(lab.read("w.txt"), "mine");
 }
 
+/// What a checkout leaves that is killed before it has written the index: some files as they are there, the others as they were.
+#[tokio::test]
+async fn a_checkout_that_was_ended_in_the_middle_is_completed_by_the_next_one() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.write("changed.txt", "one\n");
+    lab.write("gone.txt", "gone\n");
+    lab.write("kept.txt", "kept\n");
+    lab.does("git_commit", json!({"message": "First"})).await;
+    lab.does("git_checkout", json!({"ref": "side", "create": true}))
+        .await;
+    lab.write("changed.txt", "one\nand more\n");
+    lab.write("new.txt", "new\n");
+    lab.write("below/new.txt", "new\n");
+    lab.write("later.txt", "later\n");
+    std::fs::remove_file(lab.files().join("gone.txt")).unwrap();
+    lab.does("git_commit", json!({"message": "Side"})).await;
+    lab.does("git_checkout", json!({"ref": "main"})).await;
+
+    lab.write("changed.txt", "one\nand more\n");
+    lab.write("new.txt", "new\n");
+    lab.write("below/new.txt", "mine\n");
+    std::fs::remove_file(lab.files().join("gone.txt")).unwrap();
+    let told = lab.refuses("git_checkout", json!({"ref": "side"})).await;
+    assert!(told.contains("prevent checkout"), "{told}");
+    assert_eq!(lab.read("below/new.txt"), "mine\n");
+    assert!(!lab.files().join("later.txt").exists());
+
+    lab.write("below/new.txt", "new\n");
+    lab.write("kept.txt", "changed by hand\n");
+    let told = does(&lab, "git_checkout", json!({"ref": "side"})).await;
+    assert_eq!(told, "On branch `side`, at HASH.");
+    assert_eq!(lab.read("later.txt"), "later\n");
+    assert_eq!(
+        does(&lab, "git_status", json!({})).await,
+        "On branch side\n M kept.txt"
+    );
+}
+
 #[tokio::test]
 async fn names_that_mean_more_than_they_say_are_refused() {
     let lab = Lab::new();
