@@ -2,13 +2,13 @@
 //!
 //! It limits itself, reads a [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
 //! output; bytes that no model reads go to standard error, which is a file then. It is single-threaded, holds no secret and no
-//! other descriptor, and may be killed at any moment.
+//! other descriptor, may be killed at any moment, and ends with the daemon.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::command::Limits;
@@ -90,6 +90,9 @@ fn attempt(
     let failed = |doing: &'static str| {
         move |error: std::io::Error| WorkFailure::Failed(format!("{doing}: {error}"))
     };
+    // The daemon may be killed at any moment, and nobody wants the answer then.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| WorkFailure::Failed(format!("tying itself to the daemon: {error}")))?;
     let mut input = std::io::stdin().lock();
     let mut line = String::new();
     input

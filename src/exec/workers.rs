@@ -6,16 +6,19 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, mpsc};
+use std::thread;
 
 use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::worker::{FAILED, MOST_ANSWER, REFUSED, WORK_COMMAND, WorkLimits, WorkOrder};
 use crate::domain::AgentId;
@@ -33,6 +36,7 @@ const MOST_LARGE: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Workers {
     program: Arc<Path>,
+    starter: Starter,
     all: Arc<Semaphore>,
     large: Arc<Semaphore>,
     of_agents: Arc<Mutex<HashMap<AgentId, Weak<Semaphore>>>>,
@@ -57,6 +61,7 @@ impl Workers {
     pub fn new(program: PathBuf) -> Self {
         Self {
             program: program.into(),
+            starter: Starter::new(),
             all: Arc::new(Semaphore::new(MOST_WORKERS)),
             large: Arc::new(Semaphore::new(MOST_LARGE)),
             of_agents: Arc::default(),
@@ -111,7 +116,8 @@ impl Workers {
         };
         let order = serde_json::to_string(&order).map_err(failed)? + "\n";
         let _permits = self.permits(agent, limits).await?;
-        let mut child = Command::new(&*self.program)
+        let mut command = Command::new(&*self.program);
+        command
             .arg(WORK_COMMAND)
             .env_clear()
             .current_dir("/")
@@ -120,9 +126,8 @@ impl Workers {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(bulk)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(failed)?;
+            .kill_on_drop(true);
+        let mut child = self.starter.start(command).await.map_err(failed)?;
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(WorkError::Failed("it has no standard streams".to_owned()));
         };
@@ -166,6 +171,49 @@ impl Workers {
         let place = Arc::new(Semaphore::new(1));
         known.insert(agent, Arc::downgrade(&place));
         place
+    }
+}
+
+/// The thread that starts all workers.
+///
+/// A worker asks the kernel to end it with its parent, and that is the thread that started it. A thread of the runtime may end
+/// before the daemon does.
+#[derive(Clone, Debug)]
+struct Starter(mpsc::Sender<Start>);
+
+/// A worker that is to be started.
+struct Start {
+    command: Command,
+    runtime: Handle,
+    started: oneshot::Sender<io::Result<Child>>,
+}
+
+impl Starter {
+    /// The thread ends when nobody can start workers any more.
+    fn new() -> Self {
+        let (sender, starts) = mpsc::channel::<Start>();
+        let run = move || {
+            for mut start in starts {
+                let _runtime = start.runtime.enter();
+                // If nobody waits any more, dropping the process ends it.
+                let _ = start.started.send(start.command.spawn());
+            }
+        };
+        // Without the thread the channel is closed, and each start fails.
+        let _ = thread::Builder::new().name("workers".into()).spawn(run);
+        Self(sender)
+    }
+
+    async fn start(&self, command: Command) -> io::Result<Child> {
+        let (started, child) = oneshot::channel();
+        let start = Start {
+            command,
+            runtime: Handle::current(),
+            started,
+        };
+        let ended = || io::Error::other("the thread that starts workers has ended");
+        self.0.send(start).map_err(|_| ended())?;
+        child.await.map_err(|_| ended())?
     }
 }
 
