@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::pattern::SHELL_TOOLS;
-use super::shell::Script;
 use super::surroundings::{self, Surroundings};
+use shell_verdict::Script;
 
 /// Tools whose detail is a path relative to the workspace.
 const PATH_TOOLS: [&str; 10] = [

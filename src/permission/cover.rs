@@ -23,7 +23,7 @@ use self::urls::{url_in, urls};
 use super::action::Action;
 use super::effort::Effort;
 use super::pattern::{Pattern, PatternScope};
-use super::shell::{Risk, Simple};
+use shell_verdict::{Risk, Simple};
 
 /// Text that no pattern spells.
 const STRANGE: &str = "Zq7";
@@ -76,10 +76,10 @@ pub(super) fn uncovered_part(
     effort: &Effort,
 ) -> Option<Uncovered> {
     let tool = &action.tool;
-    let suffix = action.suffix(&command.text);
+    let suffix = action.suffix(command.text());
     let before = format!("tool:{tool}:");
-    let trial = Trial::new(pattern, effort, &before, &command.text, &suffix);
-    let of_suffix = format!("tool:{tool}:{}", command.text);
+    let trial = Trial::new(pattern, effort, &before, command.text(), &suffix);
+    let of_suffix = format!("tool:{tool}:{}", command.text());
     let beside = Trial::new(pattern, effort, &of_suffix, &suffix, "");
     let excluded = || match pattern.scope(tool) {
         PatternScope::AllBut => {
@@ -139,7 +139,7 @@ fn swallowed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let places: Vec<Range<usize>> = risks.iter().map(place_of).collect();
     let is_whole = |place: &Range<usize>| risks.contains(&Risk::Whole(place.clone()));
     let swallowed = unspelled(trial, &places, |place| {
-        let word = command.text.get(place.clone()).unwrap_or_default();
+        let word = command.text().get(place.clone()).unwrap_or_default();
         let mut others = neighbours(word);
         if is_whole(place) {
             others.push(format!("{word}{STRANGE}"));
@@ -147,20 +147,20 @@ fn swallowed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         others.iter().any(|other| trial.fits(place, other))
             || free_letters(trial, place).any(|is_free| is_free)
     })?;
-    let word = command.text.get(swallowed)?;
+    let word = command.text().get(swallowed)?;
     Some(Uncovered::Swallowed(word.to_owned()))
 }
 
 /// A wildcard must not complete the name of a program, nor the subcommand of a program that takes one.
 fn completed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     const WITH_SUBCOMMANDS: [&str; 7] = ["git", "cargo", "gh", "npm", "docker", "kubectl", "doctl"];
-    let (program, arguments) = command.words.split_first()?;
+    let (program, arguments) = command.words().split_first()?;
     let subcommand = arguments
         .first()
         .filter(|word| WITH_SUBCOMMANDS.contains(&program.value()) && !word.is_option());
     for word in [Some(program), subcommand].into_iter().flatten() {
         let place = word.place();
-        let name = command.text.get(place.clone())?;
+        let name = command.text().get(place.clone())?;
         let is_of_version = |c: char| c.is_ascii_digit() || c == '.';
         // `python.*` is `python3.12` too.
         let length = match name.trim_end_matches(is_of_version).len() {
@@ -224,7 +224,7 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         .collect();
     let free_from = |other: &str| {
         let mut operands = operands.iter().take_while(|_| !trial.is_over());
-        operands.position(|word| trial.fits(&(word.place().start..command.text.len()), other))
+        operands.position(|word| trial.fits(&(word.place().start..command.text().len()), other))
     };
     // From here on a wildcard takes in whatever stands there, so that it begins inside none of these.
     let all_free = free_from(STRANGE);
@@ -235,7 +235,7 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
             return None;
         }
         let place = word.place();
-        let source = command.text.get(place.clone())?;
+        let source = command.text().get(place.clone())?;
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_file = source.contains(['/', '.']) || command.takes_files();
         let begins_inside = all_free.is_none_or(|free| index < free)
@@ -248,13 +248,13 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         if !is_bound || !ends_open {
             continue;
         }
-        let alone = command.text.get(..place.end)?;
+        let alone = command.text().get(..place.end)?;
         for later in operands
             .iter()
             .skip(index + 1)
             .take_while(|_| !trial.is_over())
         {
-            let other = command.text.get(later.place())?;
+            let other = command.text().get(later.place())?;
             let is_free = trial.fits(&later.place(), STRANGE) || is_all_free(trial, &later.place());
             // What would be allowed in place of the first argument is allowed after it.
             let fits = trial.fits_cut(alone, &place, &direct_path(other));

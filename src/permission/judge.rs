@@ -9,7 +9,7 @@ use super::decide::{Verdict, asked, unmatched};
 use super::effort::Effort;
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
-use super::shell::{Script, Simple};
+use shell_verdict::{Script, Simple};
 
 impl Profile {
     /// Whether a deny matches any part of `script`.
@@ -191,8 +191,8 @@ impl Profile {
     }
 
     fn part(&self, action: &Action, command: &Simple, effort: &Effort) -> Verdict {
-        let suffix = action.suffix(&command.text);
-        let text = format!("tool:{}:{}{suffix}", action.tool, command.text);
+        let suffix = action.suffix(command.text());
+        let text = format!("tool:{}:{}{suffix}", action.tool, command.text());
         let mut uncovered: Option<Uncovered> = None;
         for pattern in self.allow.iter().take_while(|_| !effort.is_spent()) {
             if !matches!(pattern.matches_within(&text, effort), Ok(true)) {
@@ -212,11 +212,11 @@ impl Profile {
             }
         }
         let doubt = uncovered.map(|uncovered| uncovered.to_string());
-        match self.asks_about(action, &command.text, effort) {
+        match self.asks_about(action, command.text(), effort) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
             None => Verdict::deny(format!(
                 "`{}`: {}",
-                crate::text::one_line(&command.text, 100),
+                crate::text::one_line(command.text(), 100),
                 unmatched(doubt.as_deref())
             )),
         }

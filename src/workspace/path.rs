@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::error::FileError;
-use crate::domain::are_program_settings;
+use crate::permission::are_program_settings;
 use crate::text;
 
 /// Bytes Linux takes in a path.

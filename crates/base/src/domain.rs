@@ -9,7 +9,6 @@ mod ids;
 pub mod json_values;
 mod marks;
 mod message;
-mod program_settings;
 pub mod read_ids;
 mod run;
 mod session;
@@ -25,7 +24,6 @@ pub use ids::{
 };
 pub use marks::unmarked;
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
-pub use program_settings::{are_program_settings, hold_program_settings};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use stages::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, Router, handoffs_of};

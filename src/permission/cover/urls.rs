@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::super::shell::{Simple, Word};
 use super::trial::{Trial, free_letters, is_all_free};
 use super::{STRANGE, Uncovered, direct_path};
+use shell_verdict::{Simple, Word};
 
 pub(super) fn urls(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let arguments = || {
@@ -32,7 +32,7 @@ pub(super) fn urls(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
 
 fn is_fetcher(command: &Simple) -> bool {
     command
-        .words
+        .words()
         .first()
         .is_some_and(|program| matches!(program.value(), "curl" | "wget" | "http" | "xh"))
 }

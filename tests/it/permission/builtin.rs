@@ -92,3 +92,9 @@ fn tools_that_a_profile_always_denies_are_known() {
         assert_eq!(hidden(profile, subject), expected, "{profile} {subject}");
     }
 }
+
+#[test]
+fn only_a_command_of_a_shell_is_looked_at_for_what_ruins_the_machine() {
+    assert!(Action::shell("bash", "rm -rf /").destructive().is_some());
+    assert_eq!(Action::new("view", "rm -rf /").destructive(), None);
+}

@@ -21,7 +21,7 @@ use super::word::Word;
 
 /// A place in a command that a pattern must spell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::permission) enum Risk {
+pub enum Risk {
     /// An option: its name must be spelled, its value need not.
     Option(Range<usize>),
     /// Code, a command or a file written to: all of it must be spelled.

@@ -1,44 +1,18 @@
-//! A shell command, parsed once: what it runs, and what in it cannot be judged.
-//!
-//! ```text
-//! command ─▶ scan (what bash reads otherwise) ─▶ tree (simple commands) ─▶ lexer (a second reader agrees)
-//!                                                      │
-//!                                                      └▶ wrappers (what they run) ─▶ plain (forms for deny)
-//! ```
-//!
-//! Two questions are kept apart. *May a narrow pattern allow it?* Only if it consists of plain commands; otherwise
-//! `Script::doubt` says why not. *May it hide something that a deny matches?* `Script::opaque` says so.
-
-mod arguments;
-mod destructive;
-mod git;
-mod input;
-mod lexer;
-mod options;
-mod plain;
-mod programs;
-mod remote;
-mod risk;
-mod scan;
-mod scripts;
-mod settings;
-mod socat;
-mod substitution;
-mod tables;
-mod tree;
-mod within;
-mod word;
-mod wrappers;
+//! A command line, taken apart: what it runs, and what in it cannot be judged.
 
 use std::collections::HashMap;
 
-pub(super) use risk::Risk;
-pub(super) use word::Word;
+use super::risk::Risk;
+use super::tables::has;
+use super::tables::programs::{TAKE_NO_FILES, WRITERS};
+use super::tree::Tree;
+use super::word::Word;
+use super::wrappers::Inner;
 
-use tables::has;
-use tables::programs::{TAKE_NO_FILES, WRITERS};
-use tree::Tree;
-use wrappers::Inner;
+use super::{destructive, lexer, options, plain, programs, risk, scan, tree, wrappers};
+
+#[cfg(test)]
+mod tests;
 
 /// Longest command that is parsed, in bytes. A longer one is never allowed by a pattern that is not universal.
 const MAX_PARSED: usize = 64 * 1024;
@@ -61,6 +35,7 @@ const MAX_IN_FORMS: usize = 4 << 20;
 /// Bytes of words that are put together to guess what varying ones become.
 const MAX_GUESSED: usize = 4 << 20;
 
+/// A command line, taken apart.
 #[derive(Debug)]
 pub struct Script {
     raw: String,
@@ -79,26 +54,37 @@ pub struct Script {
 
 /// A simple command as written.
 #[derive(Debug)]
-pub(super) struct Simple {
-    pub(super) text: String,
+pub struct Simple {
+    text: String,
     /// Its byte offset in the line.
     at: usize,
     /// Its words, the program first.
-    pub(super) words: Vec<Word>,
+    words: Vec<Word>,
 }
 
 impl Simple {
+    /// Returns its text, as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns its words, the program first.
+    pub fn words(&self) -> &[Word] {
+        &self.words
+    }
+
     /// Parts of its text that no wildcard may match.
-    pub(super) fn risks(&self) -> Vec<Risk> {
+    pub fn risks(&self) -> Vec<Risk> {
         risk::of(&self.text, &self.words)
     }
 
-    pub(super) fn forms(&self) -> Vec<String> {
+    /// Returns the plain forms of it, such as `gh pr create` for `/usr/bin/gh -R a/b "pr" create`.
+    pub fn forms(&self) -> Vec<String> {
         plain::forms(&self.words)
     }
 
     /// Whether its operands are files.
-    pub(super) fn takes_files(&self) -> bool {
+    pub fn takes_files(&self) -> bool {
         let name = self
             .words
             .first()
@@ -107,13 +93,14 @@ impl Simple {
     }
 
     /// Its words without the program.
-    pub(super) fn arguments(&self) -> &[Word] {
+    pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 }
 
 impl Script {
-    pub(super) fn parse(command: &str) -> Self {
+    /// Takes a line apart. A line that is too long or too deep is kept whole, with the reason in [`Self::hides`].
+    pub fn parse(command: &str) -> Self {
         let mut script = Self {
             raw: command.to_owned(),
             plain: Vec::new(),
@@ -264,28 +251,28 @@ impl Script {
     }
 
     /// Why it must never run, if it would ruin the machine.
-    pub(super) fn destructive(&self) -> Option<&str> {
+    pub fn destructive(&self) -> Option<&str> {
         self.destructive.as_deref()
     }
 
     /// Why no narrow pattern may allow it, if so.
-    pub(super) fn doubt(&self) -> Option<String> {
+    pub fn doubt(&self) -> Option<String> {
         self.doubt.clone()
     }
 
     /// Why it may run something that is not in `forms`, if so.
-    pub(super) fn hides(&self) -> Option<&str> {
+    pub fn hides(&self) -> Option<&str> {
         self.opaque.as_deref()
     }
 
     /// The simple commands as written.
-    pub(super) fn commands(&self) -> &[Simple] {
+    pub fn commands(&self) -> &[Simple] {
         &self.plain
     }
 
     /// The whole line, and each sequence of two or more of its commands with what joins them, as written. `None` where
     /// these are too much text.
-    pub(super) fn runs(&self) -> Option<Vec<&str>> {
+    pub fn runs(&self) -> Option<Vec<&str>> {
         let mut runs = vec![self.raw.as_str()];
         let mut bytes = 0;
         for (index, first) in self.plain.iter().enumerate() {
@@ -302,7 +289,7 @@ impl Script {
     }
 
     /// Whether it is one command and its redirections, with nothing before or after.
-    pub(super) fn is_single(&self) -> bool {
+    pub fn is_single(&self) -> bool {
         let [command] = self.plain.as_slice() else {
             return false;
         };
@@ -311,12 +298,12 @@ impl Script {
     }
 
     /// What a deny is matched against: each command as written, its plain forms, and what it runs in turn.
-    pub(super) fn forms(&self) -> impl Iterator<Item = &str> {
+    pub fn forms(&self) -> impl Iterator<Item = &str> {
         self.forms.iter().map(String::as_str)
     }
 
     /// The forms that commands take when their varying words take the values of `tokens`; none where that is too much to try.
-    pub(super) fn guesses(&self, tokens: &[&str]) -> Option<Vec<String>> {
+    pub fn guesses(&self, tokens: &[&str]) -> Option<Vec<String>> {
         let mut guesses = Vec::new();
         let mut left = MAX_GUESSED;
         for words in &self.varying {

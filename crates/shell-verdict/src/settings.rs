@@ -5,10 +5,10 @@
 
 use super::options;
 use super::plain;
+use super::program_settings::{are_program_settings, hold_program_settings};
 use super::tables::has;
 use super::tables::programs::{ABOUT_TEXT, WRITERS};
 use super::word::Word;
-use crate::domain::{are_program_settings, hold_program_settings};
 
 /// Harmless programs that do not read what they are given: they put it somewhere else.
 const PUT: &str = "cp ln mv tee";

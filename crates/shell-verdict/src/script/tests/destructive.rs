@@ -1,6 +1,6 @@
 //! The last net: commands that ruin the machine, told from those that only say so.
 
-use chorus::permission::Action;
+use crate::Script;
 
 #[test]
 fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
@@ -53,10 +53,7 @@ fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
         "socat -u - /dev/sda",
         "socat - 'SYSTEM:rm -rf /'",
     ] {
-        assert!(
-            Action::shell("bash", command).destructive().is_some(),
-            "{command}"
-        );
+        assert!(Script::parse(command).destructive().is_some(), "{command}");
     }
 }
 
@@ -83,11 +80,6 @@ fn commands_that_only_look_like_it_run() {
         "chmod -R 755 build",
         "cat /dev/sda | head",
     ] {
-        assert_eq!(
-            Action::shell("bash", command).destructive(),
-            None,
-            "{command}"
-        );
+        assert_eq!(Script::parse(command).destructive(), None, "{command}");
     }
-    assert_eq!(Action::new("view", "rm -rf /").destructive(), None);
 }

@@ -3,26 +3,25 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use chorus_text::{is_hidden, look_alikes, one_line};
 use regex::Regex;
-
-use crate::text;
 
 /// Why no narrow pattern may allow the text, if so.
 pub(super) fn doubt(command: &str) -> Option<String> {
     if command.contains("\\\n") {
         return Some("a backslash joins two of its lines".to_owned());
     }
-    if let Some(c) = command.chars().find(|c| text::is_hidden(*c)) {
+    if let Some(c) = command.chars().find(|c| is_hidden(*c)) {
         return Some(format!(
             "it holds the hidden character U+{:04X}",
             u32::from(c)
         ));
     }
-    let (word, plain) = text::look_alikes([command]).into_iter().next()?;
+    let (word, plain) = look_alikes([command]).into_iter().next()?;
     Some(format!(
         "`{}` looks like `{}`",
-        text::one_line(&word, 40),
-        text::one_line(&plain, 40)
+        one_line(&word, 40),
+        one_line(&plain, 40)
     ))
 }
 
@@ -109,7 +108,7 @@ pub(super) fn other_readings(command: &str) -> Vec<String> {
     if command.contains("\\\n") {
         readings.push(command.replace("\\\n", ""));
     }
-    let is_odd = |c: char| text::is_hidden(c);
+    let is_odd = |c: char| is_hidden(c);
     if command.contains(is_odd) {
         readings.push(command.replace(is_odd, " "));
         readings.push(command.replace(is_odd, ""));

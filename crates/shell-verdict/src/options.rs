@@ -7,19 +7,18 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::plain;
-use super::tables::git_options::OF_GIT;
 use super::tables::has;
-use super::tables::options::{HARMLESS, HARMLESS_ANYWHERE, Operands, PROGRAMS, Rule};
+use super::tables::options::{HARMLESS, HARMLESS_ANYWHERE, Operands, Rule, TABLES, entries};
 use super::tables::programs::{ADDRESS_SCHEMES, ARCHIVES, ORDINARY_PROGRAMS, RUNS_OR_CONFIGURES};
 
 /// The tables by program, then by subcommand; an empty subcommand is for all of them.
 static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Rules>>> = LazyLock::new(|| {
     let mut known: HashMap<&str, HashMap<&str, Rules>> = HashMap::new();
-    for (names, rules) in PROGRAMS.iter().copied().flatten().chain(OF_GIT) {
-        for name in names.split(", ") {
+    for entry in TABLES.iter().flat_map(|(_, table)| entries(table)) {
+        for name in entry.names {
             let (program, subcommand) = name.split_once(' ').unwrap_or((name, ""));
-            let entries = known.entry(program).or_default();
-            entries.entry(subcommand).or_default().add(rules);
+            let known = known.entry(program).or_default();
+            known.entry(subcommand).or_default().add(&entry.rules);
         }
     }
     known
@@ -98,7 +97,10 @@ impl Options {
             Some((name, _)) => (name, true),
             None => (option, false),
         };
-        if self.each().any(|rules| rules.names(option, name)) {
+        if self
+            .each()
+            .any(|rules| rules.is_unreadable || rules.names(option, name))
+        {
             return Covered::No;
         }
         if self.kind == Kind::Harmless {
@@ -169,7 +171,8 @@ impl Options {
     pub(super) fn cover_first_word(self, letters: &str) -> bool {
         letters.chars().all(|letter| {
             self.each().any(|rules| {
-                !rules.letters.contains(letter)
+                !rules.is_unreadable
+                    && !rules.letters.contains(letter)
                     && (rules.harmless.letters.contains(letter)
                         || rules.valued.letters.contains(letter))
             })
@@ -178,6 +181,9 @@ impl Options {
 
     /// What of `operand` a pattern must spell, wherever it stands.
     pub(super) fn spelling(self, operand: &str) -> Spelling {
+        if self.each().any(|rules| rules.is_unreadable) {
+            return Spelling::Whole;
+        }
         let (name, _) = operand.split_once('=').unwrap_or((operand, ""));
         if self.each().any(|rules| rules.names_operand(operand, name)) {
             return Spelling::Beginning(name.len());
@@ -320,6 +326,8 @@ struct Rules {
     spelled_from: Option<usize>,
     subcommands: Vec<&'static str>,
     script_follows: bool,
+    /// A line of it could not be read: nothing of the program is covered.
+    is_unreadable: bool,
 }
 
 /// Harmless options, by their form.
@@ -333,9 +341,9 @@ impl Rules {
     fn add(&mut self, lines: &[Rule]) {
         for line in lines {
             match line {
-                Rule::Flag(options, _) => by_form(options, &mut self.letters, &mut self.long),
-                Rule::Word(words, _) => self.words.extend(words.split_whitespace()),
-                Rule::Beginning(words, _) => self.beginnings.extend(words.split_whitespace()),
+                Rule::Flag(options) => by_form(options, &mut self.letters, &mut self.long),
+                Rule::Word(words) => self.words.extend(words.split_whitespace()),
+                Rule::Beginning(words) => self.beginnings.extend(words.split_whitespace()),
                 Rule::Harmless(options) => self.harmless.add(options),
                 Rule::HarmlessValue(options) => self.valued.add(options),
                 Rule::HarmlessWord(words) => self.harmless_words.extend(words.split_whitespace()),
@@ -349,6 +357,7 @@ impl Rules {
                 Rule::SpelledFrom(at) => self.spelled_from = Some(*at),
                 Rule::Subcommands(words) => self.subcommands.extend(words.split_whitespace()),
                 Rule::ScriptFollows => self.script_follows = true,
+                Rule::Unreadable(_) => self.is_unreadable = true,
             }
         }
     }

@@ -10,7 +10,7 @@ pub(super) fn is_shell(name: &str) -> bool {
 
 /// Whether it runs the command that follows it.
 pub(super) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.iter().any(|(_, names)| has(names, name)) || name.starts_with("ld-linux")
+    WRAPPERS.contains(&name) || name.starts_with("ld-linux")
 }
 
 /// Whether it is a builtin that evaluates the brackets of a variable's name.
@@ -26,12 +26,12 @@ pub(super) fn configures(name: &str, subcommand: &str) -> bool {
 
 /// The words and signs in its arguments behind which stands a command of the shell.
 pub(super) fn shell_escapes(name: &str) -> impl Iterator<Item = &'static str> + use<> {
-    options_in(SHELL_ESCAPES, name).into_iter().flatten()
+    options_in(&SHELL_ESCAPES, name).into_iter().flatten()
 }
 
 /// Its options whose value is a command.
 pub(super) fn command_options(name: &str) -> impl Iterator<Item = &'static str> + use<> {
-    options_in(COMMAND_OPTIONS, name).into_iter().flatten()
+    options_in(&COMMAND_OPTIONS, name).into_iter().flatten()
 }
 
 /// Whether it reads a file of shell commands into this shell.
@@ -75,7 +75,7 @@ pub(super) fn runs_elsewhere(name: &str) -> bool {
 /// The options after which code follows, when it is an interpreter.
 pub(super) fn code_options(name: &str) -> Option<Vec<&'static str>> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let options = options_in(INTERPRETERS, name).or_else(|| options_in(INTERPRETERS, bare))?;
+    let options = options_in(&INTERPRETERS, name).or_else(|| options_in(&INTERPRETERS, bare))?;
     Some(options.filter(|option| *option != "-").collect())
 }
 
@@ -100,6 +100,5 @@ pub(super) fn is_awk(name: &str) -> bool {
 
 /// Whether code of another language can start programs or hides what it does.
 pub(super) fn spawns(code: &str) -> bool {
-    let signs = SPAWNS.iter().flat_map(|(_, signs)| *signs);
-    signs.into_iter().any(|sign| code.contains(sign))
+    SPAWNS.iter().any(|sign| code.contains(sign))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A word as the program would get it, as far as that is known before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::permission) struct Word {
+pub struct Word {
     /// Its value; where only a part is known, the part before the first unknown one.
     pub(super) value: String,
     /// Whether the value is only known when the shell runs.
@@ -46,17 +46,17 @@ impl Word {
     }
 
     /// Its value, as far as it is known.
-    pub(in crate::permission) fn value(&self) -> &str {
+    pub fn value(&self) -> &str {
         &self.value
     }
 
     /// Its position in the text of its command.
-    pub(in crate::permission) fn place(&self) -> Range<usize> {
+    pub fn place(&self) -> Range<usize> {
         self.place.clone()
     }
 
     /// Whether it is an option, as far as that can be known.
-    pub(in crate::permission) fn is_option(&self) -> bool {
+    pub fn is_option(&self) -> bool {
         self.value.starts_with('-') && self.value.len() > 1
     }
 
