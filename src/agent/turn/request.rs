@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use super::Turn;
 use super::prompt::{self, SystemBlocks};
 use crate::agent::auxiliary::row_of;
@@ -25,6 +27,9 @@ use crate::tools::Toolset;
 
 /// Longest time for a last step: even a small machine has said by then what is done.
 const LAST_STEP: Duration = Duration::from_secs(300);
+
+/// A limit that lasts longer than this is told with the time of its end.
+const TOLD_WAIT: Duration = Duration::from_secs(60);
 
 /// Whether the model may call tools in this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,10 +279,7 @@ impl Turn {
             },
             Err(StepFailure::Failed { last, attempts }) => Asked::Failed {
                 class: last.class,
-                error: match attempts {
-                    1 => last.to_string(),
-                    n => format!("{last} (after {n} attempts)"),
-                },
+                error: words_of(&last, attempts),
             },
             Err(failure @ StepFailure::NobodyLeft { .. }) => Asked::Failed {
                 class: FailureClass::ModelError,
@@ -288,6 +290,25 @@ impl Turn {
                 error,
             },
         }
+    }
+}
+
+/// Returns the last failure of a step for people, with the time at which a limit of hours ends.
+fn words_of(last: &LlmError, attempts: u32) -> String {
+    let attempts = match attempts {
+        1 => String::new(),
+        n => format!(" (after {n} attempts)"),
+    };
+    let until = last
+        .retry_after
+        .filter(|wait| *wait > TOLD_WAIT)
+        .and_then(|wait| clock::now().checked_add_signed(TimeDelta::from_std(wait).ok()?));
+    match until {
+        Some(until) => format!(
+            "{last}{attempts}. The limit ends <t:{}:R>",
+            until.timestamp()
+        ),
+        None => format!("{last}{attempts}"),
     }
 }
 

@@ -417,3 +417,19 @@ async fn a_conversation_goes_on_at_a_server_that_takes_other_ids() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_limit_of_hours_is_told_with_its_time_and_not_waited_for() {
+    let body = json!({"error": {"message": "Daily limit reached"}}).to_string();
+    let limited = answer(429, &format!("{JSON}retry-after: 12600\r\n"), &body);
+    let wire = Wire::start_with_models(vec![limited, says("Hello.")], &["m"]).await;
+    run_test_with(asking(&wire, Format::OpenAiChat), async |world| {
+        world.ann.says("#lab", "hi").await;
+        let shown = world.sees("#lab", "could not get an answer").await;
+        assert!(shown.contains("The limit ends <t:"), "{shown}");
+        assert_eq!(wire.requests().len(), 1);
+        world.ann.says("#lab", "again").await;
+        world.sees("#lab", "Hello.").await;
+    })
+    .await;
+}

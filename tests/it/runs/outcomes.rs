@@ -71,6 +71,19 @@ async fn one_whose_model_fails_is_an_error_and_the_parent_goes_on_with_its_own()
 }
 
 #[tokio::test]
+async fn a_request_of_one_that_is_refused_takes_the_model_from_nobody_else() {
+    run_test(async |world| {
+        world.model.calls(&[assignment("explore", "Look.")]);
+        let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "not today"}});
+        world.model.fails_with(400, body);
+        world.model.answers("It could not look.");
+        let got = one_result(world, "It could not look.").await;
+        assert!(got.contains("not today"), "{got}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn one_that_says_nothing_twice_is_an_error() {
     run_test(async |world| {
         world.model.calls(&[assignment("general", "Do it.")]);
