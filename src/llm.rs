@@ -37,6 +37,7 @@ pub use http::{Endpoint, client};
 pub use openai::OpenAi;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
+pub use parts::wire_id;
 pub use provider::{Delta, Encoded, OnDelta, Provider, Reply, Request, ToolSchema, TruncatedCall};
 pub use providers::{DEMO, Providers, ProvidersError};
 pub(crate) use stream_decoder::random_id;

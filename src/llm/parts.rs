@@ -80,7 +80,7 @@ pub(super) fn in_order<'a>(
 /// The id of a call as every provider takes it: nine letters or digits, always the same ones for the same call.
 ///
 /// Mistral refuses any other form, and a conversation may go on at any provider.
-pub(super) fn wire_id(id: &CallId) -> String {
+pub fn wire_id(id: &CallId) -> String {
     const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let hash = Sha256::digest(id.0.as_bytes());
     let digits = hash.iter().take(9);

@@ -1,8 +1,10 @@
 //! Jobs: what people ask for here, and a model that does each once, whatever it is reminded of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use chorus::domain::CallId;
+use chorus::llm::wire_id;
 use chorus_playground::model::wire::{Block, Reply};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -163,6 +165,20 @@ fn call(number: usize, kind: Kind) -> Block {
     Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments)
 }
 
+/// The job whose call has this id in a request; `None` for the id of another call.
+pub(super) fn number_of(id: &str) -> Option<usize> {
+    static NUMBERS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+        let numbers = (0..MOST_JOBS).flat_map(|number| [number, asked_by(number)]);
+        numbers
+            .map(|number| (wire_id(&CallId(format!("toolu_{number}"))), number))
+            .collect()
+    });
+    NUMBERS.get(id).copied()
+}
+
+/// More jobs than any run of the crash tests has.
+const MOST_JOBS: usize = 20_000;
+
 /// What a request says of jobs.
 #[derive(Default)]
 struct Seen {
@@ -182,8 +198,7 @@ impl Seen {
                     for block in blocks.as_array().into_iter().flatten() {
                         seen.reads(is_user, block["text"].as_str().unwrap_or_default());
                         let id = block["id"].as_str().unwrap_or_default();
-                        let number = id.strip_prefix("toolu_").map(str::parse::<usize>);
-                        seen.called.extend(number.and_then(Result::ok));
+                        seen.called.extend(number_of(id));
                     }
                 }
             }

@@ -187,8 +187,7 @@ fn succeeded(world: &World) -> BTreeSet<usize> {
         for message in request["messages"].as_array().into_iter().flatten() {
             for block in message["content"].as_array().into_iter().flatten() {
                 let id = block["tool_use_id"].as_str().unwrap_or_default();
-                let number = id.strip_prefix("toolu_").map(str::parse);
-                if let Some(Ok(number)) = number
+                if let Some(number) = jobs::number_of(id)
                     && block["is_error"] != true
                 {
                     succeeded.insert(number);
