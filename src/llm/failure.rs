@@ -317,7 +317,7 @@ pub(super) fn window_in(sentence: &str) -> Option<u64> {
 /// The tokens that a minute allows and those that the request asks for, where a refusal names both.
 fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i-u)tokens per (?:min|minute)\b.{0,80}?limit:? (\d{1,12})\b.{0,80}?requested:? (\d{1,12})\b").ok()
+        Regex::new(r"(?i)tokens per (?:min|minute)\b[^\n]{0,80}?limit:? ([0-9]{1,12})\b[^\n]{0,80}?requested:? ([0-9]{1,12})\b").ok()
     });
     let named = NAMED.as_ref()?.captures(sentence)?;
     let number = |at| named.get(at)?.as_str().parse().ok();

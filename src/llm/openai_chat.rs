@@ -132,11 +132,11 @@ enum Message<'a> {
     Assistant {
         content: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<Cow<'a, Value>>,
+        reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning: Option<Cow<'a, Value>>,
+        reasoning: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_details: Option<Cow<'a, Value>>,
+        reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Value>,
     },
@@ -309,13 +309,15 @@ fn answered<'a>(
         return None;
     }
     let thought = thought(answer, request);
-    let field = |name: &str| thought.and_then(|block| block.get(name)).map(Cow::Borrowed);
+    let field = |name: &str| thought.and_then(|block| block.get(name));
     let stand_in = (!tool_calls.is_empty() && wants_thoughts(endpoint, &request.model))
-        .then(|| Cow::Owned(Value::from(FOREIGN_THOUGHTS)));
+        .then_some(FOREIGN_THOUGHTS);
     Some(Message::Assistant {
         content: text,
-        reasoning_content: field("reasoning_content").or(stand_in),
-        reasoning: field("reasoning"),
+        reasoning_content: field("reasoning_content")
+            .and_then(Value::as_str)
+            .or(stand_in),
+        reasoning: field("reasoning").and_then(Value::as_str),
         reasoning_details: field("reasoning_details"),
         tool_calls,
     })

@@ -61,10 +61,9 @@ pub(super) fn without(text: &str) -> &str {
         return text;
     }
     let rest = rest.trim_start();
-    let rest = AROUND_ANSWER
+    AROUND_ANSWER
         .iter()
-        .fold(rest, |rest, mark| rest.strip_suffix(mark).unwrap_or(rest));
-    rest
+        .fold(rest, |rest, mark| rest.strip_suffix(mark).unwrap_or(rest))
 }
 
 /// The tags with which `text` begins, if it begins with thoughts.

@@ -130,6 +130,8 @@ fn image(media_type: &str, bytes: &[u8]) -> Image {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use image::{Rgb, RgbImage};
 
     use super::*;

@@ -236,8 +236,9 @@ impl Turn {
                 return Ok(Next::Again);
             }
             // Told once that it wrote a call as text, the model means the text.
-            _ if !truncated_calls.is_empty()
-                && !(retries.told_cut && truncated_calls.iter().all(|call| call.is_text)) =>
+            _ if truncated_calls
+                .iter()
+                .any(|call| !(call.is_text && retries.told_cut)) =>
             {
                 return self
                     .calls_were_cut(assistant, &truncated_calls, retries)

@@ -40,6 +40,15 @@ async fn every_status_and_every_word_has_its_class() {
     let table = [
         (
             429,
+            "",
+            openai(
+                "rate_limit_exceeded",
+                "Request too large for gpt-x on tokens per min (TPM): Limit 30000, Requested 40312.",
+            ),
+            ContextExceeded,
+        ),
+        (
+            429,
             "retry-after: 7\r\n",
             anthropic("rate_limit_error", "Slow down"),
             RateLimit,
