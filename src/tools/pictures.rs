@@ -4,7 +4,7 @@
 //! decodes one. A provider refuses a request with a picture that is broken or too large, and would refuse each later request of
 //! the conversation too.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -68,24 +68,33 @@ impl Work for Fit {
     const LIMITS: WorkLimits = LIMITS;
 
     fn run(self, bytes: &[u8]) -> Result<String, ToolError> {
-        let image = fitted(bytes).map_err(ToolError::Rejected)?;
+        let image = fitted(bytes).map_err(|error| ToolError::rejected(error.to_string()))?;
         serde_json::to_string(&image).map_err(ToolError::failed)
     }
 }
 
-fn fitted(bytes: &[u8]) -> Result<Image, String> {
-    let broken = |error: image::ImageError| format!("it is not a whole picture ({error})");
-    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let mut reader = reader.map_err(|error| error.to_string())?;
-    let format = reader.format().ok_or("its format is not known")?;
+/// Why a picture cannot be sent.
+#[derive(Debug, thiserror::Error)]
+enum Unusable {
+    #[error("it is not a whole picture ({0})")]
+    Broken(#[from] image::ImageError),
+    #[error("it is not a whole picture ({0})")]
+    Unread(#[from] io::Error),
+    #[error("its format is not known")]
+    UnknownFormat,
+}
+
+fn fitted(bytes: &[u8]) -> Result<Image, Unusable> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
+    let format = reader.format().ok_or(Unusable::UnknownFormat)?;
     let mut limits = Limits::default();
     limits.max_image_width = Some(LONGEST_DECODED);
     limits.max_image_height = Some(LONGEST_DECODED);
     limits.max_alloc = Some(DECODED);
     reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(broken)?;
-    let orientation = decoder.orientation().map_err(broken)?;
-    let mut picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
+    let mut decoder = reader.into_decoder()?;
+    let orientation = decoder.orientation()?;
+    let mut picture = DynamicImage::from_decoder(decoder)?;
     let is_small = picture.width().max(picture.height()) <= LONGEST_EDGE;
     if is_small && bytes.len() <= LARGEST {
         return Ok(image(format.to_mime_type(), bytes));
@@ -98,7 +107,7 @@ fn fitted(bytes: &[u8]) -> Result<Image, String> {
         } else {
             picture.clone()
         };
-        let (media_type, written) = written(&smaller).map_err(broken)?;
+        let (media_type, written) = written(&smaller)?;
         if written.len() <= LARGEST {
             return Ok(image(media_type, &written));
         }

@@ -77,9 +77,9 @@ async fn the_same_message_in_four_modes() {
             table.push_str(&format!("{mode}: {}\n", line(&request)));
         }
         assert_snapshot!(table, @"
-        direct: scripted-model; no tools; notes false; shelf false; text of 100 KB false
-        lightweight: small-one; view glob grep; notes false; shelf false; text of 100 KB false
-        standard: scripted-model; all tools; notes true; shelf true; text of 100 KB false
+        direct: scripted-model; no tools; notes false; shelf false; text of 100 KB true
+        lightweight: small-one; view glob grep; notes false; shelf false; text of 100 KB true
+        standard: scripted-model; all tools; notes true; shelf true; text of 100 KB true
         full: large-one; all tools; notes true; shelf true; text of 100 KB true
         ");
     })
