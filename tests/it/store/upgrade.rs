@@ -69,7 +69,7 @@ async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
         (SELECT group_concat(id || kind || cost_usd || millis) FROM attempts),
         (SELECT group_concat(id || agent_name || decision) FROM audit_log))";
     let db = database::open(&path);
-    let found: String = db.query_row(found, [], |row| row.get(0)).unwrap();
+    let found: String = db.value(found).unwrap();
     assert_eq!(found, "512 wal 12 1onepending,2twosent 1step0.56 1laballow");
 }
 
@@ -77,9 +77,7 @@ async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
 fn versions(path: &Path) -> Vec<(i64, String, bool, Vec<u8>)> {
     let versions =
         "SELECT version, description, success, checksum FROM _sqlx_migrations ORDER BY version";
-    database::rows(&database::open(path), versions, |row| {
-        <(i64, String, bool, Vec<u8>)>::try_from(row)
-    })
+    database::rows(&database::open(path), versions)
 }
 
 #[tokio::test]
