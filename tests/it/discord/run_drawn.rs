@@ -3,6 +3,7 @@
 use chorus::domain::{Node, Op, OpKind, Run, TurnId, Usage};
 use chorus::drawing::{self, Detail};
 use chrono::{DateTime, TimeDelta, Utc};
+use std::io::Cursor;
 
 fn at(millis: i64) -> DateTime<Utc> {
     let begin: DateTime<Utc> = "2026-11-23T16:00:00Z".parse().unwrap();
@@ -113,8 +114,8 @@ fn example() -> Run {
 }
 
 fn pixels(png: &[u8]) -> (u32, u32, Vec<u8>) {
-    let mut reader = png::Decoder::new(png).read_info().unwrap();
-    let mut bytes = vec![0; reader.output_buffer_size()];
+    let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let frame = reader.next_frame(&mut bytes).unwrap();
     (frame.width, frame.height, bytes)
 }

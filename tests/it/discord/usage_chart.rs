@@ -2,6 +2,7 @@
 
 use chorus::drawing::usage_chart::{ChartError, DayUsage, usage_chart};
 use chrono::{Days, NaiveDate};
+use std::io::Cursor;
 
 fn row(day: u64, model: &str, tokens: u64, usd: Option<f64>) -> DayUsage {
     let first = NaiveDate::from_ymd_opt(2026, 11, 1).unwrap();
@@ -38,8 +39,8 @@ fn month() -> Vec<DayUsage> {
 }
 
 fn pixels(png: &[u8]) -> (u32, u32, Vec<u8>) {
-    let mut reader = png::Decoder::new(png).read_info().unwrap();
-    let mut bytes = vec![0; reader.output_buffer_size()];
+    let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let frame = reader.next_frame(&mut bytes).unwrap();
     (frame.width, frame.height, bytes)
 }

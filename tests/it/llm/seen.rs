@@ -2,6 +2,7 @@
 
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
+use std::io::Cursor;
 
 use super::wire::{Format, Wire, events};
 use crate::world::model::MODEL;
@@ -48,7 +49,9 @@ async fn usage_comes_with_a_chart_for_a_phone() {
         assert!(chart.name.ends_with(".png"), "{}", chart.name);
         let bytes = world.discord.file(chart);
         assert!(bytes.len() < 300_000, "{} bytes", bytes.len());
-        let reader = png::Decoder::new(bytes.as_slice()).read_info().unwrap();
+        let reader = png::Decoder::new(Cursor::new(bytes.as_slice()))
+            .read_info()
+            .unwrap();
         let (width, height) = (reader.info().width, reader.info().height);
         assert!(
             (800..=1_600).contains(&width) && height < width,

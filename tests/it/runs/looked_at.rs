@@ -4,6 +4,7 @@ use chorus::drawing;
 use chorus_playground::model::wire::{Block, Reply};
 use chorus_playground::{Message, Rights};
 use serde_json::{Value, json};
+use std::io::Cursor;
 
 use super::{assignment, charter, run_test_with};
 use crate::world::model::MODEL;
@@ -145,8 +146,8 @@ async fn all_agree(world: &World) -> Value {
 
 /// The width of a picture, and how many rows of its time line hold a bar.
 fn rows_with_a_bar(png: &[u8]) -> (u32, usize) {
-    let mut reader = png::Decoder::new(png).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size()];
+    let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
     let pixel = |x: u32, y: u32| {
         let at = (y * info.width + x) as usize * 3;
