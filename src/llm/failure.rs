@@ -2,25 +2,28 @@
 //!
 //! The table is in `docs/models.md`. Everything here is pure.
 
+mod amounts;
+mod wordings;
+
 use std::io;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
+pub(super) use amounts::window_in;
+pub(super) use wordings::About;
+
 use super::error::{FailureClass, LlmError};
+use amounts::{exceeds_limit_alone, retry_after, retry_delay, wait_in};
+use wordings::contains_any;
 
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
 
 /// Most details of a failure that are read.
 const MAX_DETAILS: usize = 16;
-
-/// Longest wait that is believed: a monthly quota. The router waits no longer than its own maximum.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(31 * 86_400);
 
 /// What went wrong with one request, without the provider's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Said {
     }
 
     fn class_of(&self, status: u16, retry_after: Option<Duration>) -> FailureClass {
-        let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says_context_exceeded();
+        let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says(About::Length);
         match status {
             _ if names_context => FailureClass::ContextExceeded,
             // The request alone has more tokens than a minute allows: no wait helps, a shorter request does.
@@ -152,8 +155,8 @@ impl Said {
             401 | 403 => FailureClass::AuthError,
             402 => FailureClass::QuotaExceeded,
             429 if self.says_spent(retry_after) => FailureClass::QuotaExceeded,
-            400 if self.says_no_credit() => FailureClass::QuotaExceeded,
-            400 if self.says_bad_key() => FailureClass::AuthError,
+            400 if self.says(About::NoCredit) => FailureClass::QuotaExceeded,
+            400 if self.says(About::BadKey) => FailureClass::AuthError,
             429 | 529 => FailureClass::RateLimit,
             408 => FailureClass::Timeout,
             // A lock that another request held: the official clients try again.
@@ -207,83 +210,17 @@ impl Said {
         known.map_or(500, |(status, _)| *status)
     }
 
-    fn says_context_exceeded(&self) -> bool {
-        const KINDS: &[&str] = &[
-            "context_length_exceeded",
-            "exceed_context_size",
-            "context_window_exceeded",
-        ];
-        const SENTENCES: &[&str] = &[
-            "prompt is too long",
-            "exceed context limit",
-            "maximum context length",
-            "context window",
-            "context length",
-            "available context size",
-            "context size",
-            "input is too long",
-            "input token count",
-            "reduce the length of the messages",
-            "too many tokens in the prompt",
-            "maximum prompt length",           // xAI
-            "prompt token count of",           // GitHub Copilot
-            "exceeded model token limit",      // Moonshot
-            "range of input length should be", // DashScope
-            "prompt exceeds max length",       // Zhipu
-            "max context has been exceeded",   // KoboldCpp
-            "model's max context",
-            "exceeds the max_model_len", // vLLM
-            "longer than the maximum model length",
-            "longer than the model's context",
-            "exceed the model's maximum",
-            "exceeds the maximum number of tokens",
-            "maximum number of tokens allowed",
-            "input length and `max_tokens` exceed",
-            "input is longer than the",
-            "total tokens of image and text exceed",
-            "number of tokens in the prompt",
-            "prompt too long",
-            "prompt is longer than",
-            "input tokens exceed",
-            "request_too_large",
-            "too large for model with", // Mistral
-        ];
-        contains_any(&self.kinds, KINDS)
-            || contains_any(&self.message.to_ascii_lowercase(), SENTENCES)
-    }
-
     /// Whether a 429 is about an exhausted quota, so that waiting does not help. The word quota in a sentence counts only
     /// where neither a wait nor a rate is named: OpenAI's sentence about rates mentions billing.
     fn says_spent(&self, retry_after: Option<Duration>) -> bool {
-        const KINDS: &[&str] = &["insufficient_quota", "spend_limit", "billing"];
-        const SENTENCES: &[&str] = &["spend", "quota", "billing", "credit", "usage limit"];
-        let in_words = contains_any(&self.message.to_ascii_lowercase(), SENTENCES);
         let names_rate = self.kinds.contains("rate_limit_exceeded");
-        contains_any(&self.kinds, KINDS) || (retry_after.is_none() && !names_rate && in_words)
+        let in_words = retry_after.is_none() && !names_rate;
+        let message = if in_words { self.message.as_str() } else { "" };
+        About::Spent.is_said(message, &self.kinds)
     }
 
-    fn says_no_credit(&self) -> bool {
-        let message = self.message.to_ascii_lowercase();
-        contains_any(&self.kinds, &["billing", "insufficient_quota", "payment"])
-            || contains_any(
-                &message,
-                &[
-                    "credit balance",
-                    "insufficient credit",
-                    "out of credit",
-                    "billing",
-                ],
-            )
-    }
-
-    fn says_bad_key(&self) -> bool {
-        contains_any(
-            &self.kinds,
-            &["api_key_invalid", "invalid_api_key", "authentication"],
-        ) || self
-            .message
-            .to_ascii_lowercase()
-            .contains("api key not valid")
+    fn says(&self, about: About) -> bool {
+        about.is_said(&self.message, &self.kinds)
     }
 
     fn sentence(&self, what: &str) -> String {
@@ -297,135 +234,12 @@ impl Said {
     }
 }
 
-/// The window that a provider names in the sentence with which it refuses a request as too long.
-pub(super) fn window_in(sentence: &str) -> Option<u64> {
-    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let before = "maximum context length (?:is|of)|context size|context length of(?: only)?|context window (?:is|of)\
-            |tokens allowed|exceed context limit: \\d+ \\+ \\d+ >|tokens >|maximum prompt length is|exceeds the limit of\
-            |model token limit:|input length should be \\[\\d+,|max_model_len(?: of| is)?|maximum model length of";
-        Regex::new(&format!(r"(?i-u)(?:{before})\s*\(?(\d{{3,9}})\b")).ok()
-    });
-    if let Some((limit, requested)) = tokens_per_minute(sentence)
-        && requested > limit
-    {
-        return Some(limit);
-    }
-    let named = NAMED.as_ref()?.captures(sentence)?;
-    named.get(1)?.as_str().parse().ok()
-}
-
-/// The tokens that a minute allows and those that the request asks for, where a refusal names both.
-fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
-    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)tokens per (?:min|minute)\b[^\n]{0,80}?limit:? ([0-9]{1,12})\b[^\n]{0,80}?requested:? ([0-9]{1,12})\b").ok()
-    });
-    let named = NAMED.as_ref()?.captures(sentence)?;
-    let number = |at| named.get(at)?.as_str().parse().ok();
-    Some((number(1)?, number(2)?))
-}
-
-/// Whether the request has more tokens than the provider takes in a whole minute.
-fn exceeds_limit_alone(sentence: &str) -> bool {
-    tokens_per_minute(sentence).is_some_and(|(limit, requested)| requested > limit)
-}
-
-/// The wait that a refusal names in words: `try again in 7m12.5s`, `retry after 30 seconds`, `reset after 2 hours`.
-fn wait_in(sentence: &str) -> Option<Duration> {
-    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i-u)(?:try again|retry|resets?|available again) (?:in|after) ((?:[0-9.]{1,12} ?(?:ms|milliseconds?|days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?){1,4})\b").ok()
-    });
-    static PART: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i-u)([0-9.]{1,12}) ?(ms|milli|d|h|m|s)").ok());
-    let named = NAMED.as_ref()?.captures(sentence)?;
-    let mut wait = Duration::ZERO;
-    for part in PART.as_ref()?.captures_iter(named.get(1)?.as_str()) {
-        let unit = match part.get(2)?.as_str().to_ascii_lowercase().as_str() {
-            "ms" | "milli" => 0.001,
-            "d" => 86_400.0,
-            "h" => 3_600.0,
-            "m" => 60.0,
-            _ => 1.0,
-        };
-        let number: f64 = part.get(1)?.as_str().parse().ok()?;
-        wait += seconds(&(number * unit).to_string())?;
-    }
-    Some(wait.min(MAX_RETRY_AFTER))
-}
-
-/// Whether a server refuses a request because of a picture in it, or because it takes none.
-pub(super) fn refuses_pictures(sentence: &str) -> bool {
-    const SAID: [&str; 12] = [
-        "image",
-        "picture",
-        "vision",
-        "multimodal",
-        "multi-modal",
-        "media type",
-        "media_type",
-        "mmproj", // llama.cpp
-        "modalit",
-        "unexpected item type in content",
-        "content must be a string",
-        "content type",
-    ];
-    contains_any(&sentence.to_lowercase(), &SAID)
-}
-
-/// Whether the model or its server takes no pictures at all, so that none is sent again.
-pub(super) fn takes_no_pictures(sentence: &str) -> bool {
-    const SAID: [&str; 14] = [
-        "does not support image",
-        "doesn't support image",
-        "not support image",
-        "support image input", // OpenRouter: no endpoints found that …
-        "does not support vision",
-        "not a vision model",
-        "image input is not supported",
-        "images are not supported",
-        "image_url is only supported",
-        "does not support multimodal",
-        "not a multimodal model",
-        "no multimodal",
-        "mmproj",
-        "content must be a string",
-    ];
-    contains_any(&sentence.to_lowercase(), &SAID)
-}
-
 /// Whether a refusal of the request itself may be about its length: its words name nothing else that is known.
 pub(super) fn may_be_length(error: &LlmError) -> bool {
-    const ELSE: [&str; 10] = [
-        "unsupported parameter",
-        "unsupported value",
-        "unrecognized",
-        "unknown field",
-        "extra inputs are not permitted",
-        "not found",
-        "does not exist",
-        "invalid schema",
-        "signature",
-        "tool_call_id",
-    ];
     matches!(error.status, Some(400 | 413 | 422))
         && error.class == FailureClass::ModelError
-        && !refuses_tools(&error.message)
-        && !contains_any(&error.message.to_lowercase(), &ELSE)
-}
-
-/// Whether a server refuses a request because of its tools: the model, or the way the server was started, has no support
-/// for them.
-pub(super) fn refuses_tools(sentence: &str) -> bool {
-    const SAID: [&str; 8] = [
-        "does not support tool",             // Ollama
-        "requires --jinja",                  // llama.cpp
-        "enable-auto-tool-choice",           // vLLM
-        "support tool use",                  // OpenRouter: no endpoints found that …
-        "does not support function calling", // LiteLLM, Mistral
-        "tool use is not supported",
-        "tools are not supported",
-        "tools is not supported",
-    ];
-    contains_any(&sentence.to_lowercase(), &SAID)
+        && !About::NoTools.is_in(&error.message)
+        && !About::OtherThanLength.is_in(&error.message)
 }
 
 /// `text` on one line, without control characters, bounded.
@@ -438,10 +252,6 @@ pub(super) fn one_line(text: &str) -> String {
         line.push('…');
     }
     line.trim().to_owned()
-}
-
-fn contains_any(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| text.contains(word))
 }
 
 /// A status that `error` gives as a number, or as the text of one.
@@ -498,15 +308,6 @@ fn finer(error: &Value) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Gemini's `RetryInfo`: `"retryDelay": "34.1s"`.
-fn retry_delay(error: &Value) -> Option<Duration> {
-    let details = error.get("details")?.as_array()?;
-    let text = details
-        .iter()
-        .find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    seconds(text.trim_end_matches('s'))
-}
-
 /// Whether the provider says that the same request may be sent again; the official clients follow it.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.to_str().ok()?.trim() {
@@ -514,30 +315,6 @@ fn should_retry(headers: &HeaderMap) -> Option<bool> {
         "false" => Some(false),
         _ => None,
     }
-}
-
-/// The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
-fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(wait) = text("retry-after-ms").and_then(seconds) {
-        return Some(wait / 1_000);
-    }
-    let text = text("retry-after")?;
-    seconds(text).or_else(|| {
-        let until = DateTime::parse_from_rfc2822(text).ok()?.with_timezone(&Utc);
-        Some(
-            (until - now)
-                .to_std()
-                .unwrap_or_default()
-                .min(MAX_RETRY_AFTER),
-        )
-    })
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let number: f64 = text.parse().ok()?;
-    let wait = Duration::try_from_secs_f64(number.max(0.0)).unwrap_or(MAX_RETRY_AFTER);
-    Some(wait.min(MAX_RETRY_AFTER))
 }
 
 /// Nothing was received for longer than an endpoint may be silent.

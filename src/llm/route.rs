@@ -27,12 +27,13 @@ pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts, SMALL_WINDOW};
 use super::error::{FailureClass, LlmError};
+use super::failure::{self, About};
 use super::history;
 use super::places::{Lane, Places};
 use super::provider::{Delta, Encoded, Provider, RefusedPictures, Reply, Request, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
-use super::{failure, text_calls, thoughts};
+use super::{text_calls, thoughts};
 use crate::config::Effort;
 use crate::domain::{AttemptOutcome, Cost, Image, Item, Usage};
 use crate::text::long;
@@ -215,7 +216,7 @@ impl Router {
         target: &Target,
         step: &StepRequest,
     ) -> bool {
-        if !step.tools.is_empty() && failure::refuses_tools(&error.message) {
+        if !step.tools.is_empty() && About::NoTools.is_in(&error.message) {
             return self.catalog.learn_no_tools(target);
         }
         let refused = matches!(error.status, Some(400 | 413 | 415 | 422 | 500))
@@ -227,10 +228,10 @@ impl Router {
             return false;
         }
         let mut pictures = pictures(&step.items).peekable();
-        if pictures.peek().is_none() || !failure::refuses_pictures(&error.message) {
+        if pictures.peek().is_none() || !About::Pictures.is_in(&error.message) {
             return false;
         }
-        if failure::takes_no_pictures(&error.message) {
+        if About::NoPictures.is_in(&error.message) {
             return self.catalog.learn_no_images(target);
         }
         self.catalog
@@ -242,7 +243,7 @@ impl Router {
         let facts = self.catalog.facts(target);
         let is_long = step.used_tokens > facts.window / 2;
         let has_pictures = facts.images && pictures(&step.items).next().is_some();
-        let about_pictures = has_pictures && failure::refuses_pictures(&error.message);
+        let about_pictures = has_pictures && About::Pictures.is_in(&error.message);
         if !is_long || about_pictures || !failure::may_be_length(&error) {
             return error;
         }

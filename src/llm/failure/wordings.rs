@@ -1,0 +1,164 @@
+//! The words with which servers refuse, as a table: which sentences and kinds mean what.
+//!
+//! Add a wording here when a server is met that has its own. Everything is compared in lower case.
+
+/// What a refusal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::llm) enum About {
+    /// The request is longer than the window.
+    Length,
+    /// A limit of money or use is spent.
+    Spent,
+    /// The account has no credit.
+    NoCredit,
+    BadKey,
+    /// A picture in the request, or pictures at all.
+    Pictures,
+    /// The model or its server takes no pictures at all.
+    NoPictures,
+    /// The model, or the way its server was started, has no support for tools.
+    NoTools,
+    /// Something that is not the length.
+    OtherThanLength,
+}
+
+impl About {
+    /// Whether `sentence`, or the provider's words for the kind, say so.
+    pub(super) fn is_said(self, sentence: &str, kinds: &str) -> bool {
+        contains_any(kinds, self.kinds()) || self.is_in(sentence)
+    }
+
+    /// Whether `sentence` says so.
+    pub(in crate::llm) fn is_in(self, sentence: &str) -> bool {
+        contains_any(&sentence.to_lowercase(), self.sentences())
+    }
+
+    /// Words of the fields `type`, `code` and `status`.
+    const fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Length => &[
+                "context_length_exceeded",
+                "exceed_context_size",
+                "context_window_exceeded",
+            ],
+            Self::Spent => &["insufficient_quota", "spend_limit", "billing"],
+            Self::NoCredit => &["billing", "insufficient_quota", "payment"],
+            Self::BadKey => &["api_key_invalid", "invalid_api_key", "authentication"],
+            Self::Pictures | Self::NoPictures | Self::NoTools | Self::OtherThanLength => &[],
+        }
+    }
+
+    const fn sentences(self) -> &'static [&'static str] {
+        match self {
+            Self::Length => LENGTH,
+            Self::Spent => &["spend", "quota", "billing", "credit", "usage limit"],
+            Self::NoCredit => &[
+                "credit balance",
+                "insufficient credit",
+                "out of credit",
+                "billing",
+            ],
+            Self::BadKey => &["api key not valid"],
+            Self::Pictures => PICTURES,
+            Self::NoPictures => NO_PICTURES,
+            Self::NoTools => NO_TOOLS,
+            Self::OtherThanLength => OTHER_THAN_LENGTH,
+        }
+    }
+}
+
+const LENGTH: &[&str] = &[
+    "prompt is too long",
+    "exceed context limit",
+    "maximum context length",
+    "context window",
+    "context length",
+    "available context size",
+    "context size",
+    "input is too long",
+    "input token count",
+    "reduce the length of the messages",
+    "too many tokens in the prompt",
+    "maximum prompt length",           // xAI
+    "prompt token count of",           // GitHub Copilot
+    "exceeded model token limit",      // Moonshot
+    "range of input length should be", // DashScope
+    "prompt exceeds max length",       // Zhipu
+    "max context has been exceeded",   // KoboldCpp
+    "model's max context",
+    "exceeds the max_model_len", // vLLM
+    "longer than the maximum model length",
+    "longer than the model's context",
+    "exceed the model's maximum",
+    "exceeds the maximum number of tokens",
+    "maximum number of tokens allowed",
+    "input length and `max_tokens` exceed",
+    "input is longer than the",
+    "total tokens of image and text exceed",
+    "number of tokens in the prompt",
+    "prompt too long",
+    "prompt is longer than",
+    "input tokens exceed",
+    "request_too_large",
+    "too large for model with", // Mistral
+];
+
+const PICTURES: &[&str] = &[
+    "image",
+    "picture",
+    "vision",
+    "multimodal",
+    "multi-modal",
+    "media type",
+    "media_type",
+    "mmproj", // llama.cpp
+    "modalit",
+    "unexpected item type in content",
+    "content must be a string",
+    "content type",
+];
+
+const NO_PICTURES: &[&str] = &[
+    "does not support image",
+    "doesn't support image",
+    "not support image",
+    "support image input", // OpenRouter: no endpoints found that …
+    "does not support vision",
+    "not a vision model",
+    "image input is not supported",
+    "images are not supported",
+    "image_url is only supported",
+    "does not support multimodal",
+    "not a multimodal model",
+    "no multimodal",
+    "mmproj",
+    "content must be a string",
+];
+
+const NO_TOOLS: &[&str] = &[
+    "does not support tool",             // Ollama
+    "requires --jinja",                  // llama.cpp
+    "enable-auto-tool-choice",           // vLLM
+    "support tool use",                  // OpenRouter: no endpoints found that …
+    "does not support function calling", // LiteLLM, Mistral
+    "tool use is not supported",
+    "tools are not supported",
+    "tools is not supported",
+];
+
+const OTHER_THAN_LENGTH: &[&str] = &[
+    "unsupported parameter",
+    "unsupported value",
+    "unrecognized",
+    "unknown field",
+    "extra inputs are not permitted",
+    "not found",
+    "does not exist",
+    "invalid schema",
+    "signature",
+    "tool_call_id",
+];
+
+pub(super) fn contains_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
