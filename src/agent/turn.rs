@@ -30,6 +30,7 @@ mod last_words;
 mod live;
 mod log;
 mod offer;
+mod policy;
 mod prompt;
 mod question;
 mod reading;

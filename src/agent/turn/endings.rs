@@ -1,77 +1,22 @@
 //! How the loop ends: with an answer, with the report that a role owes, or with the last step that a limit leaves.
 
 use super::end_reason::{CUT_ANSWER, EndReason};
+use super::policy::{self, Answered, Last, Next, RetryCounters, Used};
 use super::report::{self, Reported};
-use super::steps::{Next, RetryCounters};
 use super::{Outcome, Turn};
-use crate::agent::stop::{Stop, StopSignal};
 use crate::domain::{Assistant, StopReason};
 use crate::llm::Reply;
 use crate::store::StoreError;
-use crate::text;
-
-/// Why tools are off in a step.
-pub(super) struct Last {
-    pub(super) exit: EndReason,
-    detail: String,
-    /// Whether the model knows.
-    is_told: bool,
-}
-
-impl Last {
-    pub(super) fn new(exit: EndReason, detail: String) -> Self {
-        Self {
-            exit,
-            detail,
-            is_told: false,
-        }
-    }
-
-    /// Whether what a report lacks may be asked for again: not where time or money is used up, or somebody waits for the
-    /// end.
-    fn leaves_steps(&self) -> bool {
-        !matches!(
-            self.exit,
-            EndReason::Stopped | EndReason::TimeLimit | EndReason::Budget
-        )
-    }
-
-    /// Whether everything was tried to make the conversation shorter.
-    pub(super) fn is_full(&self) -> bool {
-        self.exit == EndReason::Window
-    }
-
-    /// Why so little fits, where the conversation is not the reason.
-    pub(super) fn crowded_by(&self) -> Option<&str> {
-        (self.is_full() && !self.detail.is_empty()).then_some(self.detail.as_str())
-    }
-}
 
 impl Turn {
     /// The first limit that this turn has reached.
     pub(super) fn limit_reached(&self) -> Option<Last> {
-        let limits = self.limits();
-        let reached = |exit, detail| Some(Last::new(exit, detail));
-        if self.context.stop.asked() == Some(Stop::Graceful) {
-            return reached(EndReason::Stopped, String::new());
-        }
-        if self.accounting.tally.steps >= limits.steps {
-            return reached(
-                EndReason::StepLimit,
-                text::count(limits.steps as usize, "step", "steps"),
-            );
-        }
-        if self.clock.worked() >= limits.work {
-            return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
-        }
-        let usage = self.whole().usage;
-        let used = usage.input_total() + usage.output;
-        if let Some(most) = limits.tokens
-            && used >= most
-        {
-            return reached(EndReason::Budget, format!("{most} tokens"));
-        }
-        None
+        let used = Used {
+            steps: self.accounting.tally.steps,
+            worked: self.clock.worked(),
+            usage: self.whole().usage,
+        };
+        policy::limit_reached(self.context.stop.asked(), &used, &self.limits())
     }
 
     /// Tells the model once that the step is its last, and why.
@@ -103,21 +48,18 @@ impl Turn {
     ) -> Result<Next, StoreError> {
         let may_go_on = last.is_none_or(Last::leaves_steps) && !self.context.is_stopping();
         let cut = (stop == StopReason::MaxTokens).then(|| CUT_ANSWER.to_owned());
-        let limit = last.and_then(|last| last.exit.remark(&last.detail));
+        let limit = last.and_then(Last::remark);
         let exit = match last {
             Some(last) if last.exit != EndReason::Report => last.exit,
             Some(_) | None => EndReason::Answered,
         };
         Ok(match self.take_report(answer, may_go_on).await? {
-            Reported::Whole { answer, fields } => {
-                let remarks: Vec<String> = [fields, cut, limit].into_iter().flatten().collect();
-                Next::Over(Outcome::Answer {
-                    answer,
-                    exit,
-                    remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-                    citations: std::mem::take(&mut retries.citations),
-                })
-            }
+            Reported::Whole { answer, fields } => Next::Over(Outcome::Answer {
+                answer,
+                exit,
+                remark: policy::joined([fields, cut, limit]),
+                citations: retries.cited(),
+            }),
             Reported::Lacks => Next::Again,
             Reported::Never => {
                 let exit = match last {
@@ -149,21 +91,8 @@ impl Turn {
         if self.is_report(&answer) {
             return self.reported(answer, reply.stop, Some(last), retries).await;
         }
-        if answer.text.trim().is_empty() {
-            return Ok(Next::Over(Outcome::None {
-                exit: last.exit,
-                error: last.detail.clone(),
-            }));
-        }
-        let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
-        let limit = last.exit.remark(&last.detail);
-        let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
-        Ok(Next::Over(Outcome::Answer {
-            answer,
-            exit: last.exit,
-            remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-            citations: std::mem::take(&mut retries.citations),
-        }))
+        let closed = policy::closed(answer, reply.stop, last, retries);
+        Ok(Next::Over(closed))
     }
 
     /// A reply without calls: the answer, unless it is empty.
@@ -173,49 +102,12 @@ impl Turn {
         stop: StopReason,
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
-        let is_cut = stop == StopReason::MaxTokens;
-        if !answer.text.trim().is_empty() {
-            return Ok(Next::Over(Outcome::Answer {
-                answer,
-                exit: EndReason::Answered,
-                remark: is_cut.then(|| CUT_ANSWER.to_owned()),
-                citations: std::mem::take(&mut retries.citations),
-            }));
-        }
-        if retries.nudged {
-            let used = answer.usage.map_or(0, |usage| usage.output);
-            let error = match used {
-                0 => "the model answered twice with nothing".to_owned(),
-                used => format!(
-                    "the model answered twice with nothing, though it used {} output tokens, probably to think: allow it more output, or have it think less",
-                    text::thousands(used)
-                ),
-            };
-            return Ok(Next::Over(Outcome::None {
-                exit: EndReason::Failed,
-                error,
-            }));
-        }
-        retries.nudged = true;
-        let note = if is_cut {
-            "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
-        } else {
-            "Your answer was empty. Answer the person, or go on with a tool call."
-        };
-        self.add_note(note).await?;
-        Ok(Next::Again)
+        Ok(match policy::answered(answer, stop, retries) {
+            Answered::Over(outcome) => Next::Over(outcome),
+            Answered::Nudge(note) => {
+                self.add_note(note).await?;
+                Next::Again
+            }
+        })
     }
-}
-
-/// An abort or a shutdown ends the turn at once.
-pub(super) fn cut_short(stop: &StopSignal) -> Option<Outcome> {
-    let exit = match stop.asked()? {
-        Stop::Graceful => return None,
-        Stop::Abort => EndReason::Aborted,
-        Stop::Shutdown => EndReason::Interrupted,
-    };
-    Some(Outcome::None {
-        exit,
-        error: String::new(),
-    })
 }

@@ -4,56 +4,14 @@ use std::path::Path;
 
 use super::context::ShownHere;
 use super::end_reason::EndReason;
-use super::endings::{Last, cut_short};
+use super::policy::{self, AfterFailure, Last, Meaning, Next, RetryCounters};
 use super::request::{Asked, Tools};
 use super::stages::Routed;
-use super::stuck::Stuck;
 use super::{Outcome, Turn};
 use crate::agent::files::look::Wanted;
-use crate::agent::models::budget::OverBudget;
 use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
-use crate::llm::{FailureClass, Reply, TruncatedCall};
+use crate::llm::{Reply, TruncatedCall};
 use crate::store::{NewPart, Starting, StoreError};
-
-/// Times a provider may pause a long step of its own before the turn ends.
-const PAUSES: u32 = 5;
-
-/// Times that a conversation is made shorter because every window was too small for it; each time it becomes about half as
-/// long.
-const SHORTENINGS: u32 = 4;
-
-/// Counters of what may happen only a few times in a turn.
-#[derive(Default)]
-pub(super) struct RetryCounters {
-    pauses: u32,
-    pub(super) nudged: bool,
-    told_to_hand_over: bool,
-    told_cut: bool,
-    /// Times that the conversation was too long for every window.
-    too_long: u32,
-    /// Sources of searches in earlier replies of the turn.
-    pub(super) citations: Vec<(String, String)>,
-}
-
-impl RetryCounters {
-    /// Keeps sources for the end: the search may be in one reply, and the answer in a later one.
-    pub(super) fn cite(&mut self, citations: Vec<(String, String)>) {
-        for (title, url) in citations {
-            if !self.citations.iter().any(|(_, known)| *known == url) {
-                self.citations.push((title, url));
-            }
-        }
-    }
-}
-
-/// What a reply means for the loop.
-pub(super) enum Next {
-    Again,
-    /// The next step is the last.
-    Last(Last),
-    /// The turn is over.
-    Over(Outcome),
-}
 
 impl Turn {
     /// Works until there is an outcome.
@@ -75,7 +33,7 @@ impl Turn {
         let mut retries = RetryCounters::default();
         let mut last: Option<Last> = None;
         loop {
-            if let Some(outcome) = cut_short(&self.context.stop) {
+            if let Some(outcome) = policy::cut_short(self.context.stop.asked()) {
                 return Ok(outcome);
             }
             self.get_ready(&mut last).await?;
@@ -143,37 +101,18 @@ impl Turn {
                 Some(last) => Box::pin(self.closing(*reply, last, retries)).await?,
                 None => self.take_reply(*reply, retries).await?,
             },
-            Asked::Stopped => match (last, cut_short(&self.context.stop)) {
-                (_, Some(outcome)) => Next::Over(outcome),
-                // A person asked for it, or the working time is over: the next step is the last.
-                (None, None) => Next::Again,
-                (Some(last), None) => Next::Over(Outcome::None {
-                    exit: last.exit,
-                    error: "the closing answer took too long".to_owned(),
-                }),
-            },
-            Asked::Failed {
-                class: FailureClass::ContextExceeded,
-                error,
-            } if retries.too_long < SHORTENINGS && !last.is_some_and(Last::is_full) => {
-                retries.too_long += 1;
-                if self.make_shorter().await? {
-                    Next::Again
-                } else {
-                    Next::Over(Outcome::None {
+            Asked::Stopped => policy::after_stop(self.context.stop.asked(), last),
+            Asked::Failed { class, error } => {
+                match policy::after_failure(class, error, last, retries) {
+                    AfterFailure::Over(outcome) => Next::Over(outcome),
+                    AfterFailure::MakeShorter(_) if self.make_shorter().await? => Next::Again,
+                    AfterFailure::MakeShorter(error) => Next::Over(Outcome::None {
                         exit: EndReason::Window,
                         error,
-                    })
+                    }),
                 }
             }
-            Asked::Failed { class, error } => Next::Over(failed(class, error, last)),
-            Asked::OverBudget(OverBudget { why, last_words }) => match last {
-                None if last_words => Next::Last(Last::new(EndReason::Budget, why)),
-                _ => Next::Over(Outcome::None {
-                    exit: EndReason::Budget,
-                    error: why,
-                }),
-            },
+            Asked::OverBudget(over) => policy::after_budget(over, last),
         })
     }
 
@@ -203,6 +142,7 @@ impl Turn {
         reply: Reply,
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
+        let meaning = policy::meaning(&reply, retries);
         let Reply {
             mut assistant,
             stop,
@@ -211,43 +151,32 @@ impl Turn {
             ..
         } = reply;
         retries.cite(citations);
-        match stop {
-            StopReason::Refusal => {
+        match meaning {
+            Meaning::Whole => {}
+            Meaning::Refused => {
                 return Ok(Next::Over(Outcome::Answer {
                     answer: assistant,
                     exit: EndReason::Refused,
                     remark: None,
-                    citations: std::mem::take(&mut retries.citations),
+                    citations: retries.cited(),
                 }));
             }
-            StopReason::ContextExceeded if retries.too_long < SHORTENINGS => {
-                retries.too_long += 1;
+            Meaning::TooLong => {
                 self.make_shorter().await?;
                 return Ok(Next::Again);
             }
-            StopReason::ContextExceeded => {
+            Meaning::Full => {
                 return Ok(Next::Last(Last::new(EndReason::Window, String::new())));
             }
-            StopReason::Pause
-                if retries.pauses < PAUSES && can_go_on(&assistant, &truncated_calls) =>
-            {
-                retries.pauses += 1;
+            Meaning::Paused => {
                 self.record(assistant).await?;
                 return Ok(Next::Again);
             }
-            // Told once that it wrote a call as text, the model means the text.
-            _ if truncated_calls
-                .iter()
-                .any(|call| !(call.is_text && retries.told_cut)) =>
-            {
+            Meaning::CallsCut => {
                 return self
                     .calls_were_cut(assistant, &truncated_calls, retries)
                     .await;
             }
-            StopReason::Pause
-            | StopReason::MaxTokens
-            | StopReason::EndTurn
-            | StopReason::ToolUse => {}
         }
         if self.mode() == Mode::Direct {
             // This step was offered no tools: calls that the model makes up lead to no second one.
@@ -269,10 +198,7 @@ impl Turn {
         let stuck = Box::pin(self.run_calls(assistant)).await?;
         Ok(match stuck {
             None => Next::Again,
-            Some(Stuck::Errors) => Next::Last(Last::new(EndReason::Errors, String::new())),
-            Some(Stuck::Repeating | Stuck::PingPong) => {
-                Next::Last(Last::new(EndReason::Loop, String::new()))
-            }
+            Some(stuck) => Next::Last(policy::after_circling(stuck)),
         })
     }
 
@@ -367,26 +293,4 @@ impl Turn {
         self.transcript.push(item);
         Ok(())
     }
-}
-
-/// The outcome where no model gave an answer.
-fn failed(class: FailureClass, error: String, last: Option<&Last>) -> Outcome {
-    Outcome::None {
-        exit: match (last, class) {
-            (Some(last), _) => last.exit,
-            (None, FailureClass::ContextExceeded) => EndReason::Window,
-            (None, _) => EndReason::Failed,
-        },
-        error: match last.and_then(Last::crowded_by) {
-            Some(why) => why.to_owned(),
-            None => error,
-        },
-    }
-}
-
-/// Whether a paused answer can be continued: it has content, and no call that waits for its result.
-fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
-    let has_calls = !answer.tool_calls.is_empty() || !truncated_calls.is_empty();
-    let is_empty = answer.text.trim().is_empty() && answer.opaque.is_empty();
-    !has_calls && !is_empty
 }

@@ -8,6 +8,7 @@ use tracing::{Instrument as _, info, warn};
 use super::Turn;
 use super::end_reason::EndReason;
 use super::last_words::LastWords;
+use super::policy::{self, Fullness};
 use super::request::Tools;
 use super::transcript::{LeftOut, UnderWay};
 use crate::agent::auxiliary::summaries::{self, During};
@@ -52,19 +53,18 @@ impl Turn {
             return Ok(None);
         };
         let share = self.transcript.share(self.transcript.room_before);
-        if share >= wait {
-            self.doing("Making room in the context");
-            self.compact_now().await?;
-            return if self.context.is_stopping() {
-                Ok(None)
-            } else {
-                let (room, largest) = (self.room(), self.largest_room());
-                let fits = self.transcript.drop_to_fit(room, largest);
-                Ok((!fits).then_some(EndReason::Window))
-            };
-        }
-        if share >= begin {
-            self.begin_summary();
+        match policy::fullness(share, begin, wait) {
+            Fullness::Fits => {}
+            Fullness::BeginsSummary => self.begin_summary(),
+            Fullness::WaitsForSummary => {
+                self.doing("Making room in the context");
+                self.compact_now().await?;
+                if !self.context.is_stopping() {
+                    let (room, largest) = (self.room(), self.largest_room());
+                    let fits = self.transcript.drop_to_fit(room, largest);
+                    return Ok((!fits).then_some(EndReason::Window));
+                }
+            }
         }
         Ok(None)
     }

@@ -8,8 +8,8 @@ use crate::agent::setup::Stage;
 use crate::agent::turn::child::EndedChild;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::end_reason::EndReason;
-use crate::agent::turn::endings::cut_short;
 use crate::agent::turn::offer::Assignment;
+use crate::agent::turn::policy::cut_short;
 use crate::agent::turn::report::fields_line;
 use crate::agent::turn::{Outcome, Turn, reply};
 use crate::charter::Role;
@@ -158,7 +158,7 @@ impl Turn {
         let last = chain.len() - 1;
         for (at, (stage, on_failure)) in chain.into_iter().enumerate() {
             let through = Box::pin(self.pass(&stage, &passed, at == last)).await?;
-            if let Some(outcome) = cut_short(&self.context.stop) {
+            if let Some(outcome) = cut_short(self.context.stop.asked()) {
                 return Ok(outcome);
             }
             match (through, on_failure) {
