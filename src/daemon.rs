@@ -42,6 +42,9 @@ use web::Web;
 pub use log::{Log, LogError, STEPS, TROUBLE, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
+/// The status that systemd shows while Discord is connected.
+pub(crate) const CONNECTED: &str = "connected to Discord";
+
 /// Runs the daemon until `stop` is cancelled or Discord ends it for good.
 ///
 /// # Errors
@@ -95,10 +98,15 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         events,
     ));
 
+    // An outage of Discord must not hold up a machine that boots.
+    tell(&[
+        NotifyState::Ready,
+        NotifyState::Status("waiting for Discord"),
+    ]);
     let helpers = Helpers::new();
     let watchdog = app.watchdog();
-    helpers.start(|stop| watchdog.clone().feed_watchdog(phase.subscribe(), stop));
-    helpers.start(|stop| reload::on_demand(app.clone(), reload, reloaded, phase.subscribe(), stop));
+    helpers.start(|stop| watchdog.clone().feed_watchdog(stop));
+    helpers.start(|stop| reload::on_demand(app.clone(), reload, reloaded, stop));
     helpers.start(|stop| app.clone().look_around(stop));
     helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
@@ -197,10 +205,7 @@ async fn announce(health: GatewayHealth, phase: watch::Sender<Phase>, stop: Canc
     {
         info!("ready: connected to Discord");
         phase.send_replace(Phase::Ready);
-        tell(&[
-            NotifyState::Ready,
-            NotifyState::Status("connected to Discord"),
-        ]);
+        tell(&[NotifyState::Status(CONNECTED)]);
         if stop.run_until_cancelled(health.is_lost()).await.is_some() {
             tell(&[NotifyState::Status("no connection to Discord; turns go on")]);
         }

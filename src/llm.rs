@@ -39,6 +39,6 @@ pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use parts::wire_id;
 pub use provider::{Delta, Encoded, OnDelta, Provider, Reply, Request, ToolSchema, TruncatedCall};
-pub use providers::{DEMO, Providers, ProvidersError};
+pub use providers::{DEMO, Providers, ProvidersError, known_servers};
 pub(crate) use stream_decoder::random_id;
 pub use target::Target;

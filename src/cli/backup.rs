@@ -1,11 +1,13 @@
 //! `chorus backup`: the whole home in one file, while the daemon runs.
 
-use std::fs::{self, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File, Permissions};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use chrono::{DateTime, NaiveDateTime, Utc};
 
 use super::archive::{FILES, FOLDERS, Manifest, Writer};
 use super::environment::EnvFile;
@@ -18,67 +20,148 @@ use crate::config::Paths;
 use crate::store::Store;
 use crate::text;
 
+/// The name of a backup that was given none, as a format of its time.
+const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
+
 /// Save database, agents and configuration in one file. The daemon may run meanwhile.
 ///
 /// Secrets are not saved: neither .env nor any key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus backup
-  chorus backup /var/backups/chorus.tar.gz")]
+  chorus backup /var/backups/chorus.tar.gz
+  chorus backup --keep 14 /var/backups/chorus
+  chorus backup - | ssh nas 'cat > chorus.tar.gz'")]
 pub(super) struct Backup {
-    /// File to write [default: chorus-<date>.tar.gz in the working directory]
+    /// File to write, folder for a file with the default name, or - for standard output [default: chorus-<date>.tar.gz in the working directory]
     file: Option<PathBuf>,
+    /// Keep only the newest N backups of that folder that have the default name
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    keep: Option<u16>,
 }
 
 impl Backup {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let paths = env_file.of_process()?.paths;
         let now = clock::now();
-        let file = self.file.unwrap_or_else(|| {
-            PathBuf::from(format!("chorus-{}.tar.gz", now.format("%Y-%m-%d_%H%M%S")))
-        });
-        if file.exists() {
-            return Err(Failure::Failed(anyhow::anyhow!(
-                "{} exists already: name another file",
-                file.display()
+        if self.file.as_deref() == Some(Path::new("-")) {
+            return to_standard_output(&paths, now);
+        }
+        let given = self.file.unwrap_or_else(|| PathBuf::from("."));
+        let file = if given.is_dir() {
+            given.join(now.format(DEFAULT_NAME).to_string())
+        } else {
+            given.clone()
+        };
+        if self.keep.is_some() && file == given {
+            return Err(Failure::Usage(format!(
+                "--keep needs a folder, and {} is none",
+                given.display()
             )));
         }
-        // It gets its name only when it is complete.
-        let partial = with_ending(&file, ".partial");
-        let _ = fs::remove_file(&partial);
-        let saved = save(&paths, &partial, now).and_then(|saved| {
-            fs::rename(&partial, &file).with_context(|| format!("naming {}", file.display()))?;
-            Ok(saved)
-        });
-        match saved {
-            Ok((manifest, left_out)) => {
-                for left_out in &left_out {
-                    output::tell(format_args!("not saved: {left_out}\n"));
-                }
-                let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
-                let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
-                print_line!(
-                    "{}: {}, {}, compressed {}",
-                    file.display(),
-                    text::count(manifest.files.len(), "file", "files"),
-                    text::bytes(bytes),
-                    text::bytes(size)
-                );
-                Ok(())
-            }
-            Err(error) => {
-                let _ = fs::remove_file(&partial);
-                Err(Failure::Failed(error.context("no backup was made")))
-            }
+        to_file(&paths, &file, now)?;
+        if let Some(keep) = self.keep {
+            remove_older(&given, usize::from(keep))?;
         }
+        Ok(())
     }
 }
 
-fn save(
-    paths: &Paths,
-    file: &Path,
-    now: chrono::DateTime<chrono::Utc>,
-) -> anyhow::Result<(Manifest, Vec<String>)> {
+/// Writes the backup to `file`, which gets its name only when it is complete.
+fn to_file(paths: &Paths, file: &Path, now: DateTime<Utc>) -> Result<(), Failure> {
+    if file.exists() {
+        return Err(Failure::Failed(anyhow::anyhow!(
+            "{} exists already: name another file",
+            file.display()
+        )));
+    }
+    let partial = with_ending(file, ".partial");
+    let _ = fs::remove_file(&partial);
+    let folder = file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let saved = new_file(&partial)
+        .and_then(|output| save(paths, output, folder, now))
+        .and_then(|saved| {
+            fs::rename(&partial, file).with_context(|| format!("naming {}", file.display()))?;
+            Ok(saved)
+        });
+    let saved = saved.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        Failure::Failed(error.context("no backup was made"))
+    })?;
+    let size = fs::metadata(file).map_or(0, |metadata| metadata.len());
+    print_line!(
+        "{}, compressed {}",
+        saved.summary(&file.display()),
+        text::bytes(size)
+    );
+    Ok(())
+}
+
+/// Writes the backup to standard output.
+fn to_standard_output(paths: &Paths, now: DateTime<Utc>) -> Result<(), Failure> {
+    let output = io::stdout();
+    if output.is_terminal() {
+        return Err(Failure::Usage(
+            "standard output is a terminal: send the backup to a file or a program".to_owned(),
+        ));
+    }
+    let output = output.as_fd().try_clone_to_owned();
+    let output = output.context("opening standard output")?;
+    let saved = save(paths, File::from(output), &paths.home, now)
+        .map_err(|error| error.context("the backup is not complete"))?;
+    output::tell(format_args!("{}\n", saved.summary(&"standard output")));
+    Ok(())
+}
+
+/// Makes a file that only its owner can read.
+fn new_file(path: &Path) -> anyhow::Result<File> {
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("making {}", path.display()))?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// Deletes all but the newest `keep` backups of `folder` that have the default name.
+fn remove_older(folder: &Path, keep: usize) -> anyhow::Result<()> {
+    let reading = || format!("reading {}", folder.display());
+    let mut backups = Vec::new();
+    for entry in fs::read_dir(folder).with_context(reading)? {
+        let name = entry.with_context(reading)?.file_name();
+        let name = name.to_string_lossy().into_owned();
+        if let Ok(made) = NaiveDateTime::parse_from_str(&name, DEFAULT_NAME) {
+            backups.push((made, name));
+        }
+    }
+    backups.sort();
+    backups.truncate(backups.len().saturating_sub(keep));
+    for (_, name) in backups {
+        let file = folder.join(name);
+        fs::remove_file(&file).with_context(|| format!("removing {}", file.display()))?;
+        print_line!("removed {}", file.display());
+    }
+    Ok(())
+}
+
+/// What a backup contains.
+struct Saved(Manifest);
+
+impl Saved {
+    fn summary(&self, name: &dyn std::fmt::Display) -> String {
+        let bytes: u64 = self.0.files.values().map(|entry| entry.size).sum();
+        let files = text::count(self.0.files.len(), "file", "files");
+        format!("{name}: {files}, {}", text::bytes(bytes))
+    }
+}
+
+/// Saves the home to `output`, with the copy of the database in `folder` until it is saved. Names what could not be read.
+fn save(paths: &Paths, output: File, folder: &Path, now: DateTime<Utc>) -> anyhow::Result<Saved> {
     ensure!(
         paths.database().exists(),
         "there is nothing to save: {} holds no database",
@@ -87,11 +170,7 @@ fn save(
     let copy = tempfile::Builder::new()
         .prefix(".backup-")
         .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(
-            file.parent()
-                .filter(|parent| !parent.as_os_str().is_empty())
-                .unwrap_or(Path::new(".")),
-        )
+        .tempdir_in(folder)
         .context("making room for a copy of the database")?;
     let database = copy.path().join("chorus.db");
     let mut progress = Progress::new();
@@ -101,7 +180,7 @@ fn save(
         store.backup(&database).await
     })?;
 
-    let mut writer = Writer::create(file, now, progress)?;
+    let mut writer = Writer::new(output, now, progress);
     let [own, others @ ..] = FILES;
     writer.add_file(&database, Path::new(own))?;
     for name in others {
@@ -129,7 +208,11 @@ fn save(
             writer.add_tree(&path, Path::new(name))?;
         }
     }
-    writer.finish()
+    let (manifest, left_out) = writer.finish()?;
+    for left_out in &left_out {
+        output::tell(format_args!("not saved: {left_out}\n"));
+    }
+    Ok(Saved(manifest))
 }
 
 pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -9,10 +9,15 @@ use crate::daemon::DaemonError;
 /// `EX_CONFIG` of sysexits: the service manager does not start the daemon again.
 const CONFIGURATION: u8 = 78;
 
+/// The exit code of clap for arguments that cannot be used.
+const USAGE: u8 = 2;
+
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The operator must change something first.
     Configuration(String),
+    /// An option has a value that the command does not take.
+    Usage(String),
     Failed(anyhow::Error),
     /// The answer is no; it was printed already.
     Answered,
@@ -22,6 +27,7 @@ impl Failure {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Configuration(_) => ExitCode::from(CONFIGURATION),
+            Self::Usage(_) => ExitCode::from(USAGE),
             Self::Failed(_) | Self::Answered => ExitCode::FAILURE,
         }
     }
@@ -30,7 +36,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Configuration(reason) => f.write_str(reason),
+            Self::Configuration(reason) | Self::Usage(reason) => f.write_str(reason),
             Self::Failed(error) => write!(f, "{error:#}"),
             Self::Answered => Ok(()),
         }

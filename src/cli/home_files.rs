@@ -21,7 +21,7 @@ impl Owner {
     }
 }
 
-/// Writes `text` to `path` whole or not at all, for one user alone to read.
+/// Writes `text` to `path` whole or not at all; only one user can read it.
 pub(super) fn replace(path: &Path, text: &str, owner: Option<Owner>) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {
@@ -88,8 +88,8 @@ pub(super) fn name_provider(
     Ok(())
 }
 
-/// What a file holds; `None` where there is none.
-fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
+/// Returns the content of a file, or `None` if there is no such file.
+pub(super) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

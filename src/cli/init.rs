@@ -31,7 +31,7 @@ use crate::config::{Config, DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD};
   chorus init
   sudo "$(command -v chorus)" init --for machine
   CHORUS_HOME=/srv/chorus chorus init --non-interactive --default-model claude-sonnet-4-5
-  sudo DISCORD_TOKEN_FILE=token "$(command -v chorus)" init --non-interactive --for machine --provider ollama --service"#)]
+  sudo "$(command -v chorus)" init --non-interactive --for machine --service"#)]
 pub(super) struct Init {
     /// Ask nothing; secrets stay where they are (environment, files, credentials) unless --service needs them
     #[arg(long)]
@@ -39,7 +39,7 @@ pub(super) struct Init {
     /// Who the daemon is for: decides where its home, secrets and service are
     #[arg(long = "for", value_name = "WHO")]
     whose: Option<Whose>,
-    /// Server of models to use: ollama, lmstudio, llamacpp, vllm, or an address such as http://192.168.1.20:11434/v1
+    /// Server of models to use: a known name (ollama, openrouter, mistral, …), or an address such as http://192.168.1.20:11434/v1
     #[arg(long, value_name = "NAME|URL")]
     provider: Option<String>,
     /// Default model
@@ -51,10 +51,13 @@ pub(super) struct Init {
     /// Have systemd start the daemon, now and after each reboot
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
+    /// Have systemd make a backup every night
+    #[arg(long, requires = "service")]
+    backups: bool,
     /// Do not install a service
     #[arg(long)]
     no_service: bool,
-    /// Do not check the token or keys online
+    /// Do not check token, keys, provider and model online
     #[arg(long, requires = "non_interactive")]
     offline: bool,
 }
@@ -62,6 +65,10 @@ pub(super) struct Init {
 impl Init {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let env = env_file.of_process()?;
+        // Before anything is made.
+        if let Some(provider) = &self.provider {
+            models::described(provider)?;
+        }
         if self.non_interactive {
             let place = Place::make(self.whose.unwrap_or(Whose::You), &env, env_file)?;
             return unattended::run(&self, &place);

@@ -8,18 +8,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, ensure};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use tempfile::TempDir;
 
 use super::archive::{Backup, Checked};
 use super::backup::with_ending;
 use super::environment::EnvFile;
 use super::failure::Failure;
+use super::home_files::{self, text_of};
 use super::output::print_line;
 use super::progress::Progress;
 use crate::clock;
 use crate::store::{HomeLock, LOCK_FILE};
 use crate::text;
+
+/// The file of a home that holds its secrets.
+const DOTENV: &str = ".env";
 
 /// The folder that file systems keep at their root.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -86,12 +90,11 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
             home.display()
         ));
     }
-    // Next to the home, so that one rename makes it the home. A mount point cannot be renamed.
-    let parent = if is_mount {
-        home
-    } else {
-        home.parent().unwrap_or(Path::new("/"))
-    };
+    // Next to the home, so that one rename makes it the home. A mount point cannot be renamed, and the service's user may not
+    // write next to the service's home.
+    let next = home.parent().unwrap_or(Path::new("/"));
+    let is_within = is_mount || (home.is_dir() && access(next, Access::WRITE_OK).is_err());
+    let parent = if is_within { home } else { next };
     fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
     check_space(parent, bytes)?;
     let fresh = tempfile::Builder::new()
@@ -115,7 +118,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
             text::count(dropped.len(), "file or folder", "files and folders")
         );
     }
-    if is_mount {
+    if is_within {
         exchange_within(&fresh, home, is_taken)?;
         print_line!("restored to {}", home.display());
         return Ok(());
@@ -124,6 +127,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         // A daemon that runs in the home would continue in the old one.
         let lock = HomeLock::acquire(home)?;
         let aside = with_ending(home, &aside_name());
+        keep_secrets(home, fresh.path())?;
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
         print_line!("the home that was there is now {}", aside.display());
@@ -135,7 +139,18 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     Ok(())
 }
 
-/// Exchanges the content of a home that is a mount point: the old content goes into a folder within it. If something cannot
+/// Copies the secrets of the home that is there into the restored one: a backup holds none.
+fn keep_secrets(home: &Path, fresh: &Path) -> anyhow::Result<()> {
+    let dotenv = home.join(DOTENV);
+    let Some(secrets) = text_of(&dotenv)? else {
+        return Ok(());
+    };
+    home_files::replace(&fresh.join(DOTENV), &secrets, None)?;
+    print_line!("the secrets in {} stay", dotenv.display());
+    Ok(())
+}
+
+/// Exchanges the content of a home that cannot be renamed: the old content goes into a folder within it. If something cannot
 /// be moved, everything stays where it was.
 fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Result<()> {
     // A daemon that runs in the home would continue with files that are moved away.
@@ -150,6 +165,7 @@ fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Resu
         aside.file_name(),
         Some(OsStr::new(LOCK_FILE)),
         Some(OsStr::new(LOST_AND_FOUND)),
+        Some(OsStr::new(DOTENV)),
     ];
     let exchanged = move_all(home, &aside, &stays).and_then(|()| {
         move_all(fresh.path(), home, &[]).inspect_err(|_| {

@@ -1,9 +1,14 @@
 //! `chorus service`: installs, removes and shows the systemd unit.
 
+mod units;
+
 use std::fs;
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
@@ -11,15 +16,7 @@ use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{print_line, print_text};
 use crate::config::Env;
-
-/// The unit for the machine, also installed by the Debian package. It names the program that packages install.
-const SYSTEM_UNIT: &str = include_str!("service/chorus.service");
-
-/// The unit for one user.
-const USER_UNIT: &str = include_str!("service/chorus-user.service");
-
-/// The program as the units name it.
-const PACKAGED: &str = "/usr/bin/chorus";
+use crate::daemon;
 
 /// The unit of the Debian package.
 const PACKAGED_UNIT: &str = "/usr/lib/systemd/system/chorus.service";
@@ -30,16 +27,18 @@ const COPY: &str = "/usr/local/bin/chorus";
 /// What `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
 const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
-const UNIT_NAME: &str = "chorus.service";
+/// The folder of files that add to the unit, and the one that we write: proxies and certificates.
+const DROP_INS: &str = "chorus.service.d";
+const NETWORK: &str = "chorus.service.d/network.conf";
+
+/// How long a start waits for Discord before it reports that the daemon waits.
+const DISCORD_TAKES: Duration = Duration::from_secs(15);
 
 /// Has a file of each user whose services run without a log-in.
 const LINGERING: &str = "/var/lib/systemd/linger";
 
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
-
-/// The line by which the user's unit names its home.
-const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
 /// Install, remove or look at the systemd service.
 #[derive(Debug, clap::Args)]
@@ -103,7 +102,8 @@ impl Service {
             Action::Install { whose, print: true } => {
                 let manager = whose.manager();
                 let home = EnvFile::default().of_process()?.paths.home;
-                print_text!("{}", manager.unit(&manager.program(&current()?), &home)?);
+                let program = manager.program(&current()?);
+                print_text!("{}", units::daemon(manager, &program, &home)?);
                 Ok(())
             }
             Action::Install {
@@ -135,18 +135,6 @@ pub(super) struct Folders {
 }
 
 impl Manager {
-    /// The unit that starts `program`; a user's works in `home`, the machine's in a home of its own.
-    fn unit(self, program: &Path, home: &Path) -> anyhow::Result<String> {
-        let program = as_written(program)?;
-        match self {
-            Self::System => Ok(SYSTEM_UNIT.replace(PACKAGED, &program)),
-            Self::User => {
-                let unit = USER_UNIT.replace(PACKAGED, &program);
-                Ok(unit.replace(USER_HOME, &home_as_written(home)?))
-            }
-        }
-    }
-
     pub(super) fn folders(self) -> anyhow::Result<Folders> {
         match self {
             Self::System => Ok(Folders {
@@ -197,8 +185,11 @@ impl Manager {
 
 /// Writes the unit of a daemon that works in `home`, makes what it needs, and has systemd start it at each boot or log-in.
 pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
-    let Folders { units, credentials } = manager.folders()?;
-    let unit = units.join(UNIT_NAME);
+    let Folders {
+        units: folder,
+        credentials,
+    } = manager.folders()?;
+    let unit = folder.join(units::DAEMON);
     if manager == Manager::System {
         make_user()?;
     }
@@ -207,25 +198,30 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
         .mode(0o700)
         .create(&credentials)
         .with_context(|| format!("making {}", credentials.display()))?;
-    fs::create_dir_all(&units).with_context(|| format!("making {}", units.display()))?;
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let current = current()?;
     let program = manager.program(&current);
     if program != current {
         copy_program(&current, &program)?;
     }
     // A package brings the unit of its program, and a new one with each version.
-    let is_packaged = program == Path::new(PACKAGED) && Path::new(PACKAGED_UNIT).exists();
+    let is_packaged = program == Path::new(units::PACKAGED) && Path::new(PACKAGED_UNIT).exists();
     let is_new = !unit.exists();
     if manager == Manager::User || !is_packaged {
-        fs::write(&unit, manager.unit(&program, home)?)
-            .with_context(|| format!("writing {}", unit.display()))?;
-        print_line!("wrote {}", unit.display());
+        for (name, text) in units::all(manager, &program, home)? {
+            write(&folder.join(name), &text)?;
+        }
+    }
+    let network = folder.join(NETWORK);
+    if let Some(text) = units::network()? {
+        fs::create_dir_all(folder.join(DROP_INS)).context("making a folder beside the unit")?;
+        write(&network, &text)?;
     }
     let enabled = manager
         .systemctl(&["daemon-reload"])
-        .and_then(|()| manager.systemctl(&["enable", UNIT_NAME]));
+        .and_then(|()| manager.systemctl(&["enable", units::DAEMON]));
     if enabled.is_err() && unit.exists() && is_new {
-        fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
+        remove_units(&folder)?;
         // It stays where somebody has put credentials into it.
         let _ = fs::remove_dir(&credentials);
         print_line!("removed {} again", unit.display());
@@ -233,15 +229,63 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     enabled
 }
 
-/// Starts the daemon, or restarts it with the new files; waits until Discord has accepted it.
-pub(super) fn start(manager: Manager) -> anyhow::Result<()> {
-    let started = manager.systemctl(&["restart", UNIT_NAME]);
-    started.with_context(|| format!("it did not start; {} -n 20 says why", manager.journal()))
+/// Has systemd make a backup each night.
+pub(super) fn enable_backups(manager: Manager) -> anyhow::Result<()> {
+    manager.systemctl(&["enable", "--now", units::TIMER])
 }
 
-/// The same without waiting: while Discord cannot be reached, a start takes minutes and is tried again and again.
-pub(super) fn begin_start(manager: Manager) -> anyhow::Result<()> {
-    manager.systemctl(&["restart", "--no-block", UNIT_NAME])
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
+    print_line!("wrote {}", file.display());
+    Ok(())
+}
+
+/// Removes everything that [`install`] wrote into the folder of units.
+fn remove_units(folder: &Path) -> anyhow::Result<()> {
+    let names = units::NAMES.into_iter().chain([NETWORK]);
+    for file in names.map(|name| folder.join(name)) {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("removing {}", file.display()));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    // It stays where somebody has put other files into it.
+    let _ = fs::remove_dir(folder.join(DROP_INS));
+    Ok(())
+}
+
+/// What a start of the service led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Started {
+    Connected,
+    /// The daemon runs, and Discord has not accepted it yet.
+    Waiting,
+}
+
+/// Starts the daemon, or restarts it with the new files, and gives Discord a moment to accept it.
+pub(super) fn start(manager: Manager) -> anyhow::Result<Started> {
+    let failed = || format!("it did not start; {} -n 20 says why", manager.journal());
+    manager
+        .systemctl(&["restart", units::DAEMON])
+        .with_context(failed)?;
+    let begun = Instant::now();
+    while begun.elapsed() < DISCORD_TAKES {
+        let shown = manager
+            .command(&["show", "-p", "ActiveState,StatusText", units::DAEMON])
+            .output()
+            .context("asking systemd for the state of the service")?;
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        if shown.contains("ActiveState=failed") {
+            bail!(failed());
+        }
+        if shown.contains(daemon::CONNECTED) {
+            return Ok(Started::Connected);
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    Ok(Started::Waiting)
 }
 
 /// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; prints how that
@@ -257,12 +301,23 @@ pub(super) fn outlive_logout() {
     }
 }
 
-/// Whether there is a systemd that could run it.
-pub(super) fn is_there(manager: Manager) -> bool {
+/// Returns why no systemd can be asked to run it, with what to do, or `None` if one answers.
+pub(super) fn unreachable(manager: Manager) -> Option<String> {
     let mut command = manager.command(&["is-system-running"]);
     let said = command.stderr(Stdio::null()).output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    said.is_ok_and(|state| !matches!(state.as_str(), "" | "offline" | "unknown" | "stopping"))
+    if said.is_ok_and(|state| !matches!(state.as_str(), "" | "offline" | "unknown" | "stopping")) {
+        return None;
+    }
+    let is_booted = Path::new("/run/systemd/system").exists();
+    if manager == Manager::System || !is_booted {
+        return Some("no systemd runs on this machine".to_owned());
+    }
+    Some(format!(
+        "this shell has no connection to your user's systemd. Log in by ssh or on a terminal; or run \
+         `sudo loginctl enable-linger {}` and `export XDG_RUNTIME_DIR=/run/user/$(id -u)`, then this command again",
+        user_name()
+    ))
 }
 
 /// What somebody who only installed the unit has to do.
@@ -331,7 +386,8 @@ pub(super) fn user_ids() -> anyhow::Result<(u32, u32)> {
 }
 
 fn uninstall(manager: Manager) -> anyhow::Result<()> {
-    let unit = manager.folders()?.units.join(UNIT_NAME);
+    let folder = manager.folders()?.units;
+    let unit = folder.join(units::DAEMON);
     if !unit.exists() && manager == Manager::System && Path::new(PACKAGED_UNIT).exists() {
         bail!(
             "{PACKAGED_UNIT} belongs to the Debian package: `sudo apt remove chorus` removes the service and the program; \
@@ -341,11 +397,14 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     if !unit.exists() {
         bail!("{} does not exist: nothing is installed", unit.display());
     }
-    manager.systemctl(&["disable", "--now", UNIT_NAME])?;
-    fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
+    manager.systemctl(&["disable", "--now", units::DAEMON])?;
+    // There is no timer where an earlier version installed the service.
+    let mut backups = manager.command(&["disable", "--now", units::TIMER]);
+    let _ = backups.stderr(Stdio::null()).status();
+    remove_units(&folder)?;
     manager.systemctl(&["daemon-reload"])?;
     // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
-    let mut forget = manager.command(&["reset-failed", UNIT_NAME]);
+    let mut forget = manager.command(&["reset-failed", units::DAEMON]);
     let _ = forget.stderr(Stdio::null()).status();
     print_line!(
         "removed {}; home and credentials stay where they are",
@@ -355,7 +414,7 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
 }
 
 fn status(manager: Manager) -> Result<(), Failure> {
-    let mut command = manager.command(&["status", "--no-pager", UNIT_NAME]);
+    let mut command = manager.command(&["status", "--no-pager", units::DAEMON]);
     let status = ends(&mut command)?;
     match status.code() {
         // It is not active, or there is no such unit.
@@ -392,47 +451,6 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
         to.display()
     );
     Ok(())
-}
-
-/// A program's path as written in a unit: white space ends a word.
-fn as_written(program: &Path) -> anyhow::Result<String> {
-    let path = unit_text(program)?;
-    Ok(if path.contains(char::is_whitespace) {
-        format!("\"{path}\"")
-    } else {
-        path
-    })
-}
-
-/// The assignment of the home as written in a unit.
-fn home_as_written(home: &Path) -> anyhow::Result<String> {
-    let usual = std::env::var_os("HOME").map(|user| Path::new(&user).join(".chorus-agents"));
-    if usual.is_some_and(|usual| usual == home) {
-        return Ok(USER_HOME.to_owned());
-    }
-    let home = unit_text(home)?;
-    Ok(if home.contains(char::is_whitespace) {
-        format!("\"CHORUS_HOME={home}\"")
-    } else {
-        format!("CHORUS_HOME={home}")
-    })
-}
-
-/// A path as written in a unit: `%` begins a specifier there.
-fn unit_text(path: &Path) -> anyhow::Result<String> {
-    let text = path.to_str().filter(|path| !path.contains(is_refused));
-    let text = text.with_context(|| {
-        format!(
-            "systemd does not accept a path that holds quotes, backslashes, control characters or bytes that are not UTF-8: put {} elsewhere",
-            path.display()
-        )
-    })?;
-    Ok(text.replace('%', "%%"))
-}
-
-/// Whether systemd refuses the letter in a path, however it is quoted.
-fn is_refused(letter: char) -> bool {
-    letter.is_control() || matches!(letter, '"' | '\'' | '\\')
 }
 
 /// This program's file.

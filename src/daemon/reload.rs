@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::app::App;
-use super::options::{DaemonError, Phase, secrets};
+use super::options::{DaemonError, secrets};
 use super::watchdog::tell;
 use crate::config::{self, Config, ConfigError, EnvError};
 use crate::llm::places::PlaceLimits;
@@ -22,22 +22,15 @@ pub(super) async fn on_demand(
     app: App,
     bell: Arc<Notify>,
     reloaded: watch::Sender<u64>,
-    phase: watch::Receiver<Phase>,
     stop: CancellationToken,
 ) {
     while stop.run_until_cancelled(bell.notified()).await.is_some() {
-        // Before it was ready, systemd would take the end of a reload for the end of the start.
-        let is_ready = *phase.borrow() == Phase::Ready;
-        if is_ready {
-            begin();
-        }
+        begin();
         let status = reload(&app).await;
         reloaded.send_modify(|count| *count += 1);
         // A turn that asks a model before this is over finds out by itself.
         stop.run_until_cancelled(app.look_at_models()).await;
-        if is_ready {
-            tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
-        }
+        tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
     }
 }
 

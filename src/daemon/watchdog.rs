@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sd_notify::NotifyState;
-use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use super::options::Phase;
 use crate::clock;
 use crate::store::{Store, StoreError};
 
@@ -68,13 +66,8 @@ impl Watchdog {
         }
     }
 
-    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one; the first time arms it, also
-    /// while the daemon still waits for Discord.
-    pub(super) async fn feed_watchdog(
-        self,
-        phase: watch::Receiver<Phase>,
-        stop: CancellationToken,
-    ) {
+    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one.
+    pub(super) async fn feed_watchdog(self, stop: CancellationToken) {
         let Some(interval) = sd_notify::watchdog_enabled() else {
             return;
         };
@@ -82,10 +75,6 @@ impl Watchdog {
         let mut ticks = tokio::time::interval(interval / 3);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.check_health().await {
-                Ok(()) if *phase.borrow() == Phase::Starting => tell(&[
-                    NotifyState::Watchdog,
-                    NotifyState::Status("waiting for Discord"),
-                ]),
                 Ok(()) => tell(&[NotifyState::Watchdog]),
                 // systemd restarts a daemon that does not notify it.
                 Err(error) => error!("unhealthy, so systemd is not notified: {error}"),

@@ -303,9 +303,9 @@ fn found(listing: Listing, known: Option<Listed>) -> Listed {
     }
 }
 
-/// Whether a failure of this class says nothing about the key and the models: the provider could not be reached, or has a
-/// problem.
-fn says_nothing(class: FailureClass) -> bool {
+/// Returns whether a failure of this class says nothing about the key and the models: the provider could not be reached, or
+/// has a problem.
+pub fn says_nothing(class: FailureClass) -> bool {
     match class {
         FailureClass::NetworkError
         | FailureClass::Timeout

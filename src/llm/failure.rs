@@ -327,6 +327,10 @@ pub fn of_connection_in_words(error: &reqwest::Error) -> String {
     of_connection(error).message
 }
 
+/// What is said of a certificate whose authority this machine does not know.
+const UNKNOWN_AUTHORITY: &str = "has a certificate of an authority that this machine does not know (UnknownIssuer): \
+    add the authority to the certificates of the system, or name its file in SSL_CERT_FILE";
+
 /// The class of a failure below HTTP.
 pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     let mut cause: &(dyn std::error::Error + 'static) = error;
@@ -357,6 +361,9 @@ pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     let names_url = error
         .url()
         .is_some_and(|url| deepest.contains(url.as_str()));
+    if deepest.contains("UnknownIssuer") {
+        return ApiError::new(class, UNKNOWN_AUTHORITY);
+    }
     if names_url || deepest.is_empty() {
         ApiError::new(class, what)
     } else {

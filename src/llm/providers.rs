@@ -52,6 +52,11 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
 ];
 
+/// Returns the names of the servers that need no address, each with the variable that holds its key, if it takes one.
+pub fn known_servers() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    KNOWN.iter().map(|(name, _, key)| (*name, *key))
+}
+
 /// The name of the demo model, and of its provider.
 pub const DEMO: &str = "demo";
 

@@ -12,6 +12,7 @@ mod init;
 mod migrate_home;
 mod permissions;
 pub(crate) mod program;
+mod restored;
 mod secrets;
 mod service;
 pub(crate) mod terminal;

@@ -1,5 +1,6 @@
 //! Running it: start, stop, signals, what systemd is told, what can be measured, what is refused.
 
+mod certificates;
 mod doctor;
 mod early;
 mod installed;

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -44,21 +44,10 @@ pub(in crate::cli) struct Writer {
 }
 
 impl Writer {
-    /// Begins a backup in the new file `path`, which only its owner can read.
-    pub(in crate::cli) fn create(
-        path: &Path,
-        made_at: DateTime<Utc>,
-        progress: Progress,
-    ) -> anyhow::Result<Self> {
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .with_context(|| format!("making {}", path.display()))?;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    /// Begins a backup in `file`.
+    pub(in crate::cli) fn new(file: File, made_at: DateTime<Utc>, progress: Progress) -> Self {
         let tar = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
-        Ok(Self {
+        Self {
             tar,
             manifest: Manifest {
                 format: FORMAT,
@@ -70,7 +59,7 @@ impl Writer {
             left_out: Vec::new(),
             bytes: 0,
             progress,
-        })
+        }
     }
 
     /// Adds the operator's own file at `source` as `name`.
@@ -100,7 +89,11 @@ impl Writer {
         self.progress.stage("writing everything to the disk");
         let mut file = self.tar.into_inner()?.finish()?;
         file.flush()?;
-        file.get_ref().sync_all()?;
+        let written = file.get_ref();
+        // A pipe has no disk.
+        if written.metadata()?.is_file() {
+            written.sync_all()?;
+        }
         Ok((self.manifest, self.left_out))
     }
 
@@ -196,7 +189,7 @@ impl Writer {
         if !name.starts_with("agents") {
             self.leave_out(
                 name,
-                "it is a link, and those are kept in agents' folders alone",
+                "it is a link, and links are saved only in agents' folders",
             );
             return Ok(());
         }

@@ -34,7 +34,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         return vec![Check::failure(
             "discord",
             "an HTTP client could not be created",
-            "check that this machine has CA certificates: sudo apt install ca-certificates",
+            "check the file that SSL_CERT_FILE names",
         )];
     };
     let response = match api.get("users/@me").await {

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use nix::unistd::{Uid, User};
+
 use super::check::Check;
 use crate::cli::environment::unread_dotenv;
 use crate::config::{Config, Env, Paths};
@@ -68,10 +70,7 @@ pub(super) fn home(paths: &Paths) -> Check {
         return Check::failure(
             "home",
             format!("{} cannot be written: {error}", home.display()),
-            format!(
-                "give it to this user: sudo chown -R $USER {}",
-                home.display()
-            ),
+            advice_for_unwritable(home, metadata.uid()),
         );
     }
     if metadata.permissions().mode() & 0o077 != 0
@@ -86,7 +85,23 @@ pub(super) fn home(paths: &Paths) -> Check {
     disk(home)
 }
 
-/// What is wrong in the environment; nothing where all is well.
+/// Returns what to do about a home that this user may not write.
+fn advice_for_unwritable(home: &Path, owner: u32) -> String {
+    let home = home.display();
+    if owner == rustix::process::geteuid().as_raw() {
+        return format!("chmod 700 {home}");
+    }
+    let user = User::from_uid(Uid::from_raw(owner)).ok().flatten();
+    match user {
+        Some(user) if !user.uid.is_root() => format!(
+            "it belongs to {0}: run commands as that user, such as sudo -u {0} CHORUS_HOME={home} chorus doctor",
+            user.name
+        ),
+        Some(_) | None => "set CHORUS_HOME to a directory of your own".to_owned(),
+    }
+}
+
+/// Returns what is wrong in the environment; nothing where all is well.
 pub(super) fn environment(env: &Env) -> Vec<Check> {
     let unread = unread_dotenv(env).map(|unread| {
         Check::warning(

@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::is_plain;
 use crate::cli::output::print_line;
-use crate::cli::service::{self, Manager};
+use crate::cli::service::{self, Manager, Started};
 use crate::config::{Env, Secret, effective};
 use crate::llm::discovery::Models;
 
@@ -224,22 +224,31 @@ impl Guide {
     fn service(&self) -> Result<bool, Failure> {
         print_line!("\n3. The service");
         let manager = self.place.manager();
-        let wanted = match self.init.wants_service() {
-            Some(wanted) => wanted,
-            None if !service::is_there(manager) => {
-                print_line!("  There is no systemd to look after it.");
+        let wanted = match (self.init.wants_service(), service::unreachable(manager)) {
+            (Some(false), _) => false,
+            (Some(true) | None, Some(why)) => {
+                print_line!("  No service was installed: {why}.");
                 false
             }
-            None => terminal::yes("Have systemd start it now, and after each reboot?")?,
+            (Some(true), None) => true,
+            (None, None) => terminal::yes("Have systemd start it now, and after each reboot?")?,
         };
         if !wanted {
             return Ok(false);
         }
         service::install(manager, &self.place.home)?;
-        service::start(manager)?;
-        print_line!("✓ It runs.");
+        match service::start(manager)? {
+            Started::Connected => print_line!("✓ It runs and is connected to Discord."),
+            Started::Waiting => print_line!(
+                "  It runs and waits for Discord, which has not answered yet; its log: {} -f",
+                called::journal(manager)
+            ),
+        }
         if manager == Manager::User {
             service::outlive_logout();
+        }
+        if terminal::yes("Have systemd make a backup every night? (the newest 14 are kept)")? {
+            service::enable_backups(manager)?;
         }
         Ok(true)
     }

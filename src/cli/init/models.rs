@@ -8,11 +8,11 @@ use super::guide::Guide;
 use super::place::Place;
 use super::terminal;
 use crate::cli::failure::Failure;
-use crate::cli::model_source::{self, KeyError, LOCAL, VENDORS, Vendor};
+use crate::cli::model_source::{self, KeyError, VENDORS, Vendor};
 use crate::cli::output::print_line;
 use crate::config::{Config, Env, ProviderConfig};
 use crate::llm::discovery::{Models, Resolved};
-use crate::llm::{Catalog, Providers, Target};
+use crate::llm::{Catalog, Providers, Target, known_servers};
 use crate::text;
 
 /// The name of a server at another address.
@@ -155,29 +155,49 @@ fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> an
 }
 
 /// Uses the server whose name or address an option gives.
-pub(super) fn take_server(guide: &Guide, named: &str) -> anyhow::Result<()> {
-    match described(named)? {
-        (OWN, provider) => take_address(guide, named, provider),
-        (name, provider) => keep_server(&guide.place, name, provider),
-    }
+pub(super) fn take_server(guide: &Guide, named: &str) -> Result<(), Failure> {
+    Ok(match described(named)? {
+        (OWN, provider) => take_address(guide, named, provider)?,
+        (name, provider) => keep_server(&guide.place, name, provider)?,
+    })
 }
 
-/// The name of a server and its keys in `providers`.
-pub(super) fn described(named: &str) -> anyhow::Result<(&'static str, serde_json::Value)> {
+/// Returns the name of a server and its keys in `providers`.
+///
+/// # Errors
+///
+/// When `named` is neither an address nor the name of a known server.
+pub(super) fn described(named: &str) -> Result<(&'static str, serde_json::Value), Failure> {
     if named.starts_with("http://") || named.starts_with("https://") {
         return Ok((OWN, json!({"base_url": named})));
     }
-    let known = LOCAL.iter().find(|(name, _)| *name == named);
-    match known {
-        Some((name, _)) => Ok((name, json!({}))),
+    let vendors = VENDORS.iter().map(|vendor| vendor.name);
+    let mut known = vendors.chain(known_servers().map(|(name, _)| name));
+    match known.find(|name| *name == named) {
+        Some(name) => Ok((name, json!({}))),
         None => {
-            let names: Vec<&str> = LOCAL.iter().map(|(name, _)| *name).collect();
-            anyhow::bail!(
-                "--provider is {named}: write {}, or an address that begins with http:// or https://",
+            let names: Vec<&str> = VENDORS
+                .iter()
+                .map(|vendor| vendor.name)
+                .chain(known_servers().map(|(name, _)| name))
+                .collect();
+            Err(Failure::Usage(format!(
+                "--provider {named}: write one of {}, or an address that begins with http:// or https://",
                 names.join(", ")
-            )
+            )))
         }
     }
+}
+
+/// Returns the variable that holds the key of a server that is known by name and takes one.
+pub(super) fn key_variable(name: &str) -> Option<&'static str> {
+    let vendors = VENDORS
+        .iter()
+        .map(|vendor| (vendor.name, Some(vendor.variable)));
+    let found = vendors
+        .chain(known_servers())
+        .find(|(known, _)| *known == name);
+    found.and_then(|(_, variable)| variable)
 }
 
 pub(super) fn keep_server(

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::models::NoModel;
 use super::place::Place;
 use super::{Init, called, models, tell_untaken, write_config};
 use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
@@ -10,9 +11,10 @@ use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::{self, KeyError, VENDORS};
 use crate::cli::output::print_line;
-use crate::cli::service::{self, Manager};
-use crate::config::{Config, Env, Secret};
+use crate::cli::service::{self, Manager, Started};
+use crate::config::{Config, Env, ProviderConfig, Secret};
 use crate::llm::Providers;
+use crate::llm::discovery::says_nothing;
 
 pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     let env = place.env()?;
@@ -22,13 +24,30 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
+    if init.service
+        && let Some(why) = service::unreachable(place.manager())
+    {
+        return Err(Failure::Failed(anyhow::anyhow!(
+            "--service: {why}. Nothing was written"
+        )));
+    }
     let provider = init
         .provider
         .as_deref()
         .map(models::described)
         .transpose()?;
     let is_new = !place.config_file().exists();
-    let is_reached = !init.offline && looking::runtime()?.block_on(try_secrets(&env))?;
+    if !init.offline {
+        let runtime = looking::runtime()?;
+        runtime.block_on(try_secrets(&env))?;
+        let mut config = place.config()?;
+        if let Some((name, provider)) = &provider {
+            config
+                .providers
+                .insert((*name).to_owned(), provider_config(provider)?);
+        }
+        runtime.block_on(try_models(init, &env, &config))?;
+    }
     write_config(
         place,
         init.default_model.as_deref(),
@@ -52,18 +71,18 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
             place.keep_of_shell(variable)?;
         }
         service::install(place.manager(), &place.home)?;
-        if is_reached {
-            service::start(place.manager())?;
-            print_line!("it runs");
-        } else {
-            service::begin_start(place.manager())?;
-            print_line!(
-                "systemd starts it, again and again until Discord can be reached; its log: {} -f",
+        match service::start(place.manager())? {
+            Started::Connected => print_line!("it runs and is connected to Discord"),
+            Started::Waiting => print_line!(
+                "it runs and waits for Discord, which has not answered yet; its log: {} -f",
                 called::journal(place.manager())
-            );
+            ),
         }
         if place.manager() == Manager::User {
             service::outlive_logout();
+        }
+        if init.backups {
+            service::enable_backups(place.manager())?;
         }
     }
     Ok(())
@@ -95,12 +114,72 @@ fn tell_what_is_missing(place: &Place, env: &Env) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tries token and keys: a refused one ends this, one that cannot be tried is reported. False if Discord could not be reached.
-async fn try_secrets(env: &Env) -> Result<bool, Failure> {
-    let is_reached = match &env.discord_token {
-        Some(token) => try_token(env, token).await?,
-        None => true,
+/// Reads the keys of one provider as `config.json` has them.
+fn provider_config(keys: &Value) -> anyhow::Result<ProviderConfig> {
+    Ok(serde_json::from_value(keys.clone())?)
+}
+
+/// Asks the given provider for its models, and looks the default model up.
+///
+/// # Errors
+///
+/// When the provider refuses, or no provider has the model. Reports what could not be tried.
+async fn try_models(init: &Init, env: &Env, config: &Config) -> Result<(), Failure> {
+    if init.provider.is_none() && init.default_model.is_none() {
+        return Ok(());
+    }
+    let given = match &init.provider {
+        Some(named) => Some((named, models::described(named)?.0)),
+        None => None,
     };
+    if let Some((named, name)) = given
+        && let Some(variable) = models::key_variable(name)
+        && env.secret(variable)?.is_none()
+        && config.providers[name].api_key_env.is_none()
+    {
+        return Err(Failure::Configuration(format!(
+            "--provider {named} has no key: set {variable}"
+        )));
+    }
+    let models = models::of_configured(env, config)?;
+    if models.providers().is_empty() {
+        return Ok(());
+    }
+    if let Some((named, name)) = given
+        && let Some(provider) = models.providers().get(name)
+        && let Err(error) = provider.list_models().await
+    {
+        if says_nothing(error.class) {
+            print_line!("--provider {named} could not be tried: {error}");
+        } else {
+            let refused = format!("--provider {named}: {error}");
+            return Err(Failure::Configuration(refused));
+        }
+    }
+    let Some(model) = &init.default_model else {
+        return Ok(());
+    };
+    match models::find(&models, model).await {
+        Ok(_) => Ok(()),
+        Err(error @ NoModel::Unknown { .. }) => Err(Failure::Configuration(format!(
+            "--default-model {model}: {error}"
+        ))),
+        Err(error @ NoModel::Unasked { .. }) => {
+            print_line!("--default-model {model} could not be tried: {error}");
+            Ok(())
+        }
+    }
+}
+
+/// Tries token and keys.
+///
+/// # Errors
+///
+/// When one is refused. Reports what could not be tried.
+async fn try_secrets(env: &Env) -> Result<(), Failure> {
+    if let Some(token) = &env.discord_token {
+        try_token(env, token).await?;
+    }
     for vendor in &VENDORS {
         let key = match vendor.name {
             "anthropic" => &env.anthropic.key,
@@ -126,11 +205,10 @@ async fn try_secrets(env: &Env) -> Result<bool, Failure> {
             Err(error @ KeyError::Untried(_)) => print_line!("{}: {error}", vendor.variable),
         }
     }
-    Ok(is_reached)
+    Ok(())
 }
 
-/// False if it could not be tried.
-async fn try_token(env: &Env, token: &Secret) -> Result<bool, Failure> {
+async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
     let application = match application::application(env, token).await {
         Ok(application) => application,
         Err(error @ DiscordError::Refused) => {
@@ -140,7 +218,7 @@ async fn try_token(env: &Env, token: &Secret) -> Result<bool, Failure> {
         }
         Err(error @ (DiscordError::Answered(_) | DiscordError::Unreachable(_))) => {
             print_line!("The token could not be tried: {error}");
-            return Ok(false);
+            return Ok(());
         }
     };
     if !application.may_read_messages() {
@@ -162,5 +240,5 @@ async fn try_token(env: &Env, token: &Secret) -> Result<bool, Failure> {
             application.invite()
         );
     }
-    Ok(true)
+    Ok(())
 }

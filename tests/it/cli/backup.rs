@@ -15,7 +15,7 @@ use chorus::store::Store;
 use super::program::{Seen, chorus, seen};
 
 /// A home with a database and one agent's folder.
-async fn home_with_an_agent(folder: &Path) -> PathBuf {
+pub(super) async fn home_with_an_agent(folder: &Path) -> PathBuf {
     let home = folder.join("home");
     let workspace = home.join("agents/lab/workspace");
     fs::create_dir_all(&workspace).unwrap();
@@ -30,7 +30,7 @@ async fn home_with_an_agent(folder: &Path) -> PathBuf {
     home
 }
 
-fn backup(home: &Path, file: &Path) -> Seen {
+pub(super) fn backup(home: &Path, file: &Path) -> Seen {
     seen(&mut chorus(home, &["backup", file.to_str().unwrap()]))
 }
 
@@ -260,16 +260,16 @@ const ORDINARY: u32 = 65534;
 /// Bytes of a file that is nearly all hole.
 const SPARSE: u64 = 256 << 20;
 
-fn mode(path: &Path) -> u32 {
+pub(super) fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-fn set_mode(path: &Path, mode: u32) {
+pub(super) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 /// The user who runs the tests, and an ordinary one where that is root.
-fn users() -> Vec<u32> {
+pub(super) fn users() -> Vec<u32> {
     match rustix::process::geteuid().as_raw() {
         0 => vec![0, ORDINARY],
         user => vec![user],
@@ -277,7 +277,7 @@ fn users() -> Vec<u32> {
 }
 
 /// The program as `user`, who may write whatever is made.
-fn chorus_as(user: u32, folder: &Path, home: &Path, arguments: &[&str]) -> Command {
+pub(super) fn chorus_as(user: u32, folder: &Path, home: &Path, arguments: &[&str]) -> Command {
     let program = folder.join("chorus");
     if !program.exists() {
         fs::copy(env!("CARGO_BIN_EXE_chorus"), &program).unwrap();
@@ -297,7 +297,7 @@ fn chorus_as(user: u32, folder: &Path, home: &Path, arguments: &[&str]) -> Comma
 }
 
 /// Gives `folder` and all in it to `user`.
-fn give(folder: &Path, user: u32) {
+pub(super) fn give(folder: &Path, user: u32) {
     let given = Command::new("chown")
         .args(["-hR", &format!("{user}:{user}")])
         .arg(folder)

@@ -103,6 +103,7 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("rm -rf ~/.chorus-agents", What::Run(0)),
     ("rm -f ~/.local/bin/chorus", What::Run(0)),
+    ("rm -rf ~/.local/state/chorus-backups", What::Run(0)),
     ("rm -f ~/.cargo/share/man/", What::Run(0)),
     ("rm -f ~/.local/share/bash-completion/", What::Run(0)),
     (
@@ -138,6 +139,7 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("chorus usage --by role", What::Run(0)),
     ("systemctl reload", What::Not("there is no service")),
+    ("systemctl --user", What::Not("there is no service")),
     (
         "chmod 600 .packaging/.env",
         What::Not("it goes with the copy of .env.example"),

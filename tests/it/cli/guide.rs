@@ -117,9 +117,12 @@ async fn it_leads_from_nothing_to_a_service() {
     terminal.sees("use anthropic/claude-second.").await;
 
     terminal.answers("after each reboot? (y/n) [y]: ", "").await;
-    terminal.sees("It runs.").await;
+    terminal.sees("It runs and is connected to Discord.").await;
     terminal
         .sees("It goes on when you log out, and starts with the machine.")
+        .await;
+    terminal
+        .answers("newest 14 are kept) (y/n) [y]: ", "")
         .await;
     terminal.sees("/agent init name:lab").await;
     let (code, shown) = terminal.ends().await;
@@ -155,7 +158,9 @@ async fn it_leads_from_nothing_to_a_service() {
     --user daemon-reload
     --user enable chorus.service
     --user restart chorus.service
+    --user show -p ActiveState,StatusText chorus.service
     --no-ask-password enable-linger
+    --user enable --now chorus-backup.timer
     ");
 }
 

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::program::{Seen, chorus, seen};
 use super::service::written_down;
 use crate::not_run::{Missing, not_run};
+use crate::world::model::{KEY, Model};
 
 /// Runs `chorus init --non-interactive` with these options in a home of its own. The test goes on meanwhile.
 async fn runs(home: &Path, options: &[&str], variables: &[(&str, &str)]) -> Seen {
@@ -140,7 +141,7 @@ async fn what_is_refused_is_named_and_nothing_is_written() {
         (
             &["--provider", "olama"],
             discord.token(),
-            "--provider is olama",
+            "--provider olama: write one of anthropic,",
         ),
     ];
     for (options, token, words) in cases {
@@ -148,6 +149,50 @@ async fn what_is_refused_is_named_and_nothing_is_written() {
         assert!(said.code != 0 && said.err.contains(words), "{}", said.err);
         assert!(!home.path().join("config.json").exists(), "{options:?}");
     }
+}
+
+/// What is given is tried, and nothing is written that a provider refuses.
+#[tokio::test]
+async fn a_provider_and_a_model_are_tried() {
+    let model = Model::start().await;
+    model.lists(&["claude-first"]);
+    let address = model.base_url();
+    let key = [("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", address)];
+    let refused: [(&[&str], &str); 3] = [
+        (
+            &["--default-model", "claude-frist"],
+            "--default-model claude-frist: There is no model claude-frist.",
+        ),
+        (
+            &["--provider", "mistral"],
+            "--provider mistral has no key: set MISTRAL_API_KEY",
+        ),
+        (&["--provider", "llama"], "--provider llama: write one of "),
+    ];
+    for (options, words) in refused {
+        let home = TempDir::new().unwrap();
+        let made = home.path().join("home");
+        let home_of_it = ("CHORUS_HOME", made.to_str().unwrap());
+        let said = runs(home.path(), options, &[key[0], key[1], home_of_it]).await;
+        let code = if words.contains("write one of") {
+            2
+        } else {
+            78
+        };
+        assert_eq!(said.code, code, "{}", said.err);
+        assert!(said.err.contains(words), "{}", said.err);
+        assert!(!made.join("config.json").exists(), "{options:?}");
+    }
+    let home = TempDir::new().unwrap();
+    let right = runs(home.path(), &["--default-model", "claude-first"], &key).await;
+    assert_eq!(right.code, 0, "{}", right.err);
+
+    let home = TempDir::new().unwrap();
+    let silent = ["--provider", "http://127.0.0.1:1/v1"];
+    let said = runs(home.path(), &silent, &[]).await;
+    assert_eq!(said.code, 0, "{}", said.err);
+    let told = "--provider http://127.0.0.1:1/v1 could not be tried: ";
+    assert!(said.out.contains(told), "{}", said.out);
 }
 
 #[tokio::test]
@@ -239,8 +284,10 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     ");
     let told = fs::read_to_string(folder.path().join("told")).unwrap();
     insta::assert_snapshot!(told, @r"
+    is-system-running
     daemon-reload
     enable chorus.service
-    restart --no-block chorus.service
+    restart chorus.service
+    show -p ActiveState,StatusText chorus.service
     ");
 }

@@ -88,7 +88,7 @@ pub(super) fn written_down(folder: &Path) -> PathBuf {
     let programs = folder.join("bin");
     fs::create_dir(&programs).unwrap();
     for name in ["systemctl", "loginctl"] {
-        let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\necho running\n";
+        let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\necho running; echo StatusText=connected to Discord\n";
         let program = programs.join(name);
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -143,6 +143,7 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     --user enable chorus.service
     --user status --no-pager chorus.service
     --user disable --now chorus.service
+    --user disable --now chorus-backup.timer
     --user daemon-reload
     --user reset-failed chorus.service
     ");
