@@ -20,7 +20,7 @@ use crate::agent::{
 };
 use crate::config::{Key, effective};
 use crate::domain::{
-    AgentName, AttemptKind, GuildId, Participant, SandboxMode, UserId, Via, unmarked,
+    AgentName, AttemptKind, GuildId, Participant, SandboxMode, UserId, Via, apart,
 };
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
@@ -169,11 +169,7 @@ impl AgentDirectory for ToolPorts {
         let prompt = Prompt {
             trigger: Trigger::new(
                 Source::Note(Box::new(Note {
-                    text: format!(
-                        "Agent `{}` writes to you:\n{}",
-                        caller.name,
-                        unmarked(&shown)
-                    ),
+                    text: format!("Agent `{}` writes to you:\n{}", caller.name, apart(&shown)),
                     via: Some(via),
                     report_of: None,
                     told: ToldOfNote::about(format!("Agent `{}` has written", caller.name)),

@@ -22,7 +22,7 @@ pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
     TurnId, UserId,
 };
-pub use marks::unmarked;
+pub use marks::{apart, as_name};
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};

@@ -5,7 +5,7 @@ use crate::agent::conversation::mailbox::{AgentCommand, Place, Prompt};
 use crate::agent::turn::end_reason::EndReason;
 use crate::agent::turn::heading::Heading;
 use crate::agent::turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};
-use crate::domain::{ConversationId, Item, TurnId, Via, unmarked};
+use crate::domain::{ConversationId, Item, TurnId, Via, apart};
 use crate::store::{ConversationRow, StoreError, TurnEnd};
 use crate::text;
 
@@ -126,14 +126,13 @@ impl Actor {
             return Ok("It gave no answer.".to_owned());
         }
         let answer = self.deps.services.redactor.redact(answer);
-        let answer = unmarked(&answer).into_owned();
         let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
-        let (id, whole) = (turn.short(), answer.clone());
+        let (id, whole) = (turn.short(), answer.clone().into_owned());
         // A short one is kept too: after a summary its id is all that remains of it.
         let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &whole)).await;
         let chars = answer.chars().count();
         if chars <= REPORT_MAX {
-            return Ok(answer);
+            return Ok(apart(&answer).into_owned());
         }
         let head: String = answer.chars().take(END_MAX).collect();
         let tail: String = answer.chars().skip(chars - END_MAX).collect();
@@ -142,8 +141,10 @@ impl Actor {
             Ok(Err(_)) | Err(_) => "the rest could not be kept".to_owned(),
         };
         Ok(format!(
-            "{head}\n\n[… {} of {chars} characters left out; {whole} …]\n\n{tail}",
-            chars - 2 * END_MAX
+            "{}\n\n[… {} of {chars} characters left out; {whole} …]\n\n{}",
+            apart(&head),
+            chars - 2 * END_MAX,
+            apart(&tail)
         ))
     }
 }

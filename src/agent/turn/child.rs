@@ -23,7 +23,7 @@ use crate::agent::event::{AskingChild, Event};
 use crate::agent::setup::modes;
 use crate::agent::stop::Stopper;
 use crate::agent::stop::work_clock::TimeAbove;
-use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId, unmarked};
+use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId, apart};
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, FirstPart, StoreError, ToldOfEnd};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
@@ -220,11 +220,7 @@ impl Turn {
                 missing,
                 error,
                 ..
-            } => (
-                None,
-                self.lacking(&missing, &error, &unmarked(&answer)),
-                true,
-            ),
+            } => (None, self.lacking(&missing, &error, &apart(&answer)), true),
             Outcome::None { error, .. } => {
                 (None, self.without_answer(exit, &error, &last_words), true)
             }
@@ -357,7 +353,7 @@ impl Turn {
             is_something.then(|| format!("[{name}] {value}\n"))
         };
         let parts: String = ["data", "meta"].into_iter().filter_map(part).collect();
-        format!("{parts}{}", unmarked(answer))
+        format!("{parts}{}", apart(answer))
     }
 
     /// What the parent is told about a report that lacks something.

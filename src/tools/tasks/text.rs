@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::armed::Cause;
 use super::event::TaskNote;
 use crate::clock;
-use crate::domain::unmarked;
+use crate::domain::apart;
 use crate::store::{TaskRow, TaskStatus};
 use crate::text::{self, escape};
 use crate::tools::hooks::HookSpec;
@@ -109,12 +109,12 @@ pub(super) fn too_slow(row: &TaskRow) -> String {
 /// What the agent is told when a hook starts a turn.
 pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> TaskNote {
     let mut told = format!("[{} {}]\n", row.id, happened(row, cause));
-    told.push_str(&format!("Command: {}\n", unmarked(&row.task.command)));
+    told.push_str(&format!("Command: {}\n", apart(&row.task.command)));
     if let Cause::Match(line) = cause {
-        told.push_str(&format!("Line: {line}\n"));
+        told.push_str(&format!("Line: {}\n", apart(line)));
     }
     if !message.is_empty() {
-        told.push_str(&format!("\n{}\n", unmarked(message)));
+        told.push_str(&format!("\n{}\n", apart(message)));
     }
     push_output(&mut told, last);
     note(row, cause, told, last)
@@ -126,7 +126,7 @@ pub(super) fn report(row: &TaskRow, last: &[String]) -> TaskNote {
         "[{} {}]\nCommand: {}\n",
         row.id,
         outcome(row),
-        unmarked(&row.task.command)
+        apart(&row.task.command)
     );
     push_output(&mut told, last);
     note(row, &Cause::Exit, told, last)
@@ -148,7 +148,7 @@ fn push_output(told: &mut String, last: &[String]) {
     if last.is_empty() {
         told.push_str("\nIt printed nothing.\n");
     } else {
-        told.push_str(&format!("\nLast lines:\n{}\n", unmarked(&last.join("\n"))));
+        told.push_str(&format!("\nLast lines:\n{}\n", apart(&last.join("\n"))));
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
-use super::marks::LINE_ENDS;
+use super::marks::{LINE_ENDS, as_name};
 
 /// One message that reached the daemon and is meant for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ impl Quote {
             return format!("[in reply to a message of {at} that was deleted or cannot be read]\n");
         };
         let who = match &self.author {
-            Some(name) => format!("\"{}\"", in_brackets(name)),
+            Some(name) => format!("\"{}\"", as_name(name)),
             None => "you".to_owned(),
         };
         let mut quote = format!("[in reply to what {who} wrote on {at}]\n");
@@ -68,19 +68,6 @@ impl Quote {
         quote
     }
 }
-
-/// A name that cannot leave its quotation marks and brackets.
-fn in_brackets(name: &str) -> String {
-    let harmless = |letter: char| match letter {
-        '[' | ']' | '"' => '\'',
-        letter if letter.is_control() || LINE_ENDS.contains(&letter) => ' ',
-        letter => letter,
-    };
-    name.chars().map(harmless).take(NAME).collect()
-}
-
-/// Longest name in a quote, in characters; Discord's longest is 32.
-const NAME: usize = 80;
 
 /// How a message came to be that another turn caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ids::{CallId, MessageId};
 use super::json_values;
-use super::marks::unmarked;
+use super::marks::{LINE_ENDS, apart, as_name};
 use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
 
@@ -115,17 +115,17 @@ impl UserText {
             to.write_str(&quote.for_model())?;
         }
         match &self.author {
-            // Whoever makes a note keeps the words of others in it from imitating one.
+            // Whoever makes a note keeps the words of others in it apart.
             _ if self.note => write!(to, "[note] {}", self.text)?,
             Some(author) => {
-                write!(to, "{}: {}", unmarked(&author.name), unmarked(&self.text))?;
+                write!(to, "{}: {}", as_name(&author.name), apart(&self.text))?;
             }
             None => to.write_str(&self.text)?,
         }
         for attachment in &self.attachments {
             if let Some(path) = &attachment.saved_as {
                 let size = attachment.size;
-                let name = attachment.name.replace(char::is_control, " ");
+                let name = as_name(&attachment.name);
                 write!(
                     to,
                     "\n[attached file {name}, {size} bytes, saved as {path}]"
@@ -133,8 +133,8 @@ impl UserText {
             }
         }
         if let Some(facts) = &self.facts {
-            // It names files.
-            write!(to, "\n\n[{}]", unmarked(facts))?;
+            // It is one line, and names files.
+            write!(to, "\n\n[{}]", facts.replace(LINE_ENDS, " "))?;
         }
         Ok(())
     }
