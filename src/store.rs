@@ -69,11 +69,12 @@ pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, SpentUpTo, Sum, UsageFilt
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use broken::{LeftOpen, Took};
 pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};
-pub use causes::{KeptNote, NewKeptNote};
+use causes::Reserved;
+pub use causes::{KeptNote, NewKeptNote, ReservedTurn};
 pub use children::{EndedBelow, NewChild, NextStage, ToldOfEnd};
 pub use conversations::{ConversationRow, NewConversation};
 pub use error::{DiskFault, StoreError, UnknownWord};
-pub use inbound::{Accepted, Queued};
+pub use inbound::{Accepted, MessagesOfBots, Queued};
 pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};
 pub use lock::{HomeLock, LOCK_FILE};
@@ -108,6 +109,8 @@ struct Inner {
     path: PathBuf,
     jobs: mpsc::Sender<Message>,
     readers: Readers,
+    /// Turns that are about to begin without a person.
+    reserved: Reserved,
     /// Hears of the end of the writer's thread.
     writer: Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -159,6 +162,7 @@ impl Store {
                 readers: Readers::new(path.clone(), READERS),
                 path,
                 jobs,
+                reserved: Reserved::default(),
                 writer: Mutex::new(Some(end)),
             }),
         })

@@ -1,6 +1,10 @@
 //! What the message of a person has caused: the turns that began for it without a person, and the notes that began none.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use chrono::Utc;
+use parking_lot::Mutex;
 use rusqlite::{Connection, Row};
 
 use super::Store;
@@ -11,7 +15,7 @@ use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
 use super::statement::{scalar, sql};
-use crate::domain::causes::PERIOD;
+use crate::domain::causes::{Cause, PERIOD, Refusal};
 use crate::domain::{AgentId, ChannelId, ConversationId, TurnId};
 
 /// Notes that are kept for the next turn of one conversation; the oldest go first. People were told each of them.
@@ -41,7 +45,63 @@ pub struct KeptNote {
     pub text: String,
 }
 
+/// Turns that are about to begin for a message of a person, and are not in the ledger yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reserved(Arc<Mutex<HashMap<i64, u32>>>);
+
+/// One turn that may begin for a message. It counts as begun until this is dropped: drop it once the turn is stored.
+#[derive(Debug)]
+pub struct ReservedTurn {
+    all: Reserved,
+    message: i64,
+}
+
+impl Reserved {
+    /// Counts one more for `message`; returns also how many others are reserved.
+    pub(super) fn one_more(&self, message: i64) -> (ReservedTurn, u32) {
+        let mut all = self.0.lock();
+        let count = all.entry(message).or_default();
+        let others = *count;
+        *count += 1;
+        let reserved = ReservedTurn {
+            all: self.clone(),
+            message,
+        };
+        (reserved, others)
+    }
+}
+
+impl Drop for ReservedTurn {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock();
+        if let Some(count) = all.get_mut(&self.message) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.message);
+            }
+        }
+    }
+}
+
 impl Store {
+    /// Reserves one more turn for the message behind `turn`, which has a child turn begin; or returns why it may not.
+    pub async fn reserve_turn(
+        &self,
+        turn: TurnId,
+    ) -> Result<Result<ReservedTurn, Refusal>, StoreError> {
+        let Some(message) = self.read(move |db| message_behind(db, turn)).await? else {
+            return Ok(Err(Refusal::UnknownMessage));
+        };
+        // Reserved before it is counted: of two that do so at the same time, one sees the other.
+        let (reserved, others) = self.inner.reserved.one_more(message);
+        let begun = self.read(move |db| begun_for(db, message)).await?;
+        let cause = Cause {
+            hops: 0,
+            begun: Some(begun + others),
+        };
+        Ok(cause.may_begin(0).map(|()| reserved))
+    }
+
     /// Counts the turns that began lately without a person, for the message behind `turn`; `None` where that message is
     /// not known.
     pub async fn caused_lately(&self, turn: TurnId) -> Result<Option<u32>, StoreError> {
@@ -115,7 +175,7 @@ pub(super) fn message_behind(db: &Connection, turn: TurnId) -> Result<Option<i64
     Ok(found.flatten())
 }
 
-/// Counts the turns that the message `root` caused within [`PERIOD`].
+/// Counts the turns that the message `root` caused within [`PERIOD`], children and stages included.
 pub(super) fn begun_for(db: &Connection, root: i64) -> Result<u32, StoreError> {
     sql("SELECT count(*) FROM turns WHERE caused_by = ? AND began_at > ?")
         .bind(root)

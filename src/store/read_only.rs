@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use super::causes::Reserved;
 use super::error::StoreError;
 use super::open::{self, Depth};
 use super::readers::{Readers, blocking};
@@ -30,6 +31,7 @@ impl Store {
                     readers: Readers::new(path.clone(), 1),
                     path,
                     jobs,
+                    reserved: Reserved::default(),
                     writer: Mutex::new(None),
                 }),
             })

@@ -9,7 +9,7 @@ use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::broken::{self, Took};
-use super::causes::{begun_for, forget_kept, message_behind, set_cause};
+use super::causes::{Reserved, ReservedTurn, begun_for, forget_kept, message_behind, set_cause};
 use super::children::{EndedBelow, NewChild, begun_child, end_below, insert_child};
 use super::codec::{count, dollars, now, words};
 use super::conversations::has_reported;
@@ -282,8 +282,10 @@ impl Store {
         let begun = if turn.is_by_person() {
             self.run(batch).await.map(|_| Begun::Running)
         } else {
-            self.write(move |db| begin_caused(db, &turn, batch, most_hops))
-                .await
+            let reserved = self.inner.reserved.clone();
+            let begun = self.write(move |db| begin_caused(db, &turn, batch, most_hops, &reserved));
+            // What was reserved counts until the turn is stored.
+            begun.await.map(|(begun, _reserved)| begun)
         };
         match begun {
             Err(StoreError::NotFound(_)) => Ok(Begun::Not),
@@ -443,21 +445,24 @@ fn begin_caused(
     turn: &NewTurn,
     batch: Batch,
     most_hops: u32,
-) -> Result<Begun, StoreError> {
+    reserved: &Reserved,
+) -> Result<(Begun, Option<ReservedTurn>), StoreError> {
     let root = match turn.parent {
         Some(parent) => message_behind(db, parent)?,
         None => None,
     };
+    let (reserved, others) = root.map(|root| reserved.one_more(root)).unzip();
+    let begun = root.map(|root| begun_for(db, root)).transpose()?;
     let cause = Cause {
         hops: turn.depth,
-        begun: root.map(|root| begun_for(db, root)).transpose()?,
+        begun: begun.map(|begun| begun + others.unwrap_or_default()),
     };
     if let Err(refusal) = cause.may_begin(most_hops) {
-        return Ok(Begun::Refused(refusal));
+        return Ok((Begun::Refused(refusal), None));
     }
     batch.run(db)?;
     set_cause(db, turn.id, root)?;
-    Ok(Begun::Running)
+    Ok((Begun::Running, reserved))
 }
 
 /// Ends a turn, with everything that is stored with its end.

@@ -195,9 +195,11 @@ impl Turn {
     pub(super) async fn run_child(
         &self,
         call: &Call,
-        assignment: Assignment,
+        mut assignment: Assignment,
         begun: BegunChild,
     ) -> Result<ToolResult, StoreError> {
+        // It is in the ledger.
+        assignment.reserved = None;
         let id = begun.new.turn.id;
         let role = assignment.role.name.clone();
         let stop = self.context.stop.below();

@@ -15,7 +15,11 @@ impl Turn {
     /// Has the role `name` answer. The sub-agent knows the words that this turn began with, and nothing else of the
     /// conversation.
     pub(super) async fn have_role_answer(&mut self, name: &str) -> Result<Outcome, StoreError> {
-        let assignment = match self.assignment_by_person(name).await {
+        let found = match self.assignment_by_person(name).await {
+            Ok(mut found) => self.count_child(&mut found).await?.map(|()| found),
+            Err(why) => Err(why),
+        };
+        let assignment = match found {
             Ok(assignment) => assignment,
             Err(why) => {
                 return Ok(Outcome::None {
@@ -59,7 +63,6 @@ impl Turn {
         let folder = deps.folder(&self.context.agent);
         let catalog = deps.roles_of(self.context.agent.id, folder).await;
         let role = Offer::from(catalog.unwrap_or_default()).find(name)?;
-        self.count_child()?;
         let words = match self.transcript.items.last() {
             Some(Item::User(words)) => words.clone(),
             Some(Item::Assistant(_) | Item::ToolResult(_)) | None => UserText::default(),
@@ -77,6 +80,7 @@ impl Turn {
             former: None,
             waits: true,
             agent: None,
+            reserved: None,
         })
     }
 }

@@ -10,10 +10,10 @@ use crate::agent::setup::Setup;
 use crate::agent::setup::modes;
 use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
-use crate::domain::causes::Cause;
+use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{AgentId, ConversationId, UserText};
 use crate::permission::Stack;
-use crate::store::ChildKind;
+use crate::store::{ChildKind, ReservedTurn, StoreError};
 use crate::text;
 use crate::tools::Delegation;
 
@@ -56,6 +56,8 @@ pub(super) struct Assignment {
     pub(super) waits: bool,
     /// The other agent that does it, once found.
     pub(super) agent: Option<Arc<Identity>>,
+    /// Its place among the turns that one message may cause, until it is in the ledger.
+    pub(super) reserved: Option<Arc<ReservedTurn>>,
 }
 
 /// Why a role is not called. The text is for the model.
@@ -99,6 +101,8 @@ pub(super) enum NotCalled {
     NoAgent(String),
     #[error("this run has had its {}", text::count(*.0 as usize, "sub-agent", "sub-agents"))]
     TooMany(u32),
+    #[error("{0}; do it yourself")]
+    Caused(#[from] Refusal),
 }
 
 impl Offer {
@@ -324,6 +328,7 @@ impl Turn {
             former: None,
             waits: call.waits,
             agent: None,
+            reserved: None,
         })
     }
 
@@ -333,15 +338,34 @@ impl Turn {
         text::one_line(&self.context.deps.services.redactor.redact(words), most)
     }
 
-    /// Counts one more child turn of the run.
-    ///
-    /// # Errors
-    ///
-    /// When there were as many as it may have.
-    pub(super) fn count_child(&self) -> Result<(), NotCalled> {
+    /// Counts one more child turn of the run and of the message behind it; or returns why it may not begin.
+    pub(super) async fn count_child(
+        &self,
+        assignment: &mut Assignment,
+    ) -> Result<Result<(), NotCalled>, StoreError> {
         let most = self.orchestration().max_children.get();
-        let has_room = self.context.run.count_child(most);
-        has_room.then_some(()).ok_or(NotCalled::TooMany(most))
+        if !self.context.run.count_child(most) {
+            return Ok(Err(NotCalled::TooMany(most)));
+        }
+        let reserved = self.reserve(assignment).await;
+        if !matches!(reserved, Ok(Ok(()))) {
+            self.context.run.uncount_child();
+        }
+        Ok(reserved?.map_err(NotCalled::Caused))
+    }
+
+    /// Counts a child turn for the message behind the run; or returns why it may not begin.
+    pub(super) async fn reserve(
+        &self,
+        assignment: &mut Assignment,
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        let reserved = self
+            .context
+            .deps
+            .store
+            .reserve_turn(self.context.id())
+            .await?;
+        Ok(reserved.map(|reserved| assignment.reserved = Some(Arc::new(reserved))))
     }
 
     /// The role that stands for another agent. Whether there is such an agent is looked up later.

@@ -137,6 +137,7 @@ impl Turn {
             former: None,
             waits: true,
             agent: None,
+            reserved: None,
         }
     }
 
@@ -172,10 +173,12 @@ impl Turn {
     /// Runs a child turn whose end is stored together with what this turn makes from it.
     pub(super) async fn run_stage(
         &self,
-        assignment: Assignment,
+        mut assignment: Assignment,
         begun: BegunChild,
         speech: Option<watch::Sender<Speech>>,
     ) -> Result<(EndedChild, Outcome), StoreError> {
+        // It is in the ledger.
+        assignment.reserved = None;
         let id = begun.new.turn.id;
         let stop = self.context.stop.below();
         let _found = stop.found_as(id, None);

@@ -151,6 +151,71 @@ async fn one_message_causes_twenty_turns_in_an_hour_however_many_chains_it_start
 }
 
 #[tokio::test]
+async fn sub_agents_that_are_waited_for_count_to_the_twenty() {
+    run_test_with(open(10), async |world| {
+        let child = (
+            "sub_agent",
+            json!({"role": "general", "prompt": "count", "title": "count"}),
+        );
+        let branch = (
+            "sub_agent",
+            json!({"role": "general", "prompt": "go", "title": "go", "wait": false}),
+        );
+        world.model.follows(move |request| {
+            let latest = latest(request);
+            match () {
+                () if request.to_string().contains("a sub-agent of `lab`") => said("Counted."),
+                () if latest.contains("tool_result") => said("Done."),
+                () => calls(&[
+                    branch.clone(),
+                    branch.clone(),
+                    child.clone(),
+                    child.clone(),
+                    child.clone(),
+                    (TASK, json!({"command": "true"})),
+                ]),
+            }
+        });
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "this one has").await;
+        is_at_rest(world).await;
+        let all = "SELECT count(*) || '' FROM turns WHERE parent_id IS NOT NULL";
+        world.ledger_says(all, &["20"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_twenty_first_sub_agent_of_a_message_is_refused_with_the_reason() {
+    let setup = Setup {
+        config: json!({"default_permissions": "open", "orchestration": {"max_children": 100}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let child = (
+            "sub_agent",
+            json!({"role": "general", "prompt": "count", "title": "count"}),
+        );
+        world.model.follows(move |request| {
+            let latest = latest(request);
+            match () {
+                () if request.to_string().contains("a sub-agent of `lab`") => said("Counted."),
+                () if latest.contains("this one has; do it yourself") => said("Enough."),
+                () => calls(&vec![child.clone(); 7]),
+            }
+        });
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "Enough.").await;
+        let all = "SELECT count(*) || '' FROM turns WHERE parent_id IS NOT NULL";
+        world.ledger_says(all, &["20"]).await;
+        // Another message may cause as many.
+        world.ann.says("#lab", "go on").await;
+        world.ledger_says(all, &["40"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_message_that_joins_a_turn_is_what_it_causes_from_then_on() {
     run_test_with(open(1), async |world| {
         world.model.follows(|request| {

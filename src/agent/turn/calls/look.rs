@@ -11,7 +11,7 @@ use crate::agent::turn::Turn;
 use crate::agent::turn::children::BegunChild;
 use crate::agent::turn::offer::{Assignment, NotCalled};
 use crate::agent::turn::question::ToAsk;
-use crate::domain::{CALL_TOOL, UserId};
+use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
 use crate::store::StoreError;
 use crate::text::long;
@@ -182,18 +182,7 @@ impl Turn {
         for mut one in looked {
             if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
                 && let Some(assignment) = &mut runnable.assignment
-                && let Err(why) = self.find_whom(assignment).await?.and_then(|()| {
-                    // Two calls of one step would write in one conversation.
-                    let is_free = assignment
-                        .former
-                        .is_none_or(|former| going_on.insert(former));
-                    is_free.then_some(()).ok_or(NotCalled::AtWork)?;
-                    if assignment.waits {
-                        self.count_child()
-                    } else {
-                        Ok(())
-                    }
-                })
+                && let Err(why) = self.find_and_count(assignment, &mut going_on).await?
             {
                 one = Looked::Refused {
                     action: runnable.prepared.action.to_string(),
@@ -203,6 +192,27 @@ impl Turn {
             found.push(one);
         }
         Ok(found)
+    }
+
+    async fn find_and_count(
+        &self,
+        assignment: &mut Assignment,
+        going_on: &mut HashSet<ConversationId>,
+    ) -> Result<Result<(), NotCalled>, StoreError> {
+        if let Err(why) = self.find_whom(assignment).await? {
+            return Ok(Err(why));
+        }
+        // Two calls of one step would write in one conversation.
+        if assignment
+            .former
+            .is_some_and(|former| !going_on.insert(former))
+        {
+            return Ok(Err(NotCalled::AtWork));
+        }
+        if !assignment.waits {
+            return Ok(Ok(()));
+        }
+        self.count_child(assignment).await
     }
 }
 

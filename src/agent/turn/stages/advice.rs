@@ -39,9 +39,10 @@ impl Turn {
             ..words
         };
         let usable = advisors.iter().filter_map(|stage| stage.role.as_ref().ok());
-        let tasks: Vec<_> = usable
+        let mut tasks: Vec<_> = usable
             .map(|role| self.stage(ChildKind::Advisor, role, words.clone()))
             .collect();
+        let refused = self.reserve_all(&mut tasks).await?;
         let last_words = match tasks.len() {
             0 => None,
             // One more for the tags around them.
@@ -71,6 +72,7 @@ impl Turn {
             said.push(advice.await);
         }
         self.keep_last_words(last_words).await;
+        said.extend(refused);
         let mut said = said.into_iter();
         let blocks: Vec<String> = advisors
             .iter()
@@ -100,6 +102,20 @@ impl Turn {
             stages.advice = advice;
         }
         Ok(())
+    }
+
+    /// Counts these advisors for the message behind the turn. Those beyond its limit are removed; returns why, for each.
+    async fn reserve_all(&self, asked: &mut Vec<Assignment>) -> Result<Vec<Advice>, StoreError> {
+        for at in 0..asked.len() {
+            if let Err(why) = self.reserve(&mut asked[at]).await? {
+                let refused = asked.drain(at..).map(|_| Advice::Failed {
+                    exit: EndReason::Failed,
+                    why: why.to_string(),
+                });
+                return Ok(refused.collect());
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// Stores that these advisors begin.

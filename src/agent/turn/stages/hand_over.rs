@@ -229,7 +229,13 @@ impl Turn {
         let HandOver { call, to, message } = handed;
         let calls = answer.tool_calls.clone();
         let words = self.words_for_destination(message.as_deref());
-        let assignment = self.stage(ChildKind::Route, &to, words);
+        let mut assignment = self.stage(ChildKind::Route, &to, words);
+        if let Err(why) = self.reserve(&mut assignment).await? {
+            return Ok(Outcome::None {
+                exit: EndReason::Failed,
+                error: why.to_string(),
+            });
+        }
         let new = self.new_child(Some(call.clone()), &assignment).await;
         self.audit_hand_over(&calls, &call, &to.name);
         let starting = Starting {

@@ -214,13 +214,21 @@ impl Turn {
             text: format!("{}\n\n{}", request.text, tagged("response", &from, &shown)),
             ..request
         };
-        let assignment = self.stage(ChildKind::Handoff, &role, words);
+        let mut assignment = self.stage(ChildKind::Handoff, &role, words);
+        let refused = match &stage.role {
+            Ok(_) => self
+                .reserve(&mut assignment)
+                .await?
+                .err()
+                .map(|why| why.to_string()),
+            Err(_) => Some("it cannot be used".to_owned()),
+        };
         let begun = self.begin_handoff(&assignment).await?;
-        if stage.role.is_err() {
+        if let Some(why) = refused {
             self.in_its_place = Some(never_ran(begun.new.turn.id));
             return Ok(Through::Not {
                 exit: EndReason::Failed,
-                why: "it cannot be used".to_owned(),
+                why,
             });
         }
         self.doing(format!("Passing it to {}", role.name));
