@@ -72,7 +72,7 @@ pub use result_room::ResultRoom;
 pub use services::{NoCommands, Services, Shell, http_client};
 pub use shelf::{Shelf, Toolset};
 pub use told_once::ToldOnce;
-pub use web::{Interface, Web, is_near, is_public};
+pub use web::{Interface, Web, is_near, is_public, leads_home};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]

@@ -27,7 +27,7 @@ use addresses::Checker;
 use crate::permission::{Action, Decision, Rights, Verdict};
 
 pub use addresses::is_public;
-pub use near::{Interface, is_near};
+pub use near::{Interface, is_near, leads_home};
 pub(super) use page::Layout;
 pub(super) use requested::requested;
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::near::{Interface, interfaces, is_near};
+use super::near::{Interface, interfaces, is_near, leads_home};
 
 /// Why an address is not read. The text is for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,7 @@ impl Checker {
         if !is_public(address) {
             return Err(Unfit::NotPublic);
         }
-        if is_near(address, &self.0) {
+        if is_near(address, &self.0) || leads_home(address) {
             return Err(Unfit::Near);
         }
         Ok(())

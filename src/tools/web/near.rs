@@ -4,7 +4,7 @@
 //! not among it.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use ipnet::IpNet;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
@@ -73,6 +73,23 @@ pub fn is_near(address: IpAddr, interfaces: &[Interface]) -> bool {
 pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
     let found = getifaddrs()?;
     Ok(found.filter_map(|found| Interface::of(&found)).collect())
+}
+
+/// Whether this machine answers at `address` although no interface has it, as a local route to a whole network makes it do.
+///
+/// The kernel gives a connection to an address of its own that address at both ends. Nothing is sent to find out.
+pub fn leads_home(address: IpAddr) -> bool {
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let own_end = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect((address, 80))?;
+        socket.local_addr()
+    };
+    // Without a route there is no connection either.
+    own_end().is_ok_and(|own| own.ip().to_canonical() == address.to_canonical())
 }
 
 fn address_of(address: &SockaddrStorage) -> Option<IpAddr> {

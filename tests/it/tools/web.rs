@@ -262,6 +262,15 @@ async fn public_addresses_of_this_machine_and_its_network_are_not_read() {
         .refuses("web_fetch", json!({"url": "http://9.9.9.10/"}))
         .await;
     assert!(told.contains("cannot be read: "), "{told}");
+    // A local route makes this machine answer for a network that no interface has.
+    let words = ["route", "add", "local", "9.8.8.0/24", "dev", "lo"];
+    assert!(Command::new("ip").args(words).status().unwrap().success());
+    let routed = own_pages("9.8.8.7:8080").await;
+    for url in ["http://9.8.8.7:8080/", "http://9.8.8.200/"] {
+        let told = lab.refuses("web_fetch", json!({"url": url})).await;
+        assert!(told.contains("belongs to this machine"), "{url}: {told}");
+    }
+    assert_eq!(routed.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
