@@ -26,11 +26,16 @@ pub fn run_schema() -> Value {
 }
 
 /// The events of a run, in the order in which they happened. Each turn that ended has exactly one `agent_finished` or
-/// `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and cost.
+/// `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and cost. Each gap of the run is an
+/// `agent_update` of its root.
 pub fn run_events(run: &Run) -> Vec<Value> {
     let mut events = Vec::new();
     for (_, node) in run.nodes() {
         of_node(node, run.node.began_at, &mut events);
+    }
+    for gap in &run.gaps {
+        let event = event("agent_update", None, &run.node, json!({"gap": gap}));
+        events.push((run.node.began_at.unwrap_or_default(), event));
     }
     // Events of the same moment stay in the order of the tree.
     events.sort_by_key(|(at, _)| *at);

@@ -34,6 +34,10 @@ const TITLE_CHARS: usize = 92;
 /// Most characters of a label, for narrow ones.
 const LABEL_CHARS: usize = 60;
 
+/// Gaps that are named, and most characters of one.
+const MOST_GAPS: usize = 10;
+const GAP_CHARS: usize = 200;
+
 /// Space between a label and its bars, in pixels.
 const GAP: u32 = 12;
 
@@ -74,7 +78,8 @@ type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBacken
 pub fn run_picture(run: &Run, now: DateTime<Utc>) -> Result<Vec<u8>, NoPicture> {
     let timeline = Timeline::of(run, now);
     let rows = timeline.rows.len() as i32 + i32::from(timeline.left_out > 0);
-    let height = (HEAD + rows * ROW + FOOT).unsigned_abs();
+    let gaps = gaps(run);
+    let height = (HEAD + (rows + gaps.len() as i32) * ROW + FOOT).unsigned_abs();
     let title = run_line(run, now, str::to_owned);
     picture((WIDTH, height), |area| {
         area.draw(&Text::new(
@@ -84,8 +89,26 @@ pub fn run_picture(run: &Run, now: DateTime<Utc>) -> Result<Vec<u8>, NoPicture> 
         ))?;
         legend(&timeline, area)?;
         times(&timeline, rows, area)?;
-        draw_rows(&timeline, area)
+        draw_rows(&timeline, area)?;
+        for (at, gap) in (rows..).zip(&gaps) {
+            let y = HEAD + at * ROW + 8;
+            area.draw(&Text::new(gap.as_str(), (24, y), letters(LETTERS)))?;
+        }
+        Ok(())
     })
+}
+
+/// What the run lacks, a line each.
+fn gaps(run: &Run) -> Vec<String> {
+    let shown = run.gaps.iter().take(MOST_GAPS);
+    let room = WIDTH - 2 * 24;
+    let mut lines: Vec<String> = shown
+        .map(|gap| within(&plain(&format!("Gap: {gap}"), GAP_CHARS), LETTERS, room))
+        .collect();
+    if run.gaps.len() > MOST_GAPS {
+        lines.push(format!("… and {} more gaps", run.gaps.len() - MOST_GAPS));
+    }
+    lines
 }
 
 /// A legend of the colours that occur.

@@ -165,6 +165,26 @@ fn sixty_rows_are_drawn_and_the_others_counted() {
 }
 
 #[test]
+fn every_form_says_what_the_run_lacks() {
+    let mut run = example();
+    run.gaps = vec!["A turn cannot be read.".to_owned(); 12];
+    let (width, height, _) = pixels(&drawing::run_picture(&run, at(5)).unwrap());
+    assert_eq!((width, height), (1_600, 150 + (4 + 11) * 44 + 30));
+    let lines = drawing::run_event_lines(&run);
+    assert_eq!(
+        lines.matches("\"gap\":\"A turn cannot be read.\"").count(),
+        12
+    );
+    for form in [
+        drawing::run_page(&run, at(5)),
+        drawing::run_json_text(&run),
+        drawing::run_lines(&run, at(5), Detail::Line, str::to_owned).concat(),
+    ] {
+        assert!(form.contains("A turn cannot be read."), "{form}");
+    }
+}
+
+#[test]
 fn names_of_any_kind_stay_beside_their_bars() {
     let mut run = example();
     let names = [
