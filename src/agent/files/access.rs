@@ -126,9 +126,6 @@ impl AgentDeps {
         let Some((own, others)) = agents.split_first() else {
             return Ok(());
         };
-        if message.via.is_some() && others.is_empty() {
-            return Ok(());
-        }
         match self.participant(own.guild, message.author.id).await {
             Participant::Member(person) => self.may_join(&person, agents).await,
             Participant::Unknown(_) if others.is_empty() => {
