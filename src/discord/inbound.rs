@@ -12,7 +12,7 @@ mod shared;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serenity::all::{Attachment, Message};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -277,7 +277,21 @@ impl Queue {
         if self.judged.contains(&id) {
             return Taken::Settled;
         }
-        if let Some(why) = self.ignored(&message) {
+        let shared = Arc::clone(&self.shared);
+        let _one_at_a_time = if message::is_bot(&message) {
+            Some(shared.bots.lock().await)
+        } else {
+            None
+        };
+        let ignored = match self.judge(agent, &message).await {
+            Ok(ignored) => ignored,
+            Err(error) => {
+                self.tell_not_taken(id, &error).await;
+                self.remember(id);
+                return Taken::Settled;
+            }
+        };
+        if let Some(why) = ignored {
             debug!(message.id = %id, reason = ?why, "a message was ignored");
             if why == Ignored::NoContent {
                 self.bot.tell_operator("message-content", NO_CONTENT);
@@ -370,18 +384,25 @@ impl Queue {
         } else {
             Bots::Ignored
         };
-        if let Some(why) = message::ignored(message, self.bot.own.0, bots) {
-            return Some(why);
+        message::ignored(message, self.bot.own.0, bots)
+    }
+
+    /// Judges whether a message is ignored. One of a bot is judged by its own time: when it is read again later, the outcome
+    /// is the same.
+    async fn judge(
+        &self,
+        agent: &AgentSummary,
+        message: &Message,
+    ) -> Result<Option<Ignored>, StoreError> {
+        let ignored = self.ignored(message);
+        if ignored.is_some() || !message::is_bot(message) {
+            return Ok(ignored);
         }
-        let channel = self.channel;
-        if !message::is_bot(message) {
-            self.shared.loops(|loops| loops.person_spoke(channel));
-            return None;
-        }
-        let goes_on = self
-            .shared
-            .loops(|loops| loops.lets_through(channel, Instant::now()));
-        (!goes_on).then_some(Ignored::Bot)
+        let id = MessageId(message.id.get());
+        let place = agent.channel.unwrap_or(self.channel);
+        let since = message::bots_since(id);
+        let before = self.bot.store.messages_of_bots(place, since, id).await?;
+        Ok((!message::answers_bot(before)).then_some(Ignored::Bot))
     }
 
     /// Whether a skipped message would have been taken.

@@ -29,6 +29,14 @@ pub enum Queued {
     NotWaiting,
 }
 
+/// How many messages of bots an agent took within some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessagesOfBots {
+    pub all: u32,
+    /// Those after the latest message of a person.
+    pub in_a_row: u32,
+}
+
 /// The reason of a message that was dropped because its row cannot be read.
 const UNREADABLE: &str = "unreadable";
 
@@ -137,6 +145,33 @@ impl Store {
     /// A message that waits for its turn, as it is after edits; `None` once it was taken, dropped or skipped.
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         self.read(move |db| waiting(message).first(db, body)).await
+    }
+
+    /// Counts the messages of bots that were taken in `place` and its threads after `since` and before the message `until`.
+    pub async fn messages_of_bots(
+        &self,
+        place: ChannelId,
+        since: MessageId,
+        until: MessageId,
+    ) -> Result<MessagesOfBots, StoreError> {
+        let query = sql(
+            "WITH taken (id, is_bot) AS (
+                 SELECT message_id, coalesce(json_extract(body, '$.is_from_bot'), 0) FROM inbound
+                 WHERE message_id >= ? AND message_id < ? AND json_valid(body)
+                     AND CAST(coalesce(json_extract(body, '$.parent_id'), channel_id) AS INTEGER) = ?)
+             SELECT count(*), count(*) FILTER (WHERE id > coalesce((SELECT max(id) FROM taken WHERE NOT is_bot), 0))
+             FROM taken WHERE is_bot",
+        )
+        .bind(since.as_i64())
+        .bind(until.as_i64())
+        .bind(place.as_i64());
+        let read = |row: &Row<'_>| {
+            Ok(MessagesOfBots {
+                all: row.get(0)?,
+                in_a_row: row.get(1)?,
+            })
+        };
+        self.read(move |db| query.one(db, read)).await
     }
 
     /// A message of a person in the ledger, in any state.

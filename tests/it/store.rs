@@ -149,6 +149,7 @@ pub(crate) fn message(id: u64, content: &str) -> Inbound {
         sent_at: "2026-02-12T10:30:00Z".parse().unwrap(),
         via: None,
         is_from_webhook: false,
+        is_from_bot: false,
     }
 }
 

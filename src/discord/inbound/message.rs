@@ -1,18 +1,21 @@
 //! Reads a message of Discord: one for an agent, or ignored for a stated reason. Pure.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serenity::all::{Message, MessageReferenceKind, MessageType};
 
 use crate::discord::rest::body::clip;
 use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
+use crate::store::MessagesOfBots;
 
-/// Messages of bots in a row, without a person between, that an agent answers where bots are allowed at all.
+/// Messages of bots in a row, without words of a person to the agent between, that it answers within [`BOT_PERIOD`].
 const BOT_ROUNDS: u32 = 8;
 
-/// How long bots may talk with each other before a person must write again.
-const MAX_BOT_TIME: Duration = Duration::from_secs(600);
+/// Messages of bots that an agent answers within [`BOT_PERIOD`], whoever writes between.
+const BOT_MOST: u32 = 20;
+
+/// The time before a message of a bot in which others count.
+const BOT_PERIOD: Duration = Duration::from_secs(60 * 60);
 
 /// Characters that a model is shown of the message that somebody replies to, where the conversation does not have it.
 const QUOTED: usize = 1_000;
@@ -94,6 +97,7 @@ pub fn to_inbound(
         sent_at: MessageId(message.id.get()).sent_at(),
         via: None,
         is_from_webhook: message.webhook_id.is_some(),
+        is_from_bot: is_bot(message),
     }
 }
 
@@ -170,20 +174,12 @@ pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
     }
 }
 
-/// Ends loops of bots that answer each other.
-#[derive(Debug, Default)]
-pub struct BotLoops(HashMap<ChannelId, (u32, Instant)>);
+/// Whether an agent answers one more message of a bot: two bots would answer each other for ever.
+pub const fn answers_bot(before: MessagesOfBots) -> bool {
+    before.in_a_row < BOT_ROUNDS && before.all < BOT_MOST
+}
 
-impl BotLoops {
-    /// A person wrote: bots may write again.
-    pub fn person_spoke(&mut self, channel: ChannelId) {
-        self.0.remove(&channel);
-    }
-
-    /// Whether one more message of a bot is answered in `channel`.
-    pub fn lets_through(&mut self, channel: ChannelId, now: Instant) -> bool {
-        let (rounds, since) = self.0.entry(channel).or_insert((0, now));
-        *rounds = rounds.saturating_add(1);
-        *rounds <= BOT_ROUNDS && now.saturating_duration_since(*since) <= MAX_BOT_TIME
-    }
+/// The first message that counts for one of a bot with the id `message`.
+pub fn bots_since(message: MessageId) -> MessageId {
+    MessageId::first_at(message.sent_at() - BOT_PERIOD)
 }

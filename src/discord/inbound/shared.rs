@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::message::BotLoops;
 use crate::domain::ChannelId;
 
 #[derive(Default)]
@@ -16,7 +15,8 @@ pub(in crate::discord) struct Shared {
     /// Counts connections; a channel that has not caught up with the latest does that first.
     pub(super) epoch: AtomicU64,
     caught_up: Mutex<HashMap<ChannelId, u64>>,
-    loops: Mutex<BotLoops>,
+    /// Held while a message of a bot is judged and taken: of several, each sees those before it.
+    pub(super) bots: tokio::sync::Mutex<()>,
 }
 
 impl Shared {
@@ -37,10 +37,5 @@ impl Shared {
     pub(super) fn mark_behind(&self, channel: ChannelId) {
         let mut caught_up = self.caught_up.lock();
         caught_up.remove(&channel);
-    }
-
-    /// Works with the guard against bots that answer each other for ever.
-    pub(super) fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
-        act(&mut self.loops.lock())
     }
 }

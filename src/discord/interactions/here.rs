@@ -86,6 +86,7 @@ impl Here {
             sent_at: shown.sent_at(),
             via: None,
             is_from_webhook: false,
+            is_from_bot: false,
         }
     }
 }

@@ -64,6 +64,8 @@ async fn bots_that_answer_each_other_come_to_an_end() {
                 })
                 .await;
         }
+        // Neither a restart nor a line of a person whom the agent does not hear lets them go on.
+        world.restarts().await;
         robot.says(world.channel("#lab"), "round 9");
         world.ann.says("#lab", "stop it, both of you").await;
         world
@@ -73,6 +75,34 @@ async fn bots_that_answer_each_other_come_to_an_end() {
             .await;
         let asked = world.model.last_request().to_string();
         assert!(!asked.contains("round 9") && asked.contains("stop it"));
+        // Whatever people write, bots have twenty answers in an hour.
+        for round in 10..=21 {
+            if round == 17 {
+                world.ann.says("#lab", "go on").await;
+                world
+                    .ledger_says(
+                        "SELECT count(*) || '' FROM turns WHERE state = 'finished'",
+                        &["17"],
+                    )
+                    .await;
+            }
+            robot.says(world.channel("#lab"), &format!("round {round}"));
+            let so_far = round - 1 + usize::from(round >= 17);
+            world
+                .waits("the answer to a bot", |world| {
+                    (answers(world) == so_far).then_some(())
+                })
+                .await;
+        }
+        robot.says(world.channel("#lab"), "round 22");
+        world.ann.says("#lab", "what now?").await;
+        world
+            .waits("the answer to Ann", |world| {
+                (answers(world) == 23).then_some(())
+            })
+            .await;
+        let asked = world.model.last_request().to_string();
+        assert!(!asked.contains("round 22") && asked.contains("what now?"));
     })
     .await;
 }

@@ -33,6 +33,9 @@ pub struct Inbound {
     /// Whether a webhook posted it: its author is no member, and holds no role.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_from_webhook: bool,
+    /// Whether a program wrote it: a bot or a webhook.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_from_bot: bool,
 }
 
 /// A message that somebody replied to.
