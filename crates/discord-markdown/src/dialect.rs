@@ -5,10 +5,12 @@
 //! block of code or, where that would be too wide, a list; an image a link; a deep heading a bold line. Code is not changed
 //! except for its [`fences`]. Everything else stays as it was typed: the text is edited in places, not written again.
 
+mod fence_lines;
 mod fences;
 mod html;
 mod lines;
 mod links;
+mod rows;
 mod table;
 mod translation;
 
@@ -17,6 +19,7 @@ use std::ops::Range;
 
 use pulldown_cmark::Options;
 
+pub(super) use self::fence_lines::on_own_lines;
 use self::translation::Translation;
 use super::code::run_length;
 use chorus_text::prose;
@@ -30,7 +33,9 @@ pub fn for_discord(markdown: &str) -> String {
     if !text.bytes().any(may_mean_something) && !text.contains("    ") {
         return text.into_owned();
     }
+    let text = on_own_lines(&text);
     let text = html::as_markdown(&text);
+    let text = rows::with_all_cells(&text);
     let edits = Translation::of(&text);
     rendered(&text, 0..text.len(), edits)
 }

@@ -28,6 +28,7 @@ pub struct CodeFile {
 
 /// `markdown` with each long block of code replaced by a line that names its file.
 pub fn without_long_code(markdown: &str) -> (String, Vec<CodeFile>) {
+    let markdown = &*dialect::on_own_lines(markdown);
     let mut blocks = if (SHOWN + 1..=LOOKED_THROUGH).contains(&markdown.len()) {
         long_blocks(markdown)
     } else {

@@ -8,8 +8,12 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use super::approval::{open, question};
-use crate::referee::{Case, at_random, judges};
+use crate::referee::{Case, at_random, judges, runs};
 use crate::world::{Setup, World, run_test, run_test_with};
+
+/// Answers with numbered words, which the crate's own tests judge by a reader of ours.
+#[path = "../../../crates/discord-markdown/tests/corpus/mod.rs"]
+mod corpus;
 
 /// Texts that try to get out of whatever they stand in.
 const HOSTILE: [&str; 10] = [
@@ -452,4 +456,32 @@ fn code_of_an_answer_in_several_messages_is_code_in_each() {
     }
     assert!(cases.len() > 300, "{} messages", cases.len());
     judges(&cases);
+}
+
+#[test]
+fn each_word_of_an_answer_is_shown_in_order_as_code_or_as_prose() {
+    let cases: Vec<Value> = corpus::samples(2_000)
+        .iter()
+        .map(|sample| {
+            let Split::Parts(texts) = text::split(&sample.text) else {
+                panic!("too long: {}", sample.text);
+            };
+            let words = sample
+                .words
+                .iter()
+                .map(|word| (&word.text, word.kind.name()));
+            json!({"texts": texts, "words": words.collect::<Vec<_>>(), "written": sample.text})
+        })
+        .collect();
+    let Some(verdict) = runs("words.mjs", &Value::Array(cases)) else {
+        return;
+    };
+    let faults: Vec<String> = serde_json::from_value(verdict).unwrap();
+    let some: Vec<&str> = faults.iter().take(6).map(String::as_str).collect();
+    assert!(
+        faults.is_empty(),
+        "{} faults, such as\n{}",
+        faults.len(),
+        some.join("\n")
+    );
 }

@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::{Edit, options};
 
-/// `text` with the tags that have a meaning in Markdown translated, and comments and mere containers removed.
+/// `text` with the tags that have a meaning in Markdown translated, and mere containers removed. Comments are words.
 pub(super) fn as_markdown(text: &str) -> Cow<'_, str> {
     if !may_hold_tags(text) {
         return Cow::Borrowed(text);
@@ -110,7 +110,8 @@ impl Tags {
 
     fn tag(&mut self, tag: &str, range: Range<usize>) {
         if tag.starts_with("<!--") {
-            return self.edits.push(Edit::new(range, ""));
+            let start = range.start;
+            return self.edits.push(Edit::new(start..start + 1, r"\<"));
         }
         let Some(name) = name(tag).map(str::to_ascii_lowercase) else {
             return;
@@ -199,10 +200,12 @@ fn name(tag: &str) -> Option<&str> {
     (end > 0).then(|| &rest[..end])
 }
 
-/// The value of an attribute between quotation marks.
+/// The value of an attribute, with or without quotation marks.
 fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = tag.split_once(&format!(" {name}="))?;
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let (value, _) = rest[1..].split_once(quote)?;
+    let value = match rest.chars().next()? {
+        quote @ ('"' | '\'') => rest[1..].split_once(quote)?.0,
+        _ => rest.split([' ', '>']).next()?.trim_end_matches('/'),
+    };
     (!value.contains(['<', '>', '\n'])).then_some(value)
 }

@@ -15,16 +15,19 @@ pub(super) struct OpenLink {
     pub(super) kind: LinkType,
     pub(super) is_image: bool,
     target: String,
+    /// The label of its definition; empty where the target is beside the words.
+    label: String,
     /// Its words as people see them.
     pub(super) shown: String,
 }
 
 impl OpenLink {
-    pub(super) fn new(kind: LinkType, target: &str, is_image: bool) -> Self {
+    pub(super) fn new(kind: LinkType, target: &str, id: &str, is_image: bool) -> Self {
         Self {
             kind,
             is_image,
             target: target.to_owned(),
+            label: label(id),
             shown: String::new(),
         }
     }
@@ -42,6 +45,9 @@ impl OpenLink {
         let head = range.start..range.start + marks;
         let shown = self.shown.trim();
         let target = &self.target;
+        if self.is_plain() {
+            return Vec::new();
+        }
         if is_inner {
             return vec![Edit::new(head, ""), Edit::new(tail, "")];
         }
@@ -68,18 +74,46 @@ impl OpenLink {
         edits
     }
 
+    /// Whether it only looks like a link: words between brackets that a line such as `[WARN]: overheated` seems to define.
+    fn is_plain(&self) -> bool {
+        let is_short = matches!(self.kind, LinkType::Shortcut | LinkType::ShortcutUnknown);
+        is_short && !is_web(&self.target)
+    }
+
+    /// The label of the definition whose target is shown with its words.
+    pub(super) fn shown_definition(&self) -> Option<String> {
+        let is_shown = !self.label.is_empty() && !self.is_plain();
+        is_shown.then(|| self.label.clone())
+    }
+
+    /// Whether its target tells more than its words.
+    pub(super) fn tells_target(&self) -> bool {
+        let target = self.target.trim_start_matches("mailto:");
+        !self.is_plain() && names_something(target) && self.shown.trim() != target
+    }
+
     /// A target of which Discord makes no link, shown after the words: a path of the workspace, a mail address.
     fn named_target(&self) -> String {
         let target = self.target.trim_start_matches("mailto:");
         let is_said = self.shown.trim() == target;
-        let tells = !target.starts_with(['#', '?']) && !target.starts_with("data:");
-        match target.is_empty() || is_said || !tells {
+        match is_said || !names_something(target) {
             true if self.is_image && self.shown.trim().is_empty() => "(image)".to_owned(),
             true => String::new(),
             false if self.shown.trim().is_empty() => escape::code_within(target, MAX_TARGET),
             false => format!(" ({})", escape::code_within(target, MAX_TARGET)),
         }
     }
+}
+
+/// The label of a definition in the form in which labels are compared.
+pub(super) fn label(id: &str) -> String {
+    let words: Vec<&str> = id.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+/// Whether `target` is more than a place of the same page or data.
+fn names_something(target: &str) -> bool {
+    !target.is_empty() && !target.starts_with(['#', '?']) && !target.starts_with("data:")
 }
 
 /// Whether Discord makes a link of it.

@@ -37,6 +37,8 @@ pub(super) struct Table {
     /// Cells of the last row so far.
     columns: usize,
     open: Option<OpenCell>,
+    /// Whether a block of code would hide the target of a link.
+    pub(super) holds_links: bool,
 }
 
 /// A cell that says something.
@@ -64,6 +66,7 @@ impl Table {
             rows: vec![Vec::new()],
             columns: 0,
             open: None,
+            holds_links: false,
         }
     }
 
@@ -124,11 +127,11 @@ impl Table {
         written
     }
 
-    /// The width of each column; `None` where a line would be too long.
+    /// The width of each column; `None` where a line would be too long, or a link could not be followed.
     fn widths(&self) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let gaps = GAP * columns.saturating_sub(1);
-        if columns + gaps > MAX_WIDTH {
+        if self.holds_links || columns + gaps > MAX_WIDTH {
             return None;
         }
         let mut widths = vec![1; columns];
@@ -194,7 +197,7 @@ impl Table {
         lines
     }
 
-    /// A list of the rows: the first cell in bold, the others below it with their heads.
+    /// A line of the heads, and a list of the rows: the first cell in bold, the others below it with their heads.
     fn listed(&self) -> String {
         let (head, rows) = match self.rows.split_first() {
             Some((head, [])) => (&[] as &[Cell], vec![head]),
@@ -202,15 +205,15 @@ impl Table {
             None => return String::new(),
         };
         let mut lines = Vec::new();
+        if !head.is_empty() {
+            let labels: Vec<&str> = head.iter().map(|cell| cell.rich.as_str()).collect();
+            lines.push(bold(&labels.join(" · ")));
+        }
         for row in rows {
             let Some((first, others)) = row.split_first() else {
                 continue;
             };
-            let name = if first.rich.contains("**") {
-                first.rich.clone()
-            } else {
-                format!("**{}**", first.rich)
-            };
+            let name = bold(&first.rich);
             if let ([other], 2) = (others, self.alignments.len()) {
                 lines.push(format!("- {name}: {}", other.rich));
                 continue;
@@ -228,6 +231,15 @@ impl Table {
             }));
         }
         lines.join("\n")
+    }
+}
+
+/// `rich` in bold, unless a part of it is already.
+fn bold(rich: &str) -> String {
+    if rich.contains("**") {
+        rich.to_owned()
+    } else {
+        format!("**{rich}**")
     }
 }
 

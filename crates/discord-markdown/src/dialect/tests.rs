@@ -9,8 +9,11 @@ fn fences_that_discord_does_not_know_become_those_it_does() {
         ("````\nls\n````", "```\nls\n```"),
         (
             "```rust title=\"x\"\nfn x() {}\n`````",
-            "```rust\nfn x() {}\n```",
+            "title=\"x\"\n```rust\nfn x() {}\n```",
         ),
+        ("```sh\n```", "```\nsh\n```"),
+        ("```ls -la", "\\`\\`\\`ls -la"),
+        ("```ls -la\ncd x\n```", "```\nls -la\ncd x\n```"),
         ("```sh\nls", "```sh\nls\n```"),
         ("> ~~~\n> ls\n> ~~~", "> ```\n> ls\n> ```"),
         (
@@ -24,10 +27,55 @@ fn fences_that_discord_does_not_know_become_those_it_does() {
 }
 
 #[test]
+fn a_fence_beside_words_gets_a_line_of_its_own() {
+    for (written, shown) in [
+        (
+            "Run: ```sh\nls\n\ncd x\n```\nend",
+            "Run:\n```sh\nls\n\ncd x\n```\nend",
+        ),
+        ("```\nls\n``` prints *x*", "```\nls\n```\nprints *x*"),
+        ("```sh\nls```\nend", "```sh\nls\n```\nend"),
+        ("1. ```sh\nls\n```\nend", "1.\n```sh\nls\n```\nend"),
+        (
+            "> Run: ```sh\n> ls\n> ``` so",
+            "> Run:\n> ```sh\n> ls\n> ```\n> so",
+        ),
+    ] {
+        assert_eq!(for_discord(written), shown);
+    }
+}
+
+#[test]
+fn words_that_define_nothing_are_shown() {
+    for text in [
+        "[WARN]: overheated",
+        "[WARN] again\n\n[WARN]: overheated",
+        "[1]: https://x.example",
+        "[^1]: note",
+    ] {
+        assert_eq!(for_discord(text), text);
+    }
+}
+
+#[test]
+fn a_row_with_too_many_cells_loses_none() {
+    becomes(&[
+        (
+            "| a | b |\n|---|---|\n| 1 | 2 | 3 |",
+            "```\na  b\n-  -----\n1  2 | 3\n```",
+        ),
+        (
+            "| a | b |\n|---|---|\n| `x|y` | 2 |",
+            "```\na    b\n---  -\nx|y  2\n```",
+        ),
+    ]);
+}
+
+#[test]
 fn a_fence_within_code_stands_between_two_blocks_as_it_is_written() {
     assert_eq!(
         for_discord("````markdown\n# Use\n```sh\nls\n```\n````\nend"),
-        "```markdown\n# Use\n```\n\\`\\`\\`sh\n```markdown\nls\n```\n\\`\\`\\`\nend"
+        "```markdown\n# Use\n```\n`` ```sh ``\n```markdown\nls\n```\n`` ``` ``\nend"
     );
 }
 
@@ -105,7 +153,7 @@ fn a_table_becomes_aligned_code() {
         ),
         // Lines within a cell, a missing cell, a link, pipes.
         (
-            "a | b | c\n--|--|--\nx<br>y | | [l](https://x.example)\n`p\\|q` | r\\|s",
+            "a | b | c\n--|--|--\nx<br>y | | [l](#top)\n`p\\|q` | r\\|s",
             "```\na    b    c\n---  ---  -\nx         l\ny\np|q  r|s\n```",
         ),
         (
@@ -134,12 +182,17 @@ fn a_wide_table_becomes_a_list_of_its_rows() {
                 "| Feature | What | Notes |\n|---|---|---|\n| Stream | {long} | see [docs](https://x.example) and `a\\|b` |\n| **Budget** | {long} | |"
             ),
             &format!(
-                "- **Stream**\n  - What: {long}\n  - Notes: see [docs](https://x.example) and `a|b`\n- **Budget**\n  - What: {long}"
+                "**Feature · What · Notes**\n- **Stream**\n  - What: {long}\n  - Notes: see [docs](https://x.example) and `a|b`\n- **Budget**\n  - What: {long}"
             ),
         ),
         (
             &format!("| Feature | What |\n|---|---|\n| Stream | {long} |"),
-            &format!("- **Stream**: {long}"),
+            &format!("**Feature · What**\n- **Stream**: {long}"),
+        ),
+        // A block of code would hide the address.
+        (
+            "| a | b |\n|---|---|\n| x | [y](https://x.example) |",
+            "**a · b**\n- **x**: [y](https://x.example)",
         ),
     ]);
 }
@@ -157,7 +210,7 @@ fn headings_lists_tasks_and_rules_are_those_that_discord_draws() {
         ("a\n\n***\n* * *\nb", "a\n\n──────────\n──────────\nb"),
         ("+ a\n\t+ b\n\t\t1) c\n", "- a\n    - b\n        1. c\n"),
         ("- [ ] a\n- [x] b", "- ⬜ a\n- ✅ b"),
-        ("> > a\n> > b\n>\n> c", "> a\n> b\n>\n> c"),
+        ("> > a\n> > b\n>\n> c", "> a\n> b\n> \n> c"),
         ("> [!WARNING]\n> hot", "> **Warning**\n> hot"),
         ("x\\\ny", "x\ny"),
         ("a ~x~ ~~y~~", "a ~~x~~ ~~y~~"),
@@ -210,7 +263,7 @@ fn entities_footnotes_html_and_indented_code_are_what_they_mean() {
         ),
         (
             "<details>\n<summary>More</summary>\n\n- a\n\n</details>\n\n<b>x</b><br>y <kbd>C</kbd> <!-- z -->\n",
-            "**More**\n\n- a\n\n**x**\ny `C` \n",
+            "**More**\n\n- a\n\n**x**\ny `C` \\<!-- z -->\n",
         ),
         (
             "a <div> or a <b> is <T> of Vec<String>",

@@ -3,13 +3,13 @@
 mod headings;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, LinkType, Parser, Tag, TagEnd};
 
 use super::lines::{indented, is_margin, line_start, prefix_of};
-use super::links::OpenLink;
+use super::links::{self, OpenLink};
 use super::table::Table;
 use super::{Edit, fences, html, options, rendered};
 use crate::code;
@@ -34,8 +34,12 @@ pub(super) struct Translation<'a> {
     quotes: Vec<usize>,
     /// Whether the last quote within a quote held code, whose lines may look like further quotes.
     code_in_quotes: bool,
+    /// Labels of the definitions whose targets are shown beside the words that refer to them.
+    shown_targets: HashSet<String>,
     /// Numbers of the footnotes, in the order in which they appear.
     notes: HashMap<String, usize>,
+    /// The marks of footnotes below the text, with their labels.
+    note_marks: Vec<(String, Range<usize>)>,
 }
 
 /// A block of code: fenced, or indented with its content.
@@ -57,19 +61,24 @@ impl<'a> Translation<'a> {
             table: None,
             quotes: Vec::new(),
             code_in_quotes: false,
+            shown_targets: HashSet::new(),
             notes: HashMap::new(),
+            note_marks: Vec::new(),
         };
         let events = Parser::new_ext(text, options()).into_offset_iter();
         let definitions = events.reference_definitions().iter();
-        let definitions: Vec<Range<usize>> = definitions
-            .map(|(_, definition)| definition.span.clone())
+        let definitions: Vec<(String, Range<usize>)> = definitions
+            .map(|(label, definition)| (links::label(label), definition.span.clone()))
             .collect();
-        for definition in definitions {
-            translation.drop_lines(definition);
-        }
         for (event, range) in events {
             translation.read(event, range);
         }
+        for (label, range) in definitions {
+            if translation.shown_targets.contains(&label) {
+                translation.drop_lines(range);
+            }
+        }
+        translation.number_notes();
         translation.edits
     }
 
@@ -79,10 +88,17 @@ impl<'a> Translation<'a> {
             Event::End(tag) => self.end(tag, range),
             Event::Text(words) => self.words(&words, range),
             Event::Code(inside) => {
-                let by = fences::span(&self.text[range.clone()], &inside).map(Cow::Owned);
+                let raw = &self.text[range.clone()];
+                let by = match fences::span(raw, &inside) {
+                    // In a table a pipe is escaped, which would show outside of it.
+                    None if self.table.is_some() && raw.contains(r"\|") => {
+                        Some(raw.replace(r"\|", "|"))
+                    }
+                    by => by,
+                };
                 self.edits.push(Edit {
                     range: range.clone(),
-                    by,
+                    by: by.map(Cow::Owned),
                 });
                 self.says(&inside, range);
             }
@@ -111,7 +127,8 @@ impl<'a> Translation<'a> {
                 self.breaks();
             }
             Event::SoftBreak => self.breaks(),
-            Event::Html(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
+            Event::Html(_) => self.keep_code(range),
+            Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
     }
 
@@ -122,12 +139,11 @@ impl<'a> Translation<'a> {
             Tag::BlockQuote(kind) => self.begin_quote(kind, range),
             Tag::Item => self.item(range),
             Tag::FootnoteDefinition(label) => {
-                let number = superscript(self.note(&label));
                 let rest = &self.text[range.start..];
                 let mark = rest.find("]:").map_or(0, |at| at + 2);
                 let blank = rest[mark..].len() - rest[mark..].trim_start_matches(' ').len();
                 let mark = range.start..range.start + mark + blank;
-                self.edits.push(Edit::new(mark, format!("-# {number} ")));
+                self.note_marks.push((label.into_string(), mark));
             }
             Tag::Table(alignments) => self.table = Some(Table::new(range, alignments)),
             Tag::TableRow => {
@@ -143,13 +159,15 @@ impl<'a> Translation<'a> {
             Tag::Link {
                 link_type,
                 dest_url,
+                id,
                 ..
-            } => self.begin_link(OpenLink::new(link_type, &dest_url, false), range),
+            } => self.begin_link(OpenLink::new(link_type, &dest_url, &id, false), range),
             Tag::Image {
                 link_type,
                 dest_url,
+                id,
                 ..
-            } => self.begin_link(OpenLink::new(link_type, &dest_url, true), range),
+            } => self.begin_link(OpenLink::new(link_type, &dest_url, &id, true), range),
             Tag::Strong => {
                 // The whole line becomes bold.
                 if self.heading.as_ref().is_some_and(Heading::is_deep) {
@@ -246,6 +264,26 @@ impl<'a> Translation<'a> {
         *self.notes.entry(label.to_owned()).or_insert(next)
     }
 
+    /// Keeps the code in HTML, in which Discord reads Markdown and CommonMark does not.
+    fn keep_code(&mut self, range: Range<usize>) {
+        for code in code::codes(&self.text[range.clone()]) {
+            if let Some(end) = code.end {
+                let range = range.start + code.start..range.start + end;
+                self.edits.push(Edit { range, by: None });
+            }
+        }
+    }
+
+    /// Writes the numbers of the footnotes below the text; one that nothing refers to stays as it was typed.
+    fn number_notes(&mut self) {
+        for (label, mark) in std::mem::take(&mut self.note_marks) {
+            if let Some(number) = self.notes.get(&label) {
+                let number = superscript(*number);
+                self.edits.push(Edit::new(mark, format!("-# {number} ")));
+            }
+        }
+    }
+
     /// Removes whole lines, whose content is shown elsewhere.
     fn drop_lines(&mut self, range: Range<usize>) {
         let start = line_start(self.text, range.start);
@@ -291,8 +329,8 @@ impl<'a> Translation<'a> {
         self.code_in_quotes = true;
         self.code = Some(match kind {
             CodeBlockKind::Indented => Code::Indented(range, String::new()),
-            CodeBlockKind::Fenced(info) => {
-                let by = fences::Block::of(self.text, range.clone(), &info).written();
+            CodeBlockKind::Fenced(_) => {
+                let by = fences::Block::of(self.text, range.clone()).written();
                 let by = by.map(Cow::Owned);
                 self.edits.push(Edit { range, by });
                 Code::Fenced
@@ -345,9 +383,12 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Discord knows no quote within a quote: one mark for each line.
+    /// Discord knows no quote within a quote: one mark for each line, and a blank behind it also where nothing follows.
     fn end_quote(&mut self, range: Range<usize>) {
         self.quotes.pop();
+        if self.quotes.is_empty() {
+            self.fill_empty_lines(range.clone());
+        }
         if self.quotes.len() != 1 || self.code_in_quotes {
             return;
         }
@@ -360,6 +401,17 @@ impl<'a> Translation<'a> {
                 self.edits.push(Edit::new(at..at + margin, "> "));
             }
             at += line.find('\n').map_or(line.len(), |end| end + 1);
+        }
+    }
+
+    fn fill_empty_lines(&mut self, range: Range<usize>) {
+        let mut at = line_start(self.text, range.start);
+        for line in self.text[at..range.end].split_inclusive('\n') {
+            let marks = line.trim_end_matches('\n');
+            if marks.ends_with('>') && is_margin(marks) {
+                self.edits.push(Edit::new(at..at + marks.len(), "> "));
+            }
+            at += line.len();
         }
     }
 
@@ -377,6 +429,12 @@ impl<'a> Translation<'a> {
             return;
         }
         let is_inner = !self.links.is_empty();
+        if let Some(label) = link.shown_definition() {
+            self.shown_targets.insert(label);
+        }
+        if let Some(table) = self.table.as_mut().filter(|_| link.tells_target()) {
+            table.holds_links = true;
+        }
         let tail = self.read_to.min(range.end)..range.end;
         self.edits.extend(link.edits(range, tail, is_inner));
     }
@@ -389,8 +447,7 @@ impl<'a> Translation<'a> {
             return;
         };
         let edits = self.edits.split_off(first_edit);
-        // In a table a pipe is escaped, which is not needed outside of it.
-        let rich = rendered(self.text, range, edits).replace(r"\|", "|");
+        let rich = rendered(self.text, range, edits);
         table.end_cell(rich.trim());
     }
 
