@@ -14,6 +14,7 @@ mod compile;
 mod contract;
 mod file;
 mod json_schema;
+mod key_names;
 mod keys;
 mod lenient;
 mod narrow;

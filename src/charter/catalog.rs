@@ -38,6 +38,8 @@ pub struct Source {
 pub enum Unreadable {
     #[error("it is not a regular file")]
     NotAFile,
+    #[error("it is one of {0} files that are not read: a place has at most 200")]
+    TooMany(usize),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -64,6 +66,13 @@ pub struct Entry {
     pub role: Result<Arc<Role>, Problems>,
     /// The file whose role of this name is used instead.
     pub hidden_by: Option<String>,
+}
+
+/// A role that another names and that does not exist.
+struct Missing {
+    /// `None` where the fault is not one name.
+    name: Option<String>,
+    problem: Problem,
 }
 
 /// All roles that one agent can take, in the order of their places.
@@ -123,7 +132,8 @@ impl Catalog {
     ///
     /// Every such name.
     pub fn check(&self, role: &Role) -> Result<(), Problems> {
-        match Problems::of(self.missing(role)) {
+        let missing = self.missing(role).into_iter();
+        match Problems::of(missing.map(|missing| missing.problem).collect()) {
             Some(problems) => Err(problems),
             None => Ok(()),
         }
@@ -148,7 +158,7 @@ impl Catalog {
     /// Removes the roles that name missing ones, until nothing changes any more.
     fn link(&mut self) {
         for _ in 0..=self.entries.len() {
-            let found: Vec<(usize, Vec<Problem>)> = self
+            let found: Vec<(usize, Vec<Missing>)> = self
                 .entries
                 .iter()
                 .enumerate()
@@ -167,14 +177,20 @@ impl Catalog {
         }
     }
 
-    fn missing(&self, role: &Role) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        let mut miss = |key: &str, message: String, instead: String| {
-            problems.push(Problem {
-                line: role.lines.get(key).copied().unwrap_or_default(),
+    fn missing(&self, role: &Role) -> Vec<Missing> {
+        let mut found = Vec::new();
+        let mut miss = |key: &str, name: Option<&String>, message: String, instead: String| {
+            // A role that `tools` names, as in `Agent(explore)`, has no line of its own.
+            let line = role.lines.get(key).or(role.lines.get("tools"));
+            let problem = Problem {
+                line: line.copied().unwrap_or_default(),
                 key: key.to_owned(),
                 message,
                 instead,
+            };
+            found.push(Missing {
+                name: name.cloned(),
+                problem,
             });
         };
         for (key, names) in role.gates() {
@@ -186,13 +202,13 @@ impl Catalog {
                     continue;
                 };
                 let message = why.to_string();
-                miss(key, message, self.instead_of(name));
+                miss(key, Some(name), message, self.instead_of(name));
             }
         }
         for name in role.sub_agents.iter().flatten() {
             if !name.starts_with('@') && self.role(name).is_none() && *name != role.name {
                 let message = format!("there is no role {}", text::code_span(name));
-                miss("sub_agents", message, self.instead_of(name));
+                miss("sub_agents", Some(name), message, self.instead_of(name));
             }
         }
         if let Some(way) = self.cycle(role) {
@@ -202,9 +218,9 @@ impl Catalog {
             } else {
                 "handoff"
             };
-            miss(key, message, "leave one of them out".to_owned());
+            miss(key, None, message, "leave one of them out".to_owned());
         }
-        problems
+        found
     }
 
     fn instead_of(&self, name: &str) -> String {
@@ -250,7 +266,11 @@ impl Entry {
         let role = source
             .bytes
             .map_err(|error| {
-                Problems::of_file(error.to_string(), "put a Markdown file in its place")
+                let instead = match error {
+                    Unreadable::TooMany(_) => "put fewer files there",
+                    Unreadable::NotAFile | Unreadable::Io(_) => "put a Markdown file in its place",
+                };
+                Problems::of_file(error.to_string(), instead)
             })
             .and_then(|bytes| {
                 let charter = Charter {
@@ -290,20 +310,21 @@ impl Entry {
         }
     }
 
-    /// Removes what `problems` are about: the role, or in a repository's role the names alone.
-    fn lose(&mut self, problems: Vec<Problem>) {
+    /// Removes what is missing: the role, or in a repository's role only the names.
+    fn lose(&mut self, missing: Vec<Missing>) {
         let Ok(role) = &self.role else {
             return;
         };
         if self.place != Place::Workspace {
-            if let Some(problems) = Problems::of(problems) {
+            let problems = missing.into_iter().map(|missing| missing.problem);
+            if let Some(problems) = Problems::of(problems.collect()) {
                 self.role = Err(problems);
             }
             return;
         }
         let mut narrowed = Role::clone(role);
-        for problem in problems {
-            narrowed.forget(&problem.key);
+        for Missing { name, problem } in missing {
+            narrowed.forget(&problem.key, name.as_deref());
             narrowed.notes.push(Note {
                 line: problem.line,
                 message: format!("{}: {}; left out", problem.key, problem.message),

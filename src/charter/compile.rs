@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use super::file::{self, Charter, Trust};
+use super::key_names::{KEYS, KeyName, key_name, plain};
 use super::keys::{mode, names};
 use super::problem::{Note, Problem, Problems};
 use super::role::{Limits, ModelChoice, Role, RoleMode};
@@ -34,63 +37,6 @@ impl std::fmt::Debug for Known<'_> {
     }
 }
 
-/// Keys that mean something here.
-const KEYS: &[&str] = &[
-    "name",
-    "description",
-    "model",
-    "fallback_models",
-    "effort",
-    "mode",
-    "sections",
-    "tools",
-    "disallowedTools",
-    "exclude_tools",
-    "permissions",
-    "permissionMode",
-    "max_steps",
-    "maxTurns",
-    "timeout",
-    "budget_usd",
-    "max_tokens",
-    "sub_agents",
-    "advisors",
-    "router",
-    "handoff",
-    "report",
-    "seed",
-    "docs",
-    "skills",
-    "compaction",
-    "tool_errors",
-    "background",
-    "disable-model-invocation",
-    "user-invocable",
-];
-
-/// Keys of other programs that mean nothing here: a file grants nothing.
-const FOREIGN: &[&str] = &[
-    "color",
-    "hooks",
-    "memory",
-    "isolation",
-    "mcpServers",
-    "mcp-servers",
-    "target",
-    "metadata",
-    "infer",
-    "handoffs",
-    "license",
-    "initialPrompt",
-    "argument-hint",
-    "version",
-    "author",
-    "tags",
-];
-
-/// The key that commands and skills use for tools; in an agent's file it can only mean the same.
-const ALLOWED: &[&str] = &["allowed-tools", "allowedTools"];
-
 /// Keys without which a role could do more than was meant.
 const NARROWING: &[&str] = &[
     "tools",
@@ -105,10 +51,6 @@ pub(super) const NAME: usize = 64;
 
 /// Characters of a description.
 pub(super) const DESCRIPTION: usize = 200;
-
-pub(super) fn is_known(key: &str) -> bool {
-    KEYS.contains(&key) || FOREIGN.contains(&key) || ALLOWED.contains(&key)
-}
 
 /// Compiles `charter`.
 ///
@@ -136,6 +78,7 @@ pub fn compile(charter: &Charter<'_>, known: &Known<'_>) -> Result<Role, Problem
         trust: charter.trust,
         known,
         problems: Vec::new(),
+        keys: BTreeMap::new(),
         commands: BTreeSet::new(),
         commands_line: 0,
         role: empty(charter, notes, &text.body),
@@ -233,6 +176,8 @@ pub(super) struct Compiler<'a> {
     trust: Trust,
     pub(super) known: &'a Known<'a>,
     problems: Vec<Problem>,
+    /// Keys of ours that were read, and their lines.
+    keys: BTreeMap<&'static str, usize>,
     /// The commands in `Bash(…)`.
     pub(super) commands: BTreeSet<String>,
     pub(super) commands_line: usize,
@@ -275,35 +220,52 @@ impl Compiler<'_> {
 
     fn entry(&mut self, key: &Node, value: &Node, charter: &Charter<'_>) {
         let written = key.text().unwrap_or_default();
-        let name = if ALLOWED.contains(&written) {
-            self.note(key.line, format!("`{written}` is read as `tools`"));
-            "tools"
-        } else {
-            written
-        };
-        if name == "infer" && value.switch().is_ok_and(|is| !is) {
-            self.role.model_invocable = false;
-        } else if FOREIGN.contains(&name) {
-            self.note(
+        match key_name(written) {
+            KeyName::Ours(name) => self.ours(name, key, value, charter),
+            KeyName::Alias(name) => {
+                self.note(key.line, format!("`{written}` is read as `{name}`"));
+                self.ours(name, key, value, charter);
+            }
+            KeyName::Foreign if plain(written) == "infer" && value.switch().is_ok_and(|is| !is) => {
+                self.role.model_invocable = false;
+            }
+            KeyName::Foreign => self.note(
                 key.line,
-                format!("`{name}` means nothing here: a file grants nothing"),
-            );
-        } else if !KEYS.contains(&name) {
-            let shown = text::visible(name).0;
-            let instead = text::near(name, KEYS.iter().copied()).map_or_else(
-                || "leave it out".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
-            self.doubt(
+                format!("`{written}` means nothing here: a file grants nothing"),
+            ),
+            KeyName::ReadOnly => self.read_only(key.line, value),
+            KeyName::Off => self.turned_off(key.line, value),
+            KeyName::Permission => self.permission(key.line, value),
+            KeyName::Rights => self.unknown_right(key.line, written),
+            KeyName::Unknown => {
+                let shown = shown_key(written);
+                let instead = did_you_mean(written);
+                self.doubt(key.line, &shown, "there is no such key".to_owned(), instead);
+            }
+        }
+    }
+
+    /// The value of one of our keys, whatever it is called in the file.
+    fn ours(&mut self, name: &'static str, key: &Node, value: &Node, charter: &Charter<'_>) {
+        let earlier = self.keys.insert(key_of(name), key.line);
+        // Lists of tools narrow each other.
+        if let Some(earlier) = earlier.filter(|_| !NARROWING.contains(&name)) {
+            self.problem(
                 key.line,
-                &text::one_line(&shown, 60),
-                "there is no such key".to_owned(),
-                instead,
+                name,
+                format!("the file says this twice, first on line {earlier}"),
+                "leave one of them out",
             );
         } else if !value.is_nothing() {
             self.role.lines.insert(name.to_owned(), key.line);
             self.key(name, value, charter);
         }
+    }
+
+    /// A key that speaks of tools or rights and is not known: nobody can promise what it promises.
+    fn unknown_right(&mut self, line: usize, written: &str) {
+        let message = "this speaks of tools or rights, and Chorus does not know it".to_owned();
+        self.problem(line, &shown_key(written), message, did_you_mean(written));
     }
 
     fn key(&mut self, key: &str, value: &Node, charter: &Charter<'_>) {
@@ -324,7 +286,7 @@ impl Compiler<'_> {
             "max_steps" | "maxTurns" | "timeout" | "budget_usd" | "max_tokens" => {
                 self.limit(key, value)
             }
-            "sub_agents" => names(value).map(|names| self.role.sub_agents = Some(names)),
+            "sub_agents" => names(value).map(|names| self.may_call(names)),
             "advisors" => self.advisors(value),
             "router" => self.router(value),
             "handoff" => self.handoff(value),
@@ -403,6 +365,25 @@ impl Compiler<'_> {
     }
 }
 
+/// The name under which a key may stand once: `max_steps` and `maxTurns` are one.
+fn key_of(name: &'static str) -> &'static str {
+    match name {
+        "maxTurns" => "max_steps",
+        name => name,
+    }
+}
+
+fn shown_key(written: &str) -> String {
+    text::one_line(&text::visible(written).0, 60)
+}
+
+fn did_you_mean(written: &str) -> String {
+    text::near(written, KEYS.iter().copied()).map_or_else(
+        || "leave it out".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    )
+}
+
 fn shown(value: &Node) -> String {
     match &value.value {
         Yaml::Scalar { text, .. } => text::code_span(&text::one_line(&text::visible(text).0, 60)),
@@ -411,10 +392,13 @@ fn shown(value: &Node) -> String {
     }
 }
 
-/// A name in lower-case letters, digits and single hyphens.
+/// A name in lower-case letters, digits and single hyphens; letters with accents lose them.
 pub(super) fn fold(written: &str) -> String {
     let mut folded = String::new();
-    for c in written.chars() {
+    let spelled = written.replace('ß', "ss").replace(['ø', 'Ø'], "o");
+    let spelled = spelled.replace(['æ', 'Æ'], "ae").replace(['ł', 'Ł'], "l");
+    let letters = spelled.nfkd().filter(|c| !is_combining_mark(*c));
+    for c in letters {
         if c.is_ascii_alphanumeric() {
             folded.push(c.to_ascii_lowercase());
         } else if !folded.ends_with('-') && !folded.is_empty() {

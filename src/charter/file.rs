@@ -86,26 +86,27 @@ fn split(text: &str) -> Result<Text, Problems> {
         Some(inside) => (inside, 2),
         None => (text.to_owned(), 1),
     };
-    let mut lines = text.split_inclusive('\n');
-    if lines.next().is_none_or(|line| line.trim_end() != "---") {
+    let Some(start) = front_start(&text) else {
         return Ok(Text {
             front: None,
             first: 1,
             body: text,
         });
-    }
+    };
+    let first = first + text[..start].matches('\n').count();
+    let mut lines = text[start..].split_inclusive('\n');
     let mut front = String::new();
     while let Some(line) = lines.next() {
-        if line.trim_end() == "---" {
+        if is_end(line) {
             return Ok(Text {
                 front: Some(front),
-                first: first + 1,
+                first,
                 body: lines.collect(),
             });
         }
         if front.len() + line.len() > MAX_FRONT {
             return Err(Problems::one(
-                first,
+                first - 1,
                 "the front matter has more than 16 KiB, or is not closed",
                 "close it by a line `---`",
             ));
@@ -113,10 +114,45 @@ fn split(text: &str) -> Result<Text, Problems> {
         front.push_str(line);
     }
     Err(Problems::one(
-        first,
+        first - 1,
         "the front matter is not closed",
         "close it by a line `---`",
     ))
+}
+
+/// Whether a line closes front matter.
+pub(super) fn is_end(line: &str) -> bool {
+    matches!(line.trim_end(), "---" | "...")
+}
+
+/// Where the first line of the front matter begins. Only empty lines and comments may stand before the line `---`.
+pub(super) fn front_start(text: &str) -> Option<usize> {
+    let mut at = 0;
+    let mut is_comment = false;
+    let mut has_comments = false;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        at += line.len();
+        if is_comment || bare.starts_with("<!--") {
+            is_comment = !bare.ends_with("-->");
+        } else if bare.starts_with('#') {
+            has_comments = true;
+        } else if line.trim_end() == "---" {
+            let next = text[at..].lines().next().unwrap_or_default();
+            // Below a heading, the line may be a rule between two parts.
+            return (!has_comments || begins_entry(next)).then_some(at);
+        } else if !bare.is_empty() {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether a line is a key with a colon behind it.
+fn begins_entry(line: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let key = line.split_once(':').map_or("", |(key, _)| key);
+    !key.is_empty() && key.chars().all(is_word)
 }
 
 /// The content of a code block that is the whole file, as when a model's reply was pasted: its first line is line 2. `None`

@@ -301,9 +301,18 @@ pub(super) fn mode(value: &Node) -> Result<RoleMode, Expected> {
     }
 }
 
+/// Names in a list, or separated by commas or blanks.
 pub(super) fn names(value: &Node) -> Result<Vec<String>, Expected> {
-    let words = value.words()?.into_iter();
-    Ok(words.map(|(_, name)| name.to_owned()).collect())
+    let words = value.words()?;
+    let is_list = matches!(value.value, Yaml::List(_));
+    let names = words.into_iter().flat_map(|(_, word)| {
+        if is_list {
+            vec![word.to_owned()]
+        } else {
+            word.split_whitespace().map(str::to_owned).collect()
+        }
+    });
+    Ok(names.collect())
 }
 
 fn one_handoff(value: &Node) -> Result<Handoff, Expected> {

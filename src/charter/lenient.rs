@@ -1,6 +1,6 @@
 //! Front matter that is not valid YAML, read line by line. The most common case is `description: Use this when: …`.
 
-use super::compile::is_known;
+use super::key_names::is_key;
 use super::yaml::{Node, NotRead, Yaml, parse};
 
 /// Reads known keys at the beginnings of lines; the value of each reaches to the next one. A value that is valid YAML is
@@ -13,7 +13,7 @@ pub(super) fn entries(front: &str, first: usize) -> Result<Vec<(Node, Node)>, No
     let mut parts: Vec<(usize, &str, String)> = Vec::new();
     for (number, line) in (first..).zip(front.lines()) {
         match line.split_once(':') {
-            Some((key, rest)) if is_known(key.trim_end()) => {
+            Some((key, rest)) if is_key(key.trim_end()) => {
                 parts.push((number, key.trim_end(), rest.to_owned()));
             }
             _ => {

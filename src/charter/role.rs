@@ -126,13 +126,15 @@ impl Role {
         self.sub_agents.is_some() || self.gates().iter().any(|(_, names)| !names.is_empty())
     }
 
-    /// Removes the value of `key`. Where that lists whom it may call, it can call nobody then.
-    pub(super) fn forget(&mut self, key: &str) {
+    /// Removes `name` from the roles that `key` lists. Without a name, or where an answer passes all of them in order, it removes
+    /// all.
+    pub(super) fn forget(&mut self, key: &str, name: Option<&str>) {
+        let is_kept = |other: &String| name.is_some_and(|name| name != other);
         match key {
-            "advisors" => self.advisors.clear(),
+            "advisors" => self.advisors.retain(is_kept),
             "router" => self.router = None,
             "handoff" => self.handoff.clear(),
-            _ => self.sub_agents = Some(Vec::new()),
+            _ => self.sub_agents.get_or_insert_default().retain(is_kept),
         }
     }
 

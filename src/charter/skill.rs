@@ -1,5 +1,7 @@
 //! A skill's front matter: its entry in the list of skills, read from the beginning of its `SKILL.md`.
 
+use super::file::{front_start, is_end};
+use super::key_names::plain;
 use super::yaml::{self, Node, NotRead, Yaml};
 use crate::text;
 
@@ -27,7 +29,7 @@ pub fn skill(head: &[u8], folder: &str) -> Option<Skill> {
         }) => listed(folder, &|key| {
             let found = entries
                 .iter()
-                .find(|(name, _)| name.text().is_ok_and(|name| name == key))?;
+                .find(|(name, _)| name.text().is_ok_and(|name| plain(name) == key))?;
             found.1.text().ok().map(str::to_owned)
         }),
         Err(NotRead::Syntax { .. }) => listed(folder, &|key| line_of(&front, key)),
@@ -52,32 +54,27 @@ fn listed(folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Skill> 
 /// The instructions of a `SKILL.md`: everything below its front matter.
 pub fn skill_body(text: &str) -> &str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.lines().next();
-    if first.is_none_or(|line| line.trim_end() != "---") {
+    let Some(start) = front_start(text) else {
         return text.trim();
-    }
-    let rest = &text[text.find('\n').map_or(text.len(), |end| end + 1)..];
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
+    };
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
         at += line.len();
-        if line.trim_end() == "---" {
-            return rest[at..].trim();
+        if is_end(line) {
+            return text[at..].trim();
         }
     }
     ""
 }
 
-/// The text between the first two lines of hyphens.
+/// The front matter without the lines around it.
 fn front(head: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(head);
     let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
-    let mut lines = head.lines();
-    if lines.next()?.trim_end() != "---" {
-        return None;
-    }
+    let lines = head[front_start(head)?..].lines();
     let mut front = String::new();
     for line in lines {
-        if line.trim_end() == "---" {
+        if is_end(line) {
             return Some(front);
         }
         front.push_str(line);
@@ -90,7 +87,7 @@ fn front(head: &[u8]) -> Option<String> {
 fn line_of(front: &str, key: &str) -> Option<String> {
     let values = front.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;
-        (name == key).then_some(value)
+        (plain(name) == key).then_some(value)
     });
     let value = values.map(str::trim).find(|value| !value.is_empty())?;
     Some(value.to_owned())

@@ -1,5 +1,7 @@
 //! The tools of other programs, and what they are called here.
 
+use super::key_names::plain;
+
 /// What an entry of a list of tools means here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meant<'a> {
@@ -19,6 +21,7 @@ pub(super) enum Meant<'a> {
     Unknown,
 }
 
+const LOOKING: &[&str] = &["view", "grep", "glob"];
 const WRITING: &[&str] = &[
     "create_file",
     "append_file",
@@ -74,6 +77,46 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("runinterminal", SHELL),
     ("getterminaloutput", SHELL),
     ("fetch", &["web_fetch"]),
+    // Gemini's and Qwen's, whose names have underscores.
+    ("readmanyfiles", &["view"]),
+    ("writefile", WRITING),
+    ("replace", WRITING),
+    ("searchfilecontent", &["grep"]),
+    ("grepsearch", &["grep"]),
+    ("ripgrep", &["grep"]),
+    ("runshellcommand", SHELL),
+    ("googlewebsearch", &["web_search"]),
+    // Cursor's and Factory's.
+    ("listdir", &["view"]),
+    ("codebasesearch", &["grep", "glob"]),
+    ("globfilesearch", &["glob"]),
+    ("editfile", WRITING),
+    ("searchreplace", WRITING),
+    ("runterminalcmd", SHELL),
+    ("create", WRITING),
+    ("applypatch", WRITING),
+    ("fetchurl", &["web_fetch"]),
+    ("readonly", LOOKING),
+    // OpenCode's and Copilot's.
+    ("list", &["view"]),
+    ("patch", WRITING),
+    ("powershell", SHELL),
+    ("readbash", SHELL),
+    ("writebash", SHELL),
+    ("stopbash", SHELL),
+    (
+        "strreplaceeditor",
+        &[
+            "view",
+            "create_file",
+            "append_file",
+            "str_replace",
+            "str_replace_all",
+            "insert_at",
+            "replace_lines",
+        ],
+    ),
+    ("changes", &["git_status", "git_diff"]),
 ];
 
 /// Visual Studio Code's sets of tools. After any other name and a slash comes the tool of an MCP server.
@@ -98,6 +141,48 @@ const NOTHING: &[&str] = &[
     "tasklist",
     "taskupdate",
     "toolsearch",
+    "todoread",
+    "writetodos",
+    "updatetodo",
+    "updateplan",
+    "managetodolist",
+    "question",
+    "askuser",
+    "askuserquestions",
+    "activateskill",
+    "savememory",
+    "storememory",
+    "reportintent",
+    "think",
+    "thinking",
+    "problems",
+    "readlints",
+];
+
+/// Names of tools of other programs that have no equal here.
+const ELSEWHERE: &[&str] = &[
+    "codesearch",
+    "computer",
+    "createpullrequest",
+    "deletefile",
+    "extensions",
+    "githubrepo",
+    "installextension",
+    "kill",
+    "mcp",
+    "movefile",
+    "new",
+    "newworkspace",
+    "opensimplebrowser",
+    "renderimage",
+    "runnotebooks",
+    "runtask",
+    "runtasks",
+    "runtests",
+    "terminallastcommand",
+    "terminalselection",
+    "testfailure",
+    "vscodeapi",
 ];
 
 /// What `entry` means, where `known` are our own names.
@@ -112,8 +197,11 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         if inside.trim() == "*" {
             return meant(name.trim(), known);
         }
-        return match name.trim().to_lowercase().as_str() {
-            "bash" => Meant::Bash(inside.trim()),
+        if name.trim().contains(char::is_whitespace) {
+            return Meant::Unknown;
+        }
+        return match plain(name).as_str() {
+            name if alias(name) == Some(SHELL) => Meant::Bash(inside.trim()),
             "agent" | "task" => Meant::Agents(inside.split(',').map(str::trim).collect()),
             _ => Meant::Unknown,
         };
@@ -126,16 +214,27 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         .map(|(_, name)| name);
     let is_in_set = in_set.is_some();
     let lower = in_set.map_or(lower.clone(), str::to_owned);
-    if let Some((_, tools)) = ALIASES.iter().find(|(name, _)| *name == lower) {
+    if let Some(tools) = alias(&lower) {
         return Meant::These(tools);
     }
     if known.contains(&entry) {
         return Meant::Ours(entry);
     }
-    match lower.as_str() {
-        "task" | "agent" | "sub_agent" | "runsubagent" => Meant::Agents(Vec::new()),
+    let name = plain(&lower);
+    if let Some(tools) = alias(&name).filter(|_| !lower.contains('/')) {
+        return Meant::These(tools);
+    }
+    match name.as_str() {
+        "task" | "agent" | "subagent" | "runsubagent" => Meant::Agents(Vec::new()),
         name if NOTHING.contains(&name) => Meant::Nothing,
-        name if is_in_set || name.starts_with("mcp__") || name.contains('/') => Meant::Foreign,
+        _ if is_in_set || lower.starts_with("mcp_") || lower.contains('/') => Meant::Foreign,
+        name if ELSEWHERE.contains(&name) => Meant::Foreign,
         _ => Meant::Unknown,
     }
+}
+
+/// Our tools that do what a tool of another program does; `name` is in lower case.
+fn alias(name: &str) -> Option<&'static [&'static str]> {
+    let found = ALIASES.iter().find(|(alias, _)| *alias == name);
+    found.map(|(_, tools)| *tools)
 }

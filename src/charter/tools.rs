@@ -7,14 +7,18 @@ use super::narrow;
 use super::tool_names::{Meant, SHELL, meant};
 use super::values::Expected;
 use super::yaml::Node;
+use crate::domain::ProfileRef;
 use crate::text;
 
 impl Compiler<'_> {
     pub(super) fn tools(&mut self, value: &Node) -> Result<(), Expected> {
-        let words = value.words()?;
+        if let Ok(entries) = value.entries() {
+            return self.tools_by_switch(entries);
+        }
+        let words = self.tool_words(value)?;
+        let mut unknown = Vec::new();
         let mut only = BTreeSet::new();
         let mut all = false;
-        let is_asked = !words.is_empty();
         for (line, word) in words {
             match meant(word, self.known.tools) {
                 Meant::All => all = true,
@@ -30,21 +34,29 @@ impl Compiler<'_> {
                 Meant::Agents(names) => {
                     only.insert("sub_agent".to_owned());
                     if !names.is_empty() {
-                        let names = names.into_iter().map(str::to_owned).collect();
-                        self.role.sub_agents = Some(names);
+                        self.may_call(names.into_iter().map(str::to_owned).collect());
                     }
                 }
                 Meant::Nothing => {}
-                Meant::Foreign => self.note(line, foreign(word)),
-                Meant::Unknown => self.unknown_tool("tools", line, word),
+                Meant::Foreign => {
+                    unknown.push(shown(word));
+                    self.note(line, foreign(word));
+                }
+                Meant::Unknown => {
+                    unknown.push(shown(word));
+                    self.unknown_tool("tools", line, word);
+                }
             }
         }
         if !all {
-            if only.is_empty() && is_asked {
+            if only.is_empty() && !unknown.is_empty() {
                 self.problem(
                     value.line,
                     "tools",
-                    "nothing of this list is left".to_owned(),
+                    format!(
+                        "nothing of this list is left: Chorus has no {}",
+                        unknown.join(", ")
+                    ),
                     "name a tool of Chorus, or write `[]` for none",
                 );
             }
@@ -57,43 +69,155 @@ impl Compiler<'_> {
     }
 
     pub(super) fn disallowed(&mut self, value: &Node) -> Result<(), Expected> {
-        for (line, word) in value.words()? {
-            let never = &mut self.role.disallowed_tools;
-            match meant(word, self.known.tools) {
-                Meant::All => never.extend(self.known.tools.iter().copied().map(str::to_owned)),
-                Meant::These(names) => {
-                    never.extend(names.iter().copied().map(str::to_owned));
-                    if names.contains(&"bash") {
-                        never.extend(shell());
-                    }
-                }
-                Meant::Ours(name) => {
-                    never.insert(name.to_owned());
-                }
-                Meant::Agents(_) => {
-                    never.insert("sub_agent".to_owned());
-                }
-                Meant::Nothing => {}
-                Meant::Foreign => self.note(line, foreign(word)),
-                // For Claude Code this entry removes the whole shell too.
-                Meant::Bash(_) => {
-                    never.extend(shell());
-                    let shown = text::code_span(&text::one_line(&text::visible(word).0, 60));
-                    self.note(
-                        line,
-                        format!("{shown} takes `bash` away, whatever the command"),
-                    );
-                }
-                // A tool to be left out that is not known: nobody can promise that it is.
-                Meant::Unknown => self.problem(
-                    line,
-                    "disallowedTools",
-                    format!("there is no tool {}", text::code_span(word)),
-                    self.tool_instead(word),
-                ),
-            }
+        for (line, word) in self.tool_words(value)? {
+            self.never(line, "disallowedTools", word);
         }
         Ok(())
+    }
+
+    /// Takes a tool away, whatever its name is elsewhere.
+    fn never(&mut self, line: usize, key: &str, word: &str) {
+        let never = &mut self.role.disallowed_tools;
+        match meant(word, self.known.tools) {
+            Meant::All => never.extend(self.known.tools.iter().copied().map(str::to_owned)),
+            Meant::These(names) => {
+                never.extend(names.iter().copied().map(str::to_owned));
+                if names.contains(&"bash") {
+                    never.extend(shell());
+                }
+            }
+            Meant::Ours(name) => {
+                never.insert(name.to_owned());
+            }
+            Meant::Agents(_) => {
+                never.insert("sub_agent".to_owned());
+            }
+            Meant::Nothing => {}
+            Meant::Foreign => self.note(line, foreign(word)),
+            // For Claude Code this entry removes the whole shell too.
+            Meant::Bash(_) => {
+                never.extend(shell());
+                let shown = shown(word);
+                self.note(
+                    line,
+                    format!("{shown} takes `bash` away, whatever the command"),
+                );
+            }
+            // A tool to be left out that is not known: nobody can promise that it is.
+            Meant::Unknown => self.problem(
+                line,
+                key,
+                format!("there is no tool {}", text::code_span(word)),
+                self.tool_instead(word),
+            ),
+        }
+    }
+
+    /// The entries of a list of tools. Where blanks separate them, as in a skill, each word is one.
+    fn tool_words<'n>(&self, value: &'n Node) -> Result<Vec<(usize, &'n str)>, Expected> {
+        let known = self.known.tools;
+        let words = value.words()?.into_iter().flat_map(|(line, word)| {
+            let is_one = meant(word, known) != Meant::Unknown;
+            let parts = if is_one {
+                vec![word]
+            } else {
+                split_blanks(word)
+            };
+            parts.into_iter().map(move |part| (line, part))
+        });
+        Ok(words.collect())
+    }
+
+    /// OpenCode's form, in which each tool has a switch: those that are off are taken away, and behind `*: false` only those that are
+    /// on are left.
+    fn tools_by_switch(&mut self, entries: &[(Node, Node)]) -> Result<(), Expected> {
+        let mut only = BTreeSet::new();
+        let mut is_closed = false;
+        for (key, value) in entries {
+            let (word, is_on) = (key.text()?, value.switch()?);
+            match (meant(word, self.known.tools), is_on) {
+                (Meant::All, false) => is_closed = true,
+                (Meant::These(names), true) => {
+                    only.extend(names.iter().copied().map(str::to_owned))
+                }
+                (Meant::Ours(name), true) => {
+                    only.insert(name.to_owned());
+                }
+                (Meant::Agents(_), true) => {
+                    only.insert("sub_agent".to_owned());
+                }
+                (Meant::Foreign | Meant::Unknown, true) => self.note(key.line, foreign(word)),
+                (_, true) => {}
+                (_, false) => self.never(key.line, "tools", word),
+            }
+        }
+        if is_closed {
+            self.role.tools = Some(match self.role.tools.take() {
+                Some(before) => &before & &only,
+                None => only,
+            });
+        }
+        Ok(())
+    }
+
+    /// `readonly: true`, as Cursor has it.
+    pub(super) fn read_only(&mut self, line: usize, value: &Node) {
+        match value.switch() {
+            Ok(true) => {
+                self.note(
+                    line,
+                    "`readonly` is read as `permissions: locked`".to_owned(),
+                );
+                let locked = ProfileRef::Named("locked".to_owned());
+                self.role.permissions.push(locked);
+            }
+            Ok(false) => self.note(
+                line,
+                "`readonly: false` means nothing here: a file grants nothing".to_owned(),
+            ),
+            Err(expected) => self.problem(
+                line,
+                "readonly",
+                "it is neither on nor off".to_owned(),
+                format!("write {expected}"),
+            ),
+        }
+    }
+
+    /// `disable: true`, as OpenCode has it.
+    pub(super) fn turned_off(&mut self, line: usize, value: &Node) {
+        if !value.switch().is_ok_and(|is_off| !is_off) {
+            let message = "the file turns its agent off".to_owned();
+            self.problem(line, "disable", message, "leave it out to use the role");
+        }
+    }
+
+    /// OpenCode's `permission`: what is denied is taken away. A question about some commands only has no equal here.
+    pub(super) fn permission(&mut self, line: usize, value: &Node) {
+        const INSTEAD: &str = "write `allow` or `deny` for each kind of tool, or use `permissions`";
+        let Ok(entries) = value.entries() else {
+            let message = "this speaks of rights, and is no map of tools".to_owned();
+            return self.problem(line, "permission", message, "did you mean `permissions`?");
+        };
+        for (key, value) in entries {
+            let word = key.text().unwrap_or_default();
+            match value.text() {
+                Ok("deny") => self.never(key.line, "permission", word),
+                Ok("allow") => self.note(
+                    key.line,
+                    format!("{} means nothing here: a file grants nothing", shown(word)),
+                ),
+                _ => {
+                    let message = format!("Chorus cannot hold what it says of {}", shown(word));
+                    self.problem(key.line, "permission", message, INSTEAD);
+                }
+            }
+        }
+    }
+
+    /// The roles that it may call: where several entries say so, all of them.
+    pub(super) fn may_call(&mut self, names: Vec<String>) {
+        self.role.sub_agents.get_or_insert_default().extend(names);
     }
 
     pub(super) fn unknown_tool(&mut self, key: &str, line: usize, word: &str) {
@@ -136,6 +260,23 @@ fn shell() -> impl Iterator<Item = String> {
 }
 
 fn foreign(word: &str) -> String {
-    let word = text::one_line(&text::visible(word).0, 60);
-    format!("{} is not a tool here; left out", text::code_span(&word))
+    format!("{} is not a tool here; left out", shown(word))
+}
+
+fn shown(word: &str) -> String {
+    text::code_span(&text::one_line(&text::visible(word).0, 60))
+}
+
+/// The words of a text; blanks in brackets do not separate.
+fn split_blanks(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let words = text.split(move |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c.is_whitespace() && depth == 0
+    });
+    words.filter(|word| !word.is_empty()).collect()
 }

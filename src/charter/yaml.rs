@@ -3,6 +3,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::problem::Problems;
+use crate::text;
 
 const DEEPEST: usize = 16;
 const MOST: usize = 4_000;
@@ -36,15 +37,15 @@ pub(super) enum NotRead {
     Refused(Problems),
 }
 
-/// Reads `text`, the first line of which is line `first` of its file. An empty one is an empty map.
-pub(super) fn parse(text: &str, first: usize) -> Result<Node, NotRead> {
+/// Reads `written`, the first line of which is line `first` of its file. An empty one is an empty map.
+pub(super) fn parse(written: &str, first: usize) -> Result<Node, NotRead> {
     let mut reader = Reader {
         open: Vec::new(),
         whole: None,
         values: 0,
         first,
     };
-    for event in Parser::new_from_str(text) {
+    for event in Parser::new_from_str(written) {
         match event {
             Ok((event, span)) => reader.take(event, span)?,
             Err(error) => {
@@ -140,7 +141,9 @@ impl Reader {
                     if let Some((earlier, _)) =
                         entries.iter().find(|(key, _)| key.value == node.value)
                     {
-                        let what = format!("a key twice, first on line {}", earlier.line);
+                        let name = node.text().unwrap_or_default();
+                        let name = text::code_span(&text::one_line(&text::visible(name).0, 60));
+                        let what = format!("the key {name} twice, first on line {}", earlier.line);
                         return Err(refused(node.line, &what));
                     }
                     *waiting = Some(node);

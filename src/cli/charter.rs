@@ -1,5 +1,6 @@
 //! `chorus charter`: checks, lists and shows the files that describe roles, without home or token.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ use crate::text;
 use crate::tools::Registry;
 use crate::workspace::charter_places::Places;
 use crate::workspace::{Workspace, charter_file};
+
+/// Depth of folders that are searched, as in an agent's places.
+const DEEPEST: usize = 4;
 
 /// Check, list and show the files that describe roles.
 #[derive(Debug, clap::Args)]
@@ -38,7 +42,7 @@ enum What {
     /// Exits with 1 when a file has problems. A file below `.claude/agents/` or `.github/agents/` is read as one of a
     /// repository: what is doubtful there is left out with a note.
     Check {
-        /// Markdown files
+        /// Markdown files, or folders of them; each file of a folder is explained in one line
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Read all files as those of a repository
@@ -213,10 +217,14 @@ fn check_all(
     json: bool,
     known: &Known<'_>,
 ) -> Result<(), Failure> {
-    let checked: Vec<Checked> = files
-        .into_iter()
-        .map(|path| check(path, repository, known))
-        .collect();
+    let mut checked = Vec::new();
+    for path in files {
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+            checked.extend(check_folder(&path, repository, known));
+        } else {
+            checked.push(check(path, repository, known));
+        }
+    }
     if json {
         let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
         print_json(&json!({ "files": files }))?;
@@ -234,6 +242,8 @@ fn check_all(
 struct Checked {
     path: PathBuf,
     outcome: Result<Box<Role>, Problems>,
+    /// Whether it is explained in one line, as one of a folder.
+    is_brief: bool,
 }
 
 impl Checked {
@@ -252,6 +262,20 @@ impl Checked {
     fn print(&self) {
         let path = self.path.display();
         match &self.outcome {
+            Ok(role) if self.is_brief => print_line!("{path}: OK ({})", brief(role)),
+            Err(problems) if self.is_brief => {
+                let [first, others @ ..] = problems.as_slice() else {
+                    return;
+                };
+                let between = if first.line > 0 { "," } else { ":" };
+                match others.len() {
+                    0 => print_line!("{path}{between} {first}"),
+                    others => {
+                        let more = text::count(others, "more problem", "more problems");
+                        print_line!("{path}{between} {first} ({more})");
+                    }
+                }
+            }
             Ok(role) => {
                 print_line!("{path}: OK (role {})", role.name);
                 for note in &role.notes {
@@ -269,6 +293,64 @@ impl Checked {
             }
         }
     }
+}
+
+/// What a role may use, in a few words.
+fn brief(role: &Role) -> String {
+    let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    let mut parts = vec![format!("role {}", role.name)];
+    parts.push(match (&role.tools, role.disallowed_tools.is_empty()) {
+        (None, true) => "all tools".to_owned(),
+        (None, false) => format!("all tools except {}", list(&role.disallowed_tools)),
+        (Some(tools), _) => match list(&(tools - &role.disallowed_tools)) {
+            names if names.is_empty() => "no tools".to_owned(),
+            names => format!("tools {names}"),
+        },
+    });
+    if !role.permissions.is_empty() {
+        parts.push("narrower permissions".to_owned());
+    }
+    if !role.notes.is_empty() {
+        parts.push(text::count(role.notes.len(), "note", "notes"));
+    }
+    parts.join(", ")
+}
+
+/// Checks every Markdown file in `folder` and below, in the order of their paths.
+fn check_folder(folder: &Path, repository: bool, known: &Known<'_>) -> Vec<Checked> {
+    let mut files = Vec::new();
+    let failed = collect(folder, DEEPEST, &mut files).err();
+    files.sort();
+    if files.is_empty() {
+        let why = failed.map_or_else(
+            || "there is no Markdown file in this folder".to_owned(),
+            |error| error.to_string(),
+        );
+        return vec![Checked {
+            path: folder.to_owned(),
+            outcome: Err(Problems::of_file(why, "name another folder")),
+            is_brief: true,
+        }];
+    }
+    let checked = files.into_iter().map(|path| Checked {
+        is_brief: true,
+        ..check(path, repository, known)
+    });
+    checked.collect()
+}
+
+fn collect(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_dir = entry.file_type()?.is_dir();
+        if is_dir && deeper > 0 {
+            collect(&path, deeper - 1, files)?;
+        } else if !is_dir && path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn check(path: PathBuf, repository: bool, known: &Known<'_>) -> Checked {
@@ -291,7 +373,11 @@ fn check(path: PathBuf, repository: bool, known: &Known<'_>) -> Checked {
         .map(Box::new),
         Err(error) => Err(Problems::of_file(error.to_string(), "name a Markdown file")),
     };
-    Checked { path, outcome }
+    Checked {
+        path,
+        outcome,
+        is_brief: false,
+    }
 }
 
 /// A regular file's bytes, at most one more than the largest charter may have.

@@ -122,7 +122,6 @@ impl Places {
             .collect();
         files.sort_unstable();
         let of_one_place = files.chunk_by(|one, other| one.0 == other.0);
-        let files = of_one_place.flat_map(|files| files.iter().take(MOST_FILES));
         let read = |place: Place, path: &str| -> Result<Vec<u8>, Unreadable> {
             let folders = self.0.iter().filter(|folder| folder.place == place);
             for folder in folders {
@@ -133,10 +132,19 @@ impl Places {
             }
             Err(io::Error::from(io::ErrorKind::NotFound).into())
         };
-        let sources = files.map(|(place, path)| Source {
-            place: *place,
-            path: (*path).clone(),
-            bytes: read(*place, path),
+        let sources = of_one_place.flat_map(|files| {
+            let surplus = files.len().saturating_sub(MOST_FILES);
+            // The first file that is not read stands for all of them.
+            let shown = files.iter().take(MOST_FILES + 1).enumerate();
+            let read = &read;
+            shown.map(move |(index, (place, path))| Source {
+                place: *place,
+                path: (*path).clone(),
+                bytes: match index {
+                    MOST_FILES => Err(Unreadable::TooMany(surplus)),
+                    _ => read(*place, path),
+                },
+            })
         });
         sources.collect()
     }

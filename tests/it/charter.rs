@@ -4,6 +4,7 @@ mod catalog;
 mod check;
 mod dialects;
 mod examples;
+mod field;
 mod hostile;
 mod mistakes;
 

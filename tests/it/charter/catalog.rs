@@ -1,6 +1,7 @@
 //! All roles of an agent together: who has a name, and what becomes of a role that names what is not there.
 
 use chorus::charter::{Catalog, Place, Source, Unreadable};
+use chorus::workspace::charter_places::Places;
 
 use super::with_known;
 
@@ -132,7 +133,7 @@ fn an_answer_never_comes_back_to_who_gave_it() {
 }
 
 #[test]
-fn a_repositorys_role_loses_the_names_alone_and_is_no_gate() {
+fn a_repositorys_role_loses_only_the_names_and_is_no_gate() {
     let sources = vec![
         source(
             Place::Home,
@@ -152,11 +153,62 @@ fn a_repositorys_role_loses_the_names_alone_and_is_no_gate() {
         seen(&catalog)
     );
     let helper = catalog.role("helper").unwrap();
-    assert_eq!(helper.sub_agents.as_deref(), Some(&[][..]));
+    assert_eq!(helper.sub_agents.as_ref().unwrap(), &["explore"]);
     assert!(
         helper
             .notes
             .iter()
             .any(|note| note.message.contains("there is no role `nobody`"))
+    );
+}
+
+#[test]
+fn a_repository_s_role_keeps_the_roles_that_exist() {
+    let sources = vec![
+        source(
+            Place::Workspace,
+            ".claude/agents/lead.md",
+            "name: lead\ntools: Read, Agent(explore, missing)",
+        ),
+        source(
+            Place::Workspace,
+            ".claude/agents/chief.md",
+            "name: chief\nsub_agents: [lead, gone, explore]",
+        ),
+    ];
+    let catalog = with_known(|known| Catalog::compile(sources, known));
+    let lead = catalog.role("lead").unwrap();
+    assert_eq!(lead.sub_agents.as_ref().unwrap(), &["explore"]);
+    let note = &lead.notes[0];
+    assert_eq!(
+        (note.line, note.message.as_str()),
+        (4, "sub_agents: there is no role `missing`; left out")
+    );
+    let chief = catalog.role("chief").unwrap();
+    assert_eq!(chief.sub_agents.as_ref().unwrap(), &["lead", "explore"]);
+}
+
+#[test]
+fn the_first_file_beyond_the_most_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("charters");
+    std::fs::create_dir(&folder).unwrap();
+    for number in 1..=203 {
+        let text = format!("---\nname: r{number}\ndescription: b\n---\nc");
+        std::fs::write(folder.join(format!("r{number:03}.md")), text).unwrap();
+    }
+    let places = Places::open(None, home.path(), false);
+    let sources = places.read(&places.stamps());
+    let catalog = with_known(|known| Catalog::compile(sources, known));
+    assert!(catalog.role("r200").is_some());
+    let broken: Vec<String> = seen(&catalog)
+        .into_iter()
+        .filter(|line| line.contains("not read"))
+        .collect();
+    assert_eq!(
+        broken,
+        [
+            "r201: it is one of 3 files that are not read: a place has at most 200; put fewer files there"
+        ]
     );
 }

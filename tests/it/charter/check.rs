@@ -35,7 +35,7 @@ fn people_get_each_problem_with_its_line() {
         "good.md: OK (role a)
 bad.md: description: there is none; write one line that says what the role is for
 bad.md, line 3: tools: there is no tool `gerp`; did you mean `grep`?
-bad.md, line 3: tools: nothing of this list is left; name a tool of Chorus, or write `[]` for none
+bad.md, line 3: tools: nothing of this list is left: Chorus has no `gerp`; name a tool of Chorus, or write `[]` for none
 "
     );
     assert_eq!(check(&[("good.md", GOOD)], &[]).0, 0);
@@ -63,6 +63,51 @@ fn scripts_get_json() {
     assert_eq!(
         out["files"][1]["problems"][1],
         json!({"line": 3, "key": "tools", "message": "there is no tool `gerp`", "instead": "did you mean `grep`?"})
+    );
+}
+
+#[test]
+fn each_file_of_a_folder_is_explained_in_a_line() {
+    let files = [
+        (
+            "agents/look.md",
+            "---\nname: look\ndescription: b\ntools: Read, Grep\n---\nc",
+        ),
+        (
+            "agents/deep/all.md",
+            "---\nname: all\ndescription: b\ndisallowedTools: WebFetch\n---\nc",
+        ),
+        (
+            "agents/old.md",
+            "---\nname: old\ndescription: b\ncolor: red\ntools: []\n---\nc",
+        ),
+        ("agents/bad.md", BAD),
+        ("agents/notes.txt", "no role"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut command = chorus(folder.path(), &["charter", "check", "agents"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "agents/bad.md: description: there is none; write one line that says what the role is for (2 more problems)
+agents/deep/all.md: OK (role all, all tools except web_fetch)
+agents/look.md: OK (role look, tools grep, view)
+agents/old.md: OK (role old, no tools, 1 note)
+"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let mut command = chorus(folder.path(), &["charter", "check", "empty"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("empty: there is no Markdown file in this folder"),
+        "{said}"
     );
 }
 

@@ -313,7 +313,7 @@ fn a_command_that_is_excluded_takes_the_shell_away() {
 #[test]
 fn a_narrowing_that_cannot_be_read_is_not_left_out() {
     for lines in [
-        "tools:\n  write: false\n  bash: false",
+        "tools:\n  write: perhaps\n  bash: false",
         "disallowedTools: {bash: true}",
         "permissionMode: [plan]",
         "permissions: [locked]",

@@ -17,7 +17,7 @@ fn what_no_charter_may_hold_is_refused_by_name() {
     let cases: [(&str, &str); 6] = [
         ("---\na: &x [1]\nb: *x\n---\nc", "an anchor"),
         ("---\nname: !!binary aGk=\n---\nc", "a tag"),
-        ("---\nname: a\nname: b\n---\nc", "a key twice"),
+        ("---\nname: a\nname: b\n---\nc", "the key `name` twice"),
         (&nested, "16 levels"),
         (&deep, "16 levels"),
         (&many, "4,000 values"),
