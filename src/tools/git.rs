@@ -7,7 +7,7 @@
 //! network, with credentials of the operator's hosts.
 //!
 //! ```text
-//! builtin/git_* ═▶ worker ─▶ repository (Landlock) ─▶ vet ─▶ config
+//! builtin/git_* ═▶ worker ─▶ repository (Landlock) ─▶ vet ─▶ config ─▶ config_syntax
 //!                                               └─▶ writing
 //! builtin/git_status ─▶ nested (where the other repositories lie)
 //! builtin/git_push ─▶ push ─▶ remote (URL, host) ─▶ http | ssh ─▶ wire (advertisement, command, report)
@@ -15,6 +15,7 @@
 //! ```
 
 mod config;
+mod config_syntax;
 mod error;
 mod forge;
 mod http;

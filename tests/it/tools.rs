@@ -3,6 +3,7 @@
 mod agents;
 mod edit;
 mod git;
+mod git_config;
 mod git_nested;
 mod hostile_paths;
 mod hostile_repositories;

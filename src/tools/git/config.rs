@@ -1,29 +1,90 @@
-//! Strictly reads a repository's own configuration, which an agent can write. Pure.
+//! Judges a repository's own configuration, which an agent can write. Pure.
 //!
-//! Only the content of an ordinary repository is known; anything else, and every notation that git interprets in a special
-//! way, is refused with its line. What passes is written again, so that libgit2 never sees the agent's text.
+//! A key that would make git run a program, or lead it elsewhere, is refused with its line: the tools would neither do as it says nor
+//! may ignore it. Any other key is left out. libgit2 never sees the agent's text: the few keys that it needs are written again.
 
 use std::fmt::Write;
 
-/// Keys of `[core]` that pass.
-const CORE: [&str; 7] = [
-    "bare",
-    "filemode",
-    "ignorecase",
-    "logallrefupdates",
-    "precomposeunicode",
-    "repositoryformatversion",
-    "symlinks",
+use super::config_syntax::{self, Entry, Malformed};
+use super::names::is_reference;
+
+/// Keys of `[core]` that libgit2 needs to read the repository as git does, and the words that they may have besides yes and no.
+const CORE: [(&str, &[&str]); 9] = [
+    ("autocrlf", &["input"]),
+    ("bare", &[]),
+    ("eol", &["lf", "crlf", "native"]),
+    ("filemode", &[]),
+    ("ignorecase", &[]),
+    ("logallrefupdates", &["always"]),
+    ("precomposeunicode", &[]),
+    ("repositoryformatversion", &["0", "1"]),
+    ("symlinks", &[]),
 ];
 
-/// Keys of `[remote "…"]` that pass.
-const REMOTE: [&str; 2] = ["fetch", "url"];
+/// Sections that are refused as a whole, and why.
+const SECTIONS: [(&str, Why); 9] = [
+    ("credential", Why::Runs),
+    ("hook", Why::Runs),
+    ("include", Why::Leads),
+    ("includeif", Why::Leads),
+    ("instaweb", Why::Runs),
+    ("protocol", Why::Leads),
+    ("sendemail", Why::Runs),
+    ("trace2", Why::Leads),
+    ("url", Why::Leads),
+];
 
-/// Keys of `[branch "…"]` that pass.
-const BRANCH: [&str; 4] = ["description", "merge", "rebase", "remote"];
+/// Keys that are refused, with their section; `*` is any section.
+const KEYS: [(&str, &str, Why); 45] = [
+    ("*", "driver", Why::Runs),
+    ("*", "editor", Why::Runs),
+    ("*", "tunnel", Why::Runs),
+    ("alias", "*", Why::Runs),
+    ("browser", "path", Why::Runs),
+    ("core", "alternaterefsprefixes", Why::Leads),
+    ("core", "askpass", Why::Runs),
+    ("core", "attributesfile", Why::Leads),
+    ("core", "excludesfile", Why::Leads),
+    ("core", "fsmonitor", Why::Runs),
+    ("core", "gitproxy", Why::Runs),
+    ("core", "hookspath", Why::Runs),
+    ("core", "pager", Why::Runs),
+    ("core", "sparsecheckout", Why::Sparse),
+    ("core", "worktree", Why::Leads),
+    ("diff", "external", Why::Runs),
+    ("diff", "textconv", Why::Runs),
+    ("difftool", "path", Why::Runs),
+    ("extensions", "partialclone", Why::Partial),
+    ("extensions", "worktreeconfig", Why::Leads),
+    ("filter", "clean", Why::Runs),
+    ("filter", "process", Why::Runs),
+    ("filter", "smudge", Why::Runs),
+    ("http", "cookiefile", Why::Leads),
+    ("http", "curloptresolve", Why::Leads),
+    ("http", "proxy", Why::Leads),
+    ("http", "sslcainfo", Why::Leads),
+    ("http", "sslcapath", Why::Leads),
+    ("http", "sslcert", Why::Leads),
+    ("http", "sslkey", Why::Leads),
+    ("index", "sparse", Why::Sparse),
+    ("init", "templatedir", Why::Leads),
+    ("interactive", "difffilter", Why::Runs),
+    ("lfs", "pushurl", Why::Leads),
+    ("lfs", "url", Why::Leads),
+    ("lfs", "path", Why::Runs),
+    ("man", "path", Why::Runs),
+    ("mergetool", "path", Why::Runs),
+    ("pager", "*", Why::Runs),
+    ("remote", "promisor", Why::Partial),
+    ("remote", "proxy", Why::Leads),
+    ("remote", "pushurl", Why::Leads),
+    ("remote", "receivepack", Why::Runs),
+    ("remote", "uploadpack", Why::Runs),
+    ("remote", "vcs", Why::Runs),
+];
 
-/// Keys of `[user]` that pass; authors are the agent's own name whatever they say.
-const USER: [&str; 2] = ["email", "name"];
+/// Ends of keys that name a program in any section.
+const RUNNING: [&str; 5] = ["cmd", "command", "hook", "helper", "program"];
 
 /// How packs are made: with little memory beside the object that is being written. libgit2 also reads
 /// `deltaCacheSize` as the size from which an object is not compared with others.
@@ -34,116 +95,116 @@ const PACKING: &str = "[pack]\n\twindowMemory = 64m\n\tdeltaCacheSize = 32m\n";
 pub(super) struct RepositoryConfig {
     /// Each remote's name and first URL.
     pub(super) remotes: Vec<(String, String)>,
-    core: Vec<(String, String)>,
+    core: Vec<(&'static str, String)>,
 }
 
 /// What is refused, and in which line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of `.git/config` {what}")]
 pub(super) struct Refused {
     pub(super) line: usize,
-    pub(super) what: Unknown,
+    pub(super) what: What,
 }
 
-/// What ordinary repositories do not have there.
+/// What stands there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unknown {
-    #[error("a line that goes on, or control characters")]
-    Line,
-    #[error("a section header that is not alone on its line")]
-    Header,
-    #[error("section `{0}`")]
-    Section(String),
-    #[error("section name {0}")]
-    SectionName(String),
-    #[error("key `{0}`")]
-    Key(String),
-    #[error("the value {0:?}: quotes, escapes or comments in it")]
-    Value(String),
+pub(super) enum What {
+    #[error("is not in git's notation")]
+    Malformed,
+    #[error("sets `{0}`, which {1}")]
+    Key(String, Why),
+    #[error("sets `{0}` to {1:?}, which is not one of its values")]
+    Value(String, String),
+    #[error("names a remote {0:?}, which git could take for an option")]
+    Remote(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Section {
-    None,
-    Core,
-    User,
-    Remote(String),
-    Branch,
+/// Why a key is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Why {
+    #[error("runs a program; the git tools run none")]
+    Runs,
+    #[error("leads git to files or servers that nobody has judged")]
+    Leads,
+    #[error("leaves files out of the folder; the git tools would take them for deleted")]
+    Sparse,
+    #[error("leaves objects on the server; the git tools cannot fetch them")]
+    Partial,
+    #[error("makes a repository without files; the git tools work on files")]
+    Bare,
+    #[error("keeps objects in another form than SHA-1, which the git tools cannot read")]
+    ObjectFormat,
+    #[error("keeps branches in another form than files, which the git tools cannot read")]
+    RefStorage,
+    #[error("changes how the repository is stored, in a way that the git tools do not know")]
+    Extension,
+}
+
+impl Refused {
+    /// What a model can do about it.
+    pub(super) fn instead(&self) -> &'static str {
+        match &self.what {
+            What::Key(
+                _,
+                Why::ObjectFormat
+                | Why::RefStorage
+                | Why::Sparse
+                | Why::Partial
+                | Why::Extension
+                | Why::Bare,
+            ) => "use `git` with the tool `bash` there",
+            What::Key(..) => "use `git` with the tool `bash`, or remove the key in the shell",
+            What::Malformed | What::Value(..) | What::Remote(_) => "fix it in the shell",
+        }
+    }
 }
 
 /// Reads the text of a `.git/config`.
 pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
+    let entries = config_syntax::entries(text).map_err(|Malformed(line)| Refused {
+        line,
+        what: What::Malformed,
+    })?;
     let mut config = RepositoryConfig::default();
-    let mut section = Section::None;
-    for (index, line) in text.lines().enumerate() {
-        let refuse = |what| Refused {
-            line: index + 1,
-            what,
-        };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if line.ends_with('\\') || line.chars().any(|c| c.is_control() && c != '\t') {
-            return Err(refuse(Unknown::Line));
-        }
-        match line.strip_prefix('[') {
-            Some(header) => section = self::header(header).map_err(refuse)?,
-            None => config.key(&section, line).map_err(refuse)?,
-        }
+    for entry in entries {
+        let line = entry.line;
+        config.take(entry).map_err(|what| Refused { line, what })?;
     }
     Ok(config)
 }
 
-/// The section that `core]` or `remote "origin"]` begins.
-fn header(text: &str) -> Result<Section, Unknown> {
-    let Some(inner) = text.strip_suffix(']') else {
-        return Err(Unknown::Header);
-    };
-    let (name, sub) = match inner.split_once(char::is_whitespace) {
-        Some((name, sub)) => (name, Some(quoted(sub.trim())?)),
-        None => (inner, None),
-    };
-    match (name.to_ascii_lowercase().as_str(), sub) {
-        ("core", None) => Ok(Section::Core),
-        ("user", None) => Ok(Section::User),
-        ("remote", Some(remote)) => Ok(Section::Remote(remote)),
-        ("branch", Some(_)) => Ok(Section::Branch),
-        _ => Err(Unknown::Section(name.to_owned())),
-    }
-}
-
-fn quoted(text: &str) -> Result<String, Unknown> {
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    match inner {
-        Some(name) if super::names::is_reference(name) => Ok(name.to_owned()),
-        Some(_) | None => Err(Unknown::SectionName(text.to_owned())),
-    }
-}
-
 impl RepositoryConfig {
-    fn key(&mut self, section: &Section, line: &str) -> Result<(), Unknown> {
-        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
-        let key = key.trim().to_ascii_lowercase();
-        let value = plain(value.trim())?;
-        let allowed: &[&str] = match section {
-            Section::None => &[],
-            Section::Core => &CORE,
-            Section::User => &USER,
-            Section::Remote(_) => &REMOTE,
-            Section::Branch => &BRANCH,
-        };
-        if !allowed.contains(&key.as_str()) {
-            return Err(Unknown::Key(format!("{}{key}", section.prefix())));
+    fn take(&mut self, entry: Entry) -> Result<(), What> {
+        if let Some(why) = refused(&entry) {
+            return Err(What::Key(shown(&entry), why));
         }
-        match section {
-            Section::Core => self.core.push((key, value)),
-            Section::Remote(name) if key == "url" => {
-                self.remotes.push((name.clone(), value));
+        match entry.section.as_str() {
+            "core" if entry.subsection.is_empty() => self.core(entry),
+            "remote" if entry.subsection.starts_with('-') => Err(What::Remote(entry.subsection)),
+            "remote" if entry.key == "url" && is_reference(&entry.subsection) => {
+                let url = entry.value.unwrap_or_default();
+                self.remotes.push((entry.subsection, url));
+                Ok(())
             }
-            Section::None | Section::User | Section::Remote(_) | Section::Branch => {}
+            _ => Ok(()),
         }
+    }
+
+    fn core(&mut self, entry: Entry) -> Result<(), What> {
+        let Some((key, words)) = CORE.iter().find(|(key, _)| *key == entry.key) else {
+            return Ok(());
+        };
+        let written = entry.value.unwrap_or_else(|| "true".to_owned());
+        let lower = written.to_ascii_lowercase();
+        let value = match lower.as_str() {
+            word if words.contains(&word) => word,
+            other => match switch(other) {
+                Some(true) => "true",
+                Some(false) => "false",
+                None => return Err(What::Value(format!("core.{key}"), written)),
+            },
+        };
+        self.core.push((key, value.to_owned()));
         Ok(())
     }
 
@@ -159,23 +220,62 @@ impl RepositoryConfig {
     }
 }
 
-impl Section {
-    fn prefix(&self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Core => "core.",
-            Self::User => "user.",
-            Self::Remote(_) => "remote.*.",
-            Self::Branch => "branch.*.",
+/// Why an entry is refused; `None` where it is not.
+fn refused(entry: &Entry) -> Option<Why> {
+    let (section, key) = (entry.section.as_str(), entry.key.as_str());
+    let value = entry.value.as_deref().unwrap_or("true");
+    let is_on = switch(&value.to_ascii_lowercase());
+    match (section, key) {
+        ("extensions", "objectformat") => return (value != "sha1").then_some(Why::ObjectFormat),
+        ("extensions", "refstorage") => return (value != "files").then_some(Why::RefStorage),
+        ("extensions", "preciousobjects" | "noop" | "relativeworktrees" | "compatobjectformat") => {
+            return None;
         }
+        ("core", "bare") => return (is_on == Some(true)).then_some(Why::Bare),
+        // A switch names no program, and neither does an alias of a subcommand.
+        ("core", "fsmonitor") | ("pager", _) if is_on.is_some() => return None,
+        ("core", "sparsecheckout")
+        | ("index", "sparse")
+        | ("remote", "promisor")
+        | ("extensions", "worktreeconfig")
+            if is_on == Some(false) =>
+        {
+            return None;
+        }
+        ("extensions", key) if !matches!(key, "partialclone" | "worktreeconfig") => {
+            return Some(Why::Extension);
+        }
+        ("alias", _) if !value.trim_start().starts_with('!') => return None,
+        ("submodule", "update") => return value.starts_with('!').then_some(Why::Runs),
+        ("submodule", "url") => return value.starts_with('-').then_some(Why::Runs),
+        _ => {}
+    }
+    let whole = SECTIONS.iter().find(|(name, _)| *name == section);
+    let one = KEYS
+        .iter()
+        .find(|(of, name, _)| (*of == "*" || *of == section) && (*name == "*" || *name == key));
+    let runs = RUNNING.iter().any(|end| key.ends_with(end));
+    whole
+        .map(|(_, why)| *why)
+        .or(one.map(|(_, _, why)| *why))
+        .or(runs.then_some(Why::Runs))
+}
+
+/// Yes or no, as git writes them.
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" | "" => Some(false),
+        _ => None,
     }
 }
 
-/// A value without quotes, escapes or comments, which could give it another meaning.
-fn plain(value: &str) -> Result<String, Unknown> {
-    if value.contains(['"', '\\', '#', ';']) {
-        Err(Unknown::Value(value.to_owned()))
+/// The key as people write it.
+fn shown(entry: &Entry) -> String {
+    let subsection = crate::text::one_line(&crate::text::visible(&entry.subsection).0, 60);
+    if subsection.is_empty() {
+        format!("{}.{}", entry.section, entry.key)
     } else {
-        Ok(value.to_owned())
+        format!("{}.{subsection}.{}", entry.section, entry.key)
     }
 }

@@ -10,8 +10,8 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::workspace::regular_file;
 
-/// Bytes of a configuration: an ordinary one has a few hundred.
-const LONGEST_CONFIG: u64 = 64 * 1024;
+/// Bytes of a configuration: an ordinary one has a few hundred, and editors add lines for each branch.
+const LONGEST_CONFIG: u64 = 1024 * 1024;
 
 /// Where objects are, each in a file of its own or in a pack.
 const OBJECTS: &str = ".git/objects";
@@ -47,6 +47,9 @@ const POINTERS: [(&str, &str); 5] = [
     ("objects/info/http-alternates", ""),
 ];
 
+/// The socket of git's own file monitor, which nothing here connects to.
+const FILE_MONITOR: &str = "fsmonitor--daemon.ipc";
+
 /// Size of an object's file, in bytes, from which its unpacked size is checked: it may be a thousand times as much.
 const SUSPICIOUS: u64 = 256 * 1024;
 
@@ -81,12 +84,7 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     walk.folder(&git, ".git", 0)?;
     let text = read(&git, "config", LONGEST_CONFIG)
         .map_err(|error| refused(&format!("`.git/config`: {error}")))?;
-    let config = config::parse(&text).map_err(|found| {
-        refused(&format!(
-            "line {} of `.git/config` has {}, which no tool needs",
-            found.line, found.what
-        ))
-    })?;
+    let config = parsed(&text)?;
     Ok(Vetted {
         config,
         suspicious: walk.suspicious,
@@ -98,11 +96,20 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
 pub(super) fn address(files: &Dir, name: &str) -> Result<Option<String>, ToolError> {
     let git = own_folder(files)?;
     let text = read(&git, "config", LONGEST_CONFIG).map_err(ToolError::failed)?;
-    let config = config::parse(&text).map_err(|found| refused(&found.what.to_string()))?;
+    let config = parsed(&text)?;
     let mut remotes = config.remotes.into_iter();
     Ok(remotes
         .find(|(remote, _)| remote == name)
         .map(|(_, url)| url))
+}
+
+fn parsed(text: &str) -> Result<RepositoryConfig, ToolError> {
+    config::parse(text).map_err(|found| {
+        let instead = found.instead();
+        ToolError::Rejected(format!(
+            "the repository is not used as it is: {found}; {instead}"
+        ))
+    })
 }
 
 /// `.git`, which must be a folder of its own.
@@ -146,6 +153,9 @@ impl Walk {
             if file_type.is_dir() {
                 let below = entry.open_dir().map_err(ToolError::failed)?;
                 self.folder(&below, &format!("{path}/{name}"), depth + 1)?;
+                continue;
+            }
+            if !file_type.is_file() && path == ".git" && name == FILE_MONITOR {
                 continue;
             }
             if !file_type.is_file() {
@@ -201,9 +211,11 @@ fn most_bytes(folder: &str) -> Option<u64> {
 fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
     let file = regular_file::open(git, name)?;
     let file = file.ok_or_else(|| io::Error::other("not a regular file"))?;
-    let mut text = String::new();
-    file.take(longest + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > longest {
+    let mut bytes = Vec::new();
+    file.take(longest + 1).read_to_end(&mut bytes)?;
+    // Names of users may be in any encoding.
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if bytes.len() as u64 > longest {
         Err(io::Error::other(format!(
             "more than {}",
             text::bytes(longest)

@@ -75,10 +75,6 @@ pub(in crate::tools) const LINES: &[(&str, &str)] = &[
         "[remote \"--exec=id\"]\n\turl = https://evil.example/\n",
     ),
     (
-        "branch with a quote in its name",
-        "[branch \"a\\\"b\"]\n\tremote = origin\n",
-    ),
-    (
         "credential.helper",
         "[credential]\n\thelper = !touch OUT/ran\n",
     ),
@@ -120,7 +116,6 @@ pub(in crate::tools) const LINES: &[(&str, &str)] = &[
         "[gpg]\n\tprogram = OUT/ran\n[commit]\n\tgpgSign = true\n",
     ),
     ("gpg.ssh.program", "[gpg \"ssh\"]\n\tprogram = OUT/ran\n"),
-    ("user.signingKey", "[user]\n\tsigningKey = OUT/secret\n"),
     ("alias", "[alias]\n\tstatus = !touch OUT/ran\n"),
     ("pager", "[pager]\n\tlog = touch OUT/ran\n"),
     ("sequence.editor", "[sequence]\n\teditor = touch OUT/ran\n"),
@@ -141,8 +136,25 @@ pub(in crate::tools) const LINES: &[(&str, &str)] = &[
         "submodule.update",
         "[submodule \"x\"]\n\tupdate = !touch OUT/ran\n",
     ),
-    ("safe.directory", "[safe]\n\tdirectory = *\n"),
     ("trace2.eventTarget", "[trace2]\n\teventTarget = OUT/ran\n"),
+    ("hook.command", "[hook \"x\"]\n\tcommand = touch OUT/ran\n"),
+    (
+        "trailer.command",
+        "[trailer \"x\"]\n\tcommand = touch OUT/ran\n",
+    ),
+    ("tar.command", "[tar \"x\"]\n\tcommand = touch OUT/ran\n"),
+    (
+        "gc.recentObjectsHook",
+        "[gc]\n\trecentObjectsHook = touch OUT/ran\n",
+    ),
+    (
+        "core.hooksPath behind a quoted section",
+        "[core] ; x\n\tHOOKSPATH = \"OU\"\"T\"\n",
+    ),
+    ("lfs.url", "[lfs]\n\turl = https://evil.example/\n"),
+    ("core.sparseCheckout", "[core]\n\tsparseCheckout\n"),
+    ("index.sparse", "[index]\n\tsparse = true\n"),
+    ("an unknown extension", "[extensions]\n\tnewShape = true\n"),
     (
         "extensions.worktreeConfig",
         "[extensions]\n\tworktreeConfig = true\n",

@@ -26,10 +26,10 @@ pub(in crate::tools) const TRAPS: &[(&str, Trap)] = &[
         make_pipe(&git.join("config"));
     }),
     ("huge config", |git, _| {
-        fs::write(git.join("config"), "# \n".repeat(40_000)).unwrap()
+        fs::write(git.join("config"), "# \n".repeat(400_000)).unwrap()
     }),
     ("config that is not text", |git, _| {
-        fs::write(git.join("config"), b"[core]\n\tx = \xff\n").unwrap()
+        fs::write(git.join("config"), b"\xff\xfe[\0c\0").unwrap()
     }),
     ("config as a folder", |git, _| {
         fs::remove_file(git.join("config")).unwrap();
