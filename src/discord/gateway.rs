@@ -16,6 +16,7 @@ mod health;
 mod open;
 pub(super) mod presence;
 pub mod session;
+pub(super) mod shown;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,7 +18,7 @@ use super::bot::{self, Bot};
 use super::error::DiscordError;
 use super::gateway::InboundEvent;
 use super::gateway::presence::Busy;
-use super::inbound::{ChannelEvent, Ingress};
+use super::inbound::{ChannelEvent, Edit, Ingress};
 use super::interactions::{self, registration};
 use super::outbound::{Outbound, leftovers};
 use crate::agent::event::Event;
@@ -199,8 +199,13 @@ impl Hub {
             let guild = update.guild_id.map(|guild| GuildId(guild.get()));
             let channel = ChannelId(update.channel_id.get());
             let id = MessageId(update.id.get());
-            let edited = ChannelEvent::Edited(id, content, update.attachments);
-            self.changed(guild, channel, edited);
+            let edit = Edit {
+                id,
+                content,
+                files: update.attachments,
+                mentions: update.mentions.unwrap_or_default(),
+            };
+            self.changed(guild, channel, ChannelEvent::Edited(Box::new(edit)));
         }
     }
 

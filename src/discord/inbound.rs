@@ -5,16 +5,18 @@
 //! resumed session repeats, is taken once: a queue judges an id once, and the ledger stores it once (D1).
 
 pub mod catch_up;
+mod mentions;
 pub mod message;
 mod past;
 mod shared;
+mod started;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serenity::all::{Attachment, Message};
+use serenity::all::{Attachment, Message, User};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -38,12 +40,23 @@ pub(super) use self::shared::Shared;
 pub(super) enum ChannelEvent {
     Message(Box<Message>),
     /// A message's text was changed, and perhaps its files.
-    Edited(MessageId, String, Option<Vec<Attachment>>),
+    Edited(Box<Edit>),
     Deleted(MessageId),
     /// Discord has something newer here than the ledger.
     CatchUp(GuildId),
     /// The session was resumed: look for what the replay may have missed.
     Resumed,
+}
+
+/// What a message is after a change.
+#[derive(Debug)]
+pub(super) struct Edit {
+    pub(super) id: MessageId,
+    pub(super) content: String,
+    /// `None` where Discord does not say.
+    pub(super) files: Option<Vec<Attachment>>,
+    /// The people that it mentions.
+    pub(super) mentions: Vec<User>,
 }
 
 /// All channels' queues.
@@ -198,12 +211,9 @@ impl Queue {
         match event {
             ChannelEvent::Message(message) => self.message(*message).await,
             // An edit by a person leaves words or files; Discord reports added embeds in the same way.
-            ChannelEvent::Edited(_, content, None) if content.trim().is_empty() => {}
-            ChannelEvent::Edited(id, content, files) => {
-                let files = files.map(|files| files.iter().map(message::to_attachment).collect());
-                let edited = self.bot.manager.routing.edited(id, &content, files).await;
-                log_failure(edited, "store an edit");
-            }
+            ChannelEvent::Edited(edit)
+                if edit.content.trim().is_empty() && edit.files.is_none() => {}
+            ChannelEvent::Edited(edit) => self.edited(*edit).await,
             ChannelEvent::Deleted(id) => log_failure(
                 self.bot.manager.routing.deleted(id).await,
                 "store a deletion",
@@ -219,6 +229,23 @@ impl Queue {
                 Some(_) | None => self.shared.mark_behind(self.channel),
             },
         }
+    }
+
+    async fn edited(&self, edit: Edit) {
+        let files = edit.files.as_deref();
+        let files = files.map(|files| files.iter().map(message::to_attachment).collect());
+        let mut content = edit.content;
+        content.extend(self.legend(&content, &edit.mentions));
+        let routing = &self.bot.manager.routing;
+        let edited = routing.edited(edit.id, &content, files).await;
+        log_failure(edited, "store an edit");
+    }
+
+    /// A line that names what `text` mentions.
+    fn legend(&self, text: &str, users: &[User]) -> Option<String> {
+        let server = self.guild.and_then(|guild| self.bot.server(guild));
+        let legend = mentions::legend(text, users.iter(), self.bot.own, server.as_deref())?;
+        Some(format!("\n{legend}"))
     }
 
     async fn message(&mut self, message: Message) {
@@ -340,7 +367,15 @@ impl Queue {
         self.know_what_it_replies_to(&message).await;
         let parent = self.parent(agent.guild);
         self.bot.knows_thread(self.channel, parent).await;
-        let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
+        let started = self.started(agent.guild, parent, &message).await;
+        let mut inbound = {
+            let server = self.bot.server(agent.guild);
+            let server = server.as_deref();
+            message::to_inbound(&message, agent.guild, parent, author, self.bot.own, server)
+        };
+        if let Some(started) = started {
+            inbound.content.insert_str(0, &started);
+        }
         match self.bot.manager.access.may_write(&inbound).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,

@@ -31,6 +31,7 @@ mod message_commands;
 mod messages;
 mod modes;
 mod one_answer;
+mod parts_of_messages;
 mod places;
 mod pressed;
 mod questions;

@@ -11,10 +11,12 @@ use serenity::all::{
     GuildDeleteEvent, GuildMemberUpdateEvent, GuildRoleCreateEvent, GuildRoleDeleteEvent,
     GuildRoleUpdateEvent, GuildUpdateEvent, Interaction, Message, MessageCreateEvent,
     MessageDeleteBulkEvent, MessageDeleteEvent, MessageUpdateEvent, PartialGuild, ReadyEvent,
-    ThreadCreateEvent, ThreadDeleteEvent, ThreadUpdateEvent, UnavailableGuild, UserUpdateEvent,
+    ThreadCreateEvent, ThreadDeleteEvent, ThreadUpdateEvent, UnavailableGuild, User,
+    UserUpdateEvent,
 };
 use serenity::cache::CacheUpdate;
 
+use super::shown::{shown, with_card};
 use crate::domain::{ChannelId, GuildId, MessageId};
 
 /// Something that happened on Discord, or to the session with it, in the gateway's order.
@@ -161,9 +163,10 @@ const OF_MESSAGE: &[&str] = &[
     "message_reference",
     "message_snapshots",
     "referenced_message",
+    "mentions",
 ];
 
-/// What a message may contain besides its text and files. All that counts here is whether it does.
+/// What a message may contain besides its text and files. What it shows is put into words ([`shown`]), as one embed.
 const SHOWN: [&str; 4] = ["embeds", "components", "sticker_items", "poll"];
 
 /// Normalises the data of the event `name`.
@@ -215,7 +218,7 @@ fn place(described: &mut Object) {
 }
 
 pub(in crate::discord) fn normalise_message(message: &mut Object) {
-    let shows_something = SHOWN.iter().any(|key| holds(message, key));
+    let card = card_of(message);
     keep(message, OF_MESSAGE);
     if let Some(author) = object(message, "author") {
         person(author);
@@ -239,53 +242,55 @@ pub(in crate::discord) fn normalise_message(message: &mut Object) {
     list_of(message, "message_snapshots", |wrapped| {
         let snapshot = wrapped.entry("message").or_insert_with(|| json!({}));
         if let Some(snapshot) = snapshot.as_object_mut() {
-            keep(snapshot, &["content", "attachments", "type"]);
+            let card = card_of(snapshot);
+            keep(snapshot, &["content", "attachments", "type", "mentions"]);
             common(snapshot);
+            snapshot.insert("embeds".into(), card);
         }
     });
     common(message);
-    if shows_something {
-        message.insert("embeds".into(), json!([{}]));
-    }
+    message.insert("embeds".into(), card);
     for flag in ["tts", "mention_everyone", "pinned"] {
         message.insert(flag.into(), false.into());
     }
 }
 
-/// Normalises the message that another one replies to, with the text of its embeds. One that serenity cannot read is
-/// removed.
+/// What a message shows besides its text and files, as a list of one embed: an empty one where it has no words.
+fn card_of(message: &Object) -> Value {
+    match shown(message) {
+        Some(words) => json!([{"description": words}]),
+        None if SHOWN.iter().any(|key| holds(message, key)) => json!([{}]),
+        None => json!([]),
+    }
+}
+
+/// Normalises the message that another one replies to. One that serenity cannot read is removed.
 fn replied_to(message: &mut Object) {
     let Some(mut original) = message.remove("referenced_message") else {
         return;
     };
     if let Some(original) = original.as_object_mut() {
         original.remove("referenced_message");
-        let mut embeds = original.remove("embeds").unwrap_or_default();
-        for embed in embeds.as_array_mut().into_iter().flatten() {
-            if let Some(embed) = embed.as_object_mut() {
-                embed.retain(|key, value| EMBED_SAYS.contains(&key.as_str()) && value.is_string());
-            }
-        }
         normalise_message(original);
-        if holds_objects(&embeds) {
-            original.insert("embeds".into(), embeds);
-        }
     }
     if serde_json::from_value::<Message>(original.clone()).is_ok() {
         message.insert("referenced_message".into(), original);
     }
 }
 
-/// The words of an embed.
-const EMBED_SAYS: [&str; 2] = ["title", "description"];
-
-fn holds_objects(list: &Value) -> bool {
-    list.as_array()
-        .is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
-}
-
 /// Normalises a changed message: only fields that are there have changed.
+///
+/// A changed card is changed text. The preview of a link, which Discord adds a moment later to what people write, is not.
 fn update(message: &mut Object) {
+    let author = message.get("author").and_then(Value::as_object);
+    let is_bot = author.is_some_and(|author| author.get("bot") == Some(&Value::Bool(true)));
+    if !is_bot && !holds(message, "webhook_id") {
+        message.remove("embeds");
+    }
+    let shown = shown(message);
+    if let (Some(Value::String(content)), Some(shown)) = (message.get_mut("content"), shown) {
+        *content = with_card(content, &shown);
+    }
     keep(
         message,
         &[
@@ -295,8 +300,12 @@ fn update(message: &mut Object) {
             "author",
             "content",
             "attachments",
+            "mentions",
         ],
     );
+    if message.contains_key("mentions") {
+        mentions(message);
+    }
     match object(message, "author") {
         Some(author) => person(author),
         None => drop(message.remove("author")),
@@ -338,9 +347,10 @@ fn interaction(event: &mut Object) {
 /// Normalises what messages and the copies in forwards have in common.
 fn common(message: &mut Object) {
     list_of(message, "attachments", file);
-    for list in ["embeds", "mentions", "mention_roles"] {
+    for list in ["embeds", "mention_roles"] {
         message.insert(list.into(), json!([]));
     }
+    mentions(message);
     missing(message, "content", json!(""));
     missing(message, "type", json!(0));
     missing(
@@ -348,6 +358,28 @@ fn common(message: &mut Object) {
         "timestamp",
         json!("2015-01-01T00:00:00.000000+00:00"),
     );
+}
+
+/// The people that a message mentions, under the names that its server knows them by.
+fn mentions(message: &mut Object) {
+    let all = message.remove("mentions").unwrap_or_default();
+    let all = all.as_array().cloned().unwrap_or_default();
+    let named = all.into_iter().filter_map(|user| {
+        let Value::Object(mut user) = user else {
+            return None;
+        };
+        let nick = user.get("member").map(|member| member["nick"].clone());
+        if let Some(nick) = nick.filter(Value::is_string) {
+            user.insert("global_name".into(), nick);
+        }
+        person(&mut user);
+        let user = Value::Object(user);
+        serde_json::from_value::<User>(user.clone())
+            .is_ok()
+            .then_some(user)
+    });
+    let named: Vec<Value> = named.collect();
+    message.insert("mentions".into(), named.into());
 }
 
 fn person(user: &mut Object) {

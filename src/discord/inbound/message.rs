@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use serenity::all::{Message, MessageReferenceKind, MessageType};
+use serenity::all::{Embed, Guild, Message, MessageReferenceKind, MessageType};
 
+use super::mentions::legend;
+use crate::discord::gateway::shown::with_card;
 use crate::discord::rest::body::clip;
 use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
 use crate::store::MessagesOfBots;
@@ -30,7 +32,7 @@ pub enum Ignored {
     System,
     /// It was written outside a server.
     Direct,
-    /// It has neither text nor files.
+    /// It has neither files nor anything that words can say.
     Empty,
     /// It has nothing at all: that is how messages look when the Message Content intent is missing.
     NoContent,
@@ -62,7 +64,7 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if !words(message).trim().is_empty() || has_files {
         return None;
     }
-    // `normalise` leaves an empty embed where there was something to see.
+    // The gateway leaves an empty embed where there was something to see.
     let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
     Some(if shows_something {
         Ignored::Empty
@@ -76,24 +78,35 @@ pub fn is_bot(message: &Message) -> bool {
     message.author.bot || message.webhook_id.is_some()
 }
 
-/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread, `own` the bot's user.
+/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread, `own` the bot's user;
+/// `server` tells the names of roles and channels.
 pub fn to_inbound(
     message: &Message,
     guild: GuildId,
     parent: Option<ChannelId>,
     author: Person,
     own: UserId,
+    server: Option<&Guild>,
 ) -> Inbound {
+    let words = words(message);
+    let quote = quote(message, own, server);
+    let users = message.mentions.iter();
+    let forwarded = message.message_snapshots.iter();
+    let users = users.chain(forwarded.flat_map(|forwarded| &forwarded.mentions));
+    let content = match legend(&words, users, own, server) {
+        Some(legend) => format!("{words}\n{legend}"),
+        None => words,
+    };
     Inbound {
         id: MessageId(message.id.get()),
         channel_id: ChannelId(message.channel_id.get()),
         guild_id: guild,
         parent_id: parent,
         author,
-        content: words(message),
+        content,
         attachments: files(message).map(to_attachment).collect(),
         reply_to: replied_to(message),
-        quote: quote(message, own),
+        quote,
         sent_at: MessageId(message.id.get()).sent_at(),
         via: None,
         is_from_webhook: message.webhook_id.is_some(),
@@ -101,20 +114,26 @@ pub fn to_inbound(
     }
 }
 
-/// Its words: its own text, and that of a message it forwards.
+/// Its words: its own text, what it shows besides, and both of a message it forwards.
 fn words(message: &Message) -> String {
-    let mut words = message.content.clone();
+    let mut words = with_cards(&message.content, &message.embeds);
     for forwarded in &message.message_snapshots {
-        let quoted: String = forwarded
-            .content
+        let quoted: String = with_cards(&forwarded.content, &forwarded.embeds)
             .lines()
             .map(|line| format!("\n> {line}"))
             .collect();
         if !quoted.is_empty() {
-            words.push_str(&format!("[forwarded message]{quoted}\n"));
+            let gap = if words.is_empty() { "" } else { "\n" };
+            words.push_str(&format!("{gap}[forwarded message]{quoted}\n"));
         }
     }
     words
+}
+
+/// A text with the cards that the gateway put into words.
+fn with_cards(text: &str, cards: &[Embed]) -> String {
+    let said = cards.iter().filter_map(|card| card.description.as_deref());
+    said.fold(text.to_owned(), |text, card| with_card(&text, card))
 }
 
 /// Its files, and those of a message it forwards.
@@ -135,25 +154,28 @@ pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
 }
 
 /// The words of the message it replies to.
-fn quote(message: &Message, own: UserId) -> Option<Quote> {
+fn quote(message: &Message, own: UserId, server: Option<&Guild>) -> Option<Quote> {
     let replied = replied_to(message)?;
     let original = message.referenced_message.as_deref();
     let author = original.map(|original| &original.author);
     let author = author.filter(|author| author.id.get() != own.0);
+    let text = original.map(|original| {
+        let text = clip(&shown(original), QUOTED);
+        match legend(&text, original.mentions.iter(), own, server) {
+            Some(legend) => format!("{text}\n{legend}"),
+            None => text,
+        }
+    });
     Some(Quote {
         author: author.map(|author| author.global_name.as_ref().unwrap_or(&author.name).clone()),
         at: replied.sent_at(),
-        text: original.map(|original| clip(&shown(original), QUOTED)),
+        text,
     })
 }
 
 /// All that a message shows, in words.
 fn shown(message: &Message) -> String {
     let mut lines = vec![words(message)];
-    for embed in &message.embeds {
-        lines.extend(embed.title.clone());
-        lines.extend(embed.description.clone());
-    }
     lines.extend(files(message).map(|file| format!("[file {}]", file.filename)));
     lines.retain(|line| !line.trim().is_empty());
     if lines.is_empty() {

@@ -12,6 +12,7 @@ use super::responder::HEARD_WITHIN;
 use super::{Responder, Visibility};
 use crate::agent::{NewBranch, Overrides, Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
+use crate::discord::gateway::shown::everything;
 use crate::discord::render;
 use crate::discord::rest::body::clip;
 use crate::discord::rest::modal::{Modal, TextInput, written};
@@ -285,21 +286,13 @@ async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
     })
 }
 
-/// The words of a message: its own, and those of its embeds and file names.
+/// All that a message shows, in words.
 fn said(message: &Value) -> String {
-    let mut lines = vec![message["content"].as_str().unwrap_or_default().to_owned()];
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    for embed in message["embeds"].as_array().into_iter().flatten() {
-        lines.extend(text(&embed["title"]));
-        lines.extend(text(&embed["description"]));
-    }
-    let files = message["attachments"].as_array().into_iter().flatten();
-    lines.extend(files.filter_map(|file| Some(format!("[file {}]", file["filename"].as_str()?))));
-    lines.retain(|line| !line.trim().is_empty());
-    if lines.is_empty() {
+    let said = message.as_object().map(everything).unwrap_or_default();
+    if said.is_empty() {
         "[a message without text]".to_owned()
     } else {
-        lines.join("\n")
+        said
     }
 }
 
