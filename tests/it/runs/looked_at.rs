@@ -513,14 +513,14 @@ async fn what_an_agent_did_is_shown_to_those_alone_who_may_talk_to_it() {
         world.ann.says("#lab", "ask docs").await;
         world.sees("#lab", "They plant something.").await;
         let reason = "is not shown: you have no access to that agent";
-        for (format, tells) in [("html", true), ("json", true), ("jsonl", false)] {
+        for format in ["html", "json", "jsonl"] {
             let typed = format!("/run show format:{format}");
             let shown = String::from_utf8(file_for(world, &world.bob, &typed).await).unwrap();
             assert!(
                 !shown.contains("quagga") && !shown.contains("plan.txt"),
                 "{format}: {shown}"
             );
-            assert_eq!(shown.contains(reason), tells, "{format}: {shown}");
+            assert!(shown.contains(reason), "{format}: {shown}");
             let shown = String::from_utf8(file(world, &typed).await).unwrap();
             assert!(
                 shown.contains("quagga") && !shown.contains(reason),
