@@ -265,3 +265,28 @@ async fn an_agent_records_none_for_who_could_not_add_it_by_the_command() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_turn_that_no_person_began_records_none() {
+    run_test(async |world| {
+        adds(world, "Doors are red").await;
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        let call = json!({"name": "record_decision", "arguments": {"text": "Doors are pink"}});
+        world
+            .model
+            .calls_tool("run_concurrent", json!({"command": "true"}))
+            .answers("Started.")
+            .calls_tool("call_tool", call)
+            .answers("Tried.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "Tried.").await;
+        let told = world.model.last_request()["messages"].to_string();
+        assert!(
+            told.contains("needs the permission Manage Channels"),
+            "{told}"
+        );
+        let written = fs::read_to_string(file(world)).unwrap();
+        assert!(!written.contains("pink"), "{written}");
+    })
+    .await;
+}
