@@ -11,12 +11,14 @@ use crate::store::StoreError;
 impl Turn {
     /// The first limit that this turn has reached.
     pub(super) fn limit_reached(&self) -> Option<Last> {
+        // Read before the clock: what is left to a child is counted from its clock, too.
+        let limits = self.limits();
         let used = Used {
             steps: self.accounting.tally.steps,
             worked: self.clock.worked(),
             usage: self.whole().usage,
         };
-        policy::limit_reached(self.context.stop.asked(), &used, &self.limits())
+        policy::limit_reached(self.context.stop.asked(), &used, &limits)
     }
 
     /// Tells the model once that the step is its last, and why.
