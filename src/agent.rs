@@ -20,18 +20,22 @@
 //! | `deps` | what agents are served with; who an agent is |
 //! | `files` | an agent's folder read and written: one look before each step, notes, history, saves, faults that are told |
 //! | `auxiliary` | requests beside turns: summaries, a prompt after a description |
-//! | `turn` | a turn from what starts it to its one outcome: steps, calls, children, stages |
+//! | `turn` | the loop of a turn, from what starts it to its one outcome: steps, requests, the window |
+//! | `calls` | the tool calls of one step: judged, asked about, run |
+//! | `run` | what surrounds a turn: sub-agents, stages, reports, the end of one that broke |
 //! | `conversation` | a conversation while its actor lives: its items or its turn, its job, what is asked of it |
 //! | `actor` | the event loop, and all that it does: messages, turns, jobs, silence, the end |
 
 mod actor;
 mod auxiliary;
+mod calls;
 mod conversation;
 mod deps;
 pub mod event;
 mod files;
 pub mod idle_timer;
 mod models;
+mod run;
 pub mod sessions;
 mod setup;
 mod stop;
@@ -54,6 +58,6 @@ pub use setup::core_agents::MOST_CORE_AGENTS;
 pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles, StageNews};
 pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
-pub use turn::end_reason::EndReason;
-pub use turn::last_line::LastLine;
+pub use turn::end::EndReason;
+pub use turn::end::last_line::LastLine;
 pub use turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};

@@ -44,10 +44,11 @@ use crate::agent::event::Event;
 use crate::agent::files::beginning::Beginning;
 use crate::agent::files::seed::Seed;
 use crate::agent::idle_timer::{IdleFired, IdleTask, IdleTimer};
+use crate::agent::run;
 use crate::agent::sessions::{SessionError, SessionManager, Summary};
 use crate::agent::stop::Stopper;
+use crate::agent::turn::TurnEnd;
 use crate::agent::turn::trigger::Trigger;
-use crate::agent::turn::{self, TurnEnd};
 use crate::clock;
 use crate::domain::{AgentId, AgentName, ChannelId, ConversationId, GuildId, Inbound, SessionMeta};
 use crate::store::{ConversationRow, StoreError};
@@ -276,7 +277,7 @@ impl Actor {
         self.deps.emit(Event::Say {
             channel: self.agent.channel,
             reply_to: None,
-            text: turn::BROKEN.to_owned(),
+            text: run::BROKEN.to_owned(),
         });
     }
 

@@ -5,6 +5,7 @@ mod configuration;
 pub(super) mod core_agents;
 mod file_news;
 pub(super) mod modes;
+pub(super) mod offer;
 mod roles;
 pub(super) mod stages;
 pub(super) mod tool_specs;

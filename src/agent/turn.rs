@@ -8,66 +8,46 @@
 //! Nothing is shown before it is stored. Whatever happens, a turn that began ends with exactly one exit reason,
 //! and the people in the channel are told the outcome.
 
-mod accounting;
+pub(super) mod accounting;
 mod attachments;
-mod begin;
-mod broken;
-mod calls;
-mod child;
-mod child_thread;
-mod children;
-mod context;
+pub(super) mod begin;
+pub(super) mod context;
 mod context_meter;
-pub(super) mod end_reason;
-mod endings;
-mod finish;
-pub(super) mod heading;
-mod in_its_place;
+pub(super) mod end;
+pub(super) mod host;
 mod incoming;
 mod kept;
-pub(super) mod last_line;
-mod last_words;
-mod live;
-mod log;
-mod offer;
-mod policy;
-mod prompt;
-mod question;
-mod reading;
-mod ready;
-mod reply;
-mod report;
-mod request;
-mod run;
-mod stages;
+pub(super) mod last_words;
+pub(super) mod live;
+pub(super) mod log;
+pub(super) mod policy;
+pub(super) mod prompt;
+pub(super) mod reading;
+pub(super) mod ready;
+pub(super) mod request;
+pub(super) mod shared_run;
 mod steps;
 mod stuck;
-mod transcript;
+pub(super) mod thread;
+pub(super) mod transcript;
 pub(super) mod trigger;
-mod unclosed;
 mod window;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use self::accounting::{Accounting, Below};
-use self::child::EndedChild;
-use self::context::TurnContext;
-use self::end_reason::EndReason;
+use self::context::{ChildSide, TIME_OF_STAGE, TimeOfChild, TurnContext};
 use self::live::{Inbox, LiveStatus};
-use self::offer::{NotCalled, Offer};
-use self::report::OwedReport;
-use self::stages::Stages;
 use self::stuck::LoopDetector;
 use self::transcript::Transcript;
-use self::trigger::Trigger;
-use crate::agent::deps::identity::Identity;
+use crate::agent::deps::Limits;
 use crate::agent::deps::unstored::Tally;
-use crate::agent::deps::{AgentDeps, Limits};
 use crate::agent::event::Progress;
 use crate::agent::files::DocsAndInstructions;
 use crate::agent::files::seed::Seed;
@@ -77,39 +57,14 @@ use crate::agent::setup::modes;
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::work_clock::WorkClock;
 use crate::domain::{
-    AgentConfig, Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId,
+    AgentConfig, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId,
 };
 use crate::llm::Target;
-use crate::store::StoreError;
-use crate::tools::{ResultRoom, Shelf};
+use crate::store::ChildKind;
+use crate::tools::Shelf;
 
-pub(super) use self::broken::{BROKEN, close_broken};
 pub(super) use self::context_meter::Calibration;
-
-/// Runs a turn to its end.
-pub(super) async fn run(
-    deps: Arc<AgentDeps>,
-    agent: Arc<Identity>,
-    others: Vec<String>,
-    trigger: Trigger,
-    params: TurnParams,
-) -> TurnEnd {
-    deps.close_former().await;
-    match begin::begin(deps, agent, others, trigger, params).await {
-        begin::Begun::Turn(mut turn, worker) => {
-            let ended = match turn.answer(worker).await {
-                Ok(outcome) => turn.finish(outcome).await,
-                Err(error) => Err(error),
-            };
-            let settled = match ended {
-                Ok(()) => turn.settle().await,
-                Err(error) => Err(error),
-            };
-            turn.into_end(settled).await
-        }
-        begin::Begun::Not(end) => end,
-    }
-}
+pub(super) use self::end::Outcome;
 
 /// Where a turn belongs, and what it shares with the conversation.
 pub(super) struct TurnParams {
@@ -156,155 +111,64 @@ pub(super) struct TurnEnd {
 }
 
 /// A turn at work.
-struct Turn {
-    context: TurnContext,
-    transcript: Transcript,
-    inbox: Inbox,
-    live: LiveStatus,
-    accounting: Accounting,
-    clock: WorkClock,
+pub(super) struct Turn {
+    pub(super) context: TurnContext,
+    pub(super) transcript: Transcript,
+    pub(super) inbox: Inbox,
+    pub(super) live: LiveStatus,
+    pub(super) accounting: Accounting,
+    pub(super) clock: WorkClock,
     /// The agent as the latest step read its files.
-    setup: Setup,
+    pub(super) setup: Setup,
     /// The texts of its folder, if they were read together with `setup` and no request holds them yet.
     docs_now: Option<DocsAndInstructions>,
     /// What its requests say of earlier conversations.
-    seed: Option<Arc<str>>,
+    pub(super) seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
-    shelf: Arc<Shelf>,
-    /// What the results of this step's calls share; `None` with a single call that no child answers.
-    results: Option<ResultRoom>,
+    pub(super) shelf: Arc<Shelf>,
     /// What its next request was promised while others worked for it.
     last_words: Option<Reservation>,
     stuck: LoopDetector,
-    /// The roles that it may call.
-    offer: Arc<Offer>,
-    /// What its children have spent since the latest step.
-    below: Mutex<Below>,
-    /// Its permit to work, one of those that the children of the run share.
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    /// What others have spent for it since the latest step.
+    pub(super) below: Mutex<Below>,
     /// Who gave the latest answer.
-    answered_by: Option<Target>,
-    /// The stages around its work; `None` without any.
-    stages: Option<Box<Stages>>,
-    /// The child turn whose answer becomes its own; both end together.
-    in_its_place: Option<EndedChild>,
-    /// What it has so far of the report that its role owes.
-    owed: OwedReport,
-}
-
-/// Who answers the words that a turn begins with.
-enum Worker {
-    Itself,
-    /// A sub-agent with this role, in its place.
-    Role(String),
-    /// Nobody: its own role cannot be used.
-    Nobody(NotCalled),
-}
-
-/// What a turn begins with.
-struct TurnHead {
-    context: TurnContext,
-    transcript: Transcript,
-    inbox: Inbox,
-    live: LiveStatus,
-    clock: WorkClock,
-    setup: Setup,
-    docs_now: Option<DocsAndInstructions>,
-    /// Not looked at yet.
-    offer: Offer,
-    seed: Option<Arc<str>>,
-}
-
-/// How the work of a turn ended.
-enum Outcome {
-    Answer {
-        answer: Assistant,
-        exit: EndReason,
-        /// A line under it, where it is not complete.
-        remark: Option<String>,
-        citations: Vec<(String, String)>,
-    },
-    /// An answer without everything that its role owes.
-    Lacks {
-        answer: String,
-        /// Names of what lacks.
-        missing: Vec<String>,
-        exit: EndReason,
-        /// The last error besides, for people.
-        error: String,
-    },
-    None {
-        exit: EndReason,
-        /// The last error, for people.
-        error: String,
-    },
-    /// There is an answer, but people do not get it.
-    Withheld {
-        exit: EndReason,
-        /// What they are told instead.
-        told: String,
-    },
+    pub(super) answered_by: Option<Target>,
 }
 
 impl Turn {
-    fn new(head: TurnHead) -> Self {
-        let TurnHead {
-            context,
-            transcript,
-            inbox,
-            live,
-            clock,
-            setup,
-            docs_now,
-            offer,
-            seed,
-        } = head;
+    /// A turn that has used nothing yet. Its clock starts below that of the turn that it works for, if any.
+    pub(super) fn new(
+        context: TurnContext,
+        transcript: Transcript,
+        inbox: Inbox,
+        live: LiveStatus,
+        clock: WorkClock,
+        setup: Setup,
+    ) -> Self {
         Self {
-            transcript,
-            inbox,
-            live,
-            clock,
-            setup,
-            seed,
-            docs_now,
             accounting: Accounting::new(
                 context.id(),
                 context.deps.unstored.clone(),
                 context.deps.beside.clone(),
             ),
-            offer: Arc::new(offer),
-            below: Default::default(),
-            place: Default::default(),
-            shelf: Default::default(),
-            results: None,
-            last_words: None,
-            stuck: Default::default(),
-            answered_by: None,
-            stages: None,
-            in_its_place: None,
-            owed: OwedReport::default(),
             context,
-        }
-    }
-
-    /// Works until there is an outcome.
-    async fn answer(&mut self, worker: Worker) -> Result<Outcome, StoreError> {
-        match worker {
-            Worker::Itself => {
-                self.look_for_stages().await;
-                self.look_for_roles_at_first();
-                self.work_in_stages().await
-            }
-            Worker::Role(role) => self.have_role_answer(&role).await,
-            Worker::Nobody(why) => Ok(Outcome::None {
-                exit: EndReason::Failed,
-                error: why.to_string(),
-            }),
+            transcript,
+            inbox,
+            live,
+            clock,
+            setup,
+            docs_now: None,
+            seed: None,
+            shelf: Arc::default(),
+            last_words: None,
+            stuck: LoopDetector::default(),
+            below: Mutex::default(),
+            answered_by: None,
         }
     }
 
     /// What it and all turns below it have spent.
-    fn whole(&self) -> Tally {
+    pub(super) fn whole(&self) -> Tally {
         let mut whole = self.accounting.tally;
         let below = self.below.lock().tally;
         whole.add(below.usage, below.cost);
@@ -312,12 +176,12 @@ impl Turn {
     }
 
     /// Its mode, by the files as they are now.
-    fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> Mode {
         self.setup.mode(self.context.asked_mode)
     }
 
     /// Its limits, by the files as they are now.
-    fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> Limits {
         let limits = self
             .context
             .deps
@@ -327,23 +191,28 @@ impl Turn {
             ..limits
         };
         match &self.context.child {
-            None => self.limits_of_branch(limits),
-            Some(child) => self.limits_of_child(child, limits),
+            None => limits_of_branch(&self.context, limits),
+            Some(child) => limits_of_child(self, child, limits),
         }
     }
 
-    fn doing(&self, doing: impl Into<String>) {
+    /// Working time that the turn has left.
+    pub(super) fn time_left(&self) -> Duration {
+        self.limits().work.saturating_sub(self.clock.worked())
+    }
+
+    pub(super) fn doing(&self, doing: impl Into<String>) {
         self.live.doing(self.whole(), doing);
     }
 
     /// Shows a call that is about to run.
-    fn shows_call(&self, call: &ToolCall) {
+    pub(super) fn shows_call(&self, call: &ToolCall) {
         self.doing(format!("Running {}", call.name));
         self.note_recent(call);
     }
 
     /// Keeps the latest calls for the live status.
-    fn note_recent(&self, call: &ToolCall) {
+    pub(super) fn note_recent(&self, call: &ToolCall) {
         let redactor = &self.context.deps.services.redactor;
         // Arguments are words of the model, which may have to pass a role first.
         let telling: &[&'static str] = if self.context.run.hides_words() {
@@ -355,31 +224,46 @@ impl Turn {
             .note_recent(call, telling.iter().copied(), redactor);
     }
 
-    /// What the actor gets back. Where the ledger failed, people are told.
-    async fn into_end(self, ended: Result<Option<Box<Inbound>>, StoreError>) -> TurnEnd {
-        let (items, late) = match ended {
-            Ok(late) => (Some(self.transcript.items), late),
-            Err(error) => {
-                let TurnContext {
-                    deps,
-                    agent,
-                    reference,
-                    ..
-                } = &self.context;
-                deps.ledger_failed(reference.channel, reference.reply_to, &error);
-                // Dropping these stores the costs that are not in the ledger yet.
-                drop((self.accounting, self.stages, self.in_its_place));
-                deps.close_unstored(agent, reference.turn).await;
-                (None, None)
-            }
-        };
+    /// What the actor gets back. The message `late` was received, but not taken in.
+    pub(super) fn into_end(self, late: Option<Box<Inbound>>) -> TurnEnd {
         let meter = self.transcript.context_meter;
         TurnEnd {
-            calibration: meter.learned_of(items.as_deref().map_or(0, Vec::len)),
-            items,
+            calibration: meter.learned_of(self.transcript.items.len()),
+            items: Some(self.transcript.items),
             leftover: self.inbox.close(late),
             saved: self.transcript.saved,
             config: Some(self.setup.config),
         }
+    }
+}
+
+/// The limits of a child: those of its role, else of the configuration, and never wider than its parent's.
+fn limits_of_child(turn: &Turn, child: &ChildSide, limits: Limits) -> Limits {
+    let defaults = turn.context.orchestration();
+    let own = turn.setup.role.as_ref().map(|role| role.limits);
+    let own = own.unwrap_or_default();
+    let steps = own.max_steps.unwrap_or(defaults.child_steps.get());
+    let work = own.timeout.unwrap_or(match child.kind {
+        ChildKind::Advisor => TIME_OF_STAGE,
+        ChildKind::SubAgent | ChildKind::Route | ChildKind::Handoff => defaults.child_timeout.get(),
+    });
+    let most = match &child.time {
+        TimeOfChild::Shared(above) => turn.clock.worked() + above.left(),
+        TimeOfChild::Own(time) => *time,
+    };
+    Limits {
+        steps: steps.min(limits.steps),
+        work: modes::work(turn.mode(), work).min(most),
+        ..limits
+    }
+}
+
+/// The limits of a turn of a branch with a role: no longer than the role allows.
+fn limits_of_branch(context: &TurnContext, limits: Limits) -> Limits {
+    let most = context.lineage.last().map(|role| role.limits.timeout);
+    let most = most.flatten().unwrap_or(limits.work);
+    Limits {
+        work: limits.work.min(most),
+        ..limits
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Actor;
 use crate::agent::conversation::mailbox::{AgentCommand, Place, Prompt};
-use crate::agent::turn::end_reason::EndReason;
-use crate::agent::turn::heading::Heading;
+use crate::agent::turn::end::EndReason;
+use crate::agent::turn::end::heading::Heading;
 use crate::agent::turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};
 use crate::domain::{ConversationId, Item, TurnId, Via, apart};
 use crate::store::{ConversationRow, StoreError, TurnEnd};

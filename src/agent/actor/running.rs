@@ -10,9 +10,10 @@ use crate::agent::conversation::job::Job;
 use crate::agent::conversation::mailbox::{Stopped, Target};
 use crate::agent::conversation::{Conversation, Items, Running};
 use crate::agent::event::Progress;
+use crate::agent::run;
 use crate::agent::stop::{Stop, StopSignal, Stopper};
 use crate::agent::turn::trigger::{Overrides, Source, Trigger};
-use crate::agent::turn::{self, TurnEnd, TurnParams};
+use crate::agent::turn::{TurnEnd, TurnParams};
 use crate::clock;
 use crate::domain::{ConversationId, Inbound, TurnId};
 
@@ -90,7 +91,7 @@ impl Actor {
         );
         let (deps, agent) = (self.deps.clone(), self.agent.clone());
         let running = self.work.spawn(
-            async move { Done::Turn(id, turn::run(deps, agent, others, trigger, params).await) }
+            async move { Done::Turn(id, run::run(deps, agent, others, trigger, params).await) }
                 .instrument(span),
         );
         conversation.turn = Some(Running {
@@ -228,7 +229,7 @@ impl Actor {
         let id = conversation.id;
         let channel = conversation.channel;
         let turn = (turn.id, &turn.stop);
-        turn::close_broken(&self.deps, &self.agent, channel, turn).await;
+        run::close_broken(&self.deps, &self.agent, channel, turn).await;
         Some(id)
     }
 

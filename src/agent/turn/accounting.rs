@@ -1,27 +1,23 @@
-//! What a turn records in the ledger: who allowed what, and what it cost.
+//! What a turn has cost, and what of that is not in the ledger yet.
 
 use std::mem;
 
-use serde_json::{Map, Value};
-
-use super::Turn;
 use crate::agent::deps::unstored::{Beside, Tally, Unstored};
 use crate::agent::models::budget::Reservation;
-use crate::domain::{AttemptOutcome, ToolCall, TurnId};
-use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, LeftOpen, Sum};
-use crate::tools::Prepared;
+use crate::domain::{AttemptOutcome, TurnId};
+use crate::store::{AttachedRows, AttemptRow, EndReason, LeftOpen, Sum};
 
 /// What a turn has cost, and what of it is not stored yet.
-pub(super) struct Accounting {
-    pub(super) tally: Tally,
+pub(in crate::agent) struct Accounting {
+    pub(in crate::agent) tally: Tally,
     /// Rows that wait to be stored with the next step.
-    pub(super) attached: AttachedRows,
+    pub(in crate::agent) attached: AttachedRows,
     /// Requests whose rows were handed over but are not stored yet.
     handed: Vec<AttemptRow>,
     /// Reservations for the cost in those rows, held until they are stored.
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
-    pub(super) last: Option<AttemptOutcome>,
+    pub(in crate::agent) last: Option<AttemptOutcome>,
     turn: TurnId,
     /// Receives the rows that are not stored when this is dropped.
     unstored: Unstored,
@@ -30,25 +26,22 @@ pub(super) struct Accounting {
 
 impl Drop for Accounting {
     fn drop(&mut self) {
-        let waiting = mem::take(&mut self.attached.attempts);
-        let handed = mem::take(&mut self.handed);
-        self.unstored.put(handed.into_iter().chain(waiting));
-        self.beside.take(self.turn);
+        self.gives_up();
     }
 }
 
 /// What the children of a turn have spent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Below {
-    pub(super) tally: Tally,
-    pub(super) children: usize,
+pub(in crate::agent) struct Below {
+    pub(in crate::agent) tally: Tally,
+    pub(in crate::agent) children: usize,
     /// Those that an abort ended.
-    pub(super) aborted: usize,
+    pub(in crate::agent) aborted: usize,
 }
 
 impl Below {
     /// Adds a child and all below it.
-    pub(super) fn add(&mut self, exit: EndReason, child: Tally, below: &Self) {
+    pub(in crate::agent) fn add(&mut self, exit: EndReason, child: Tally, below: &Self) {
         self.children += 1 + below.children;
         self.aborted += usize::from(exit == EndReason::Aborted) + below.aborted;
         for tally in [child, below.tally] {
@@ -57,7 +50,7 @@ impl Below {
     }
 
     /// Adds a child that panicked, and all below it.
-    pub(super) fn add_broken(&mut self, exit: EndReason, left: &LeftOpen) {
+    pub(in crate::agent) fn add_broken(&mut self, exit: EndReason, left: &LeftOpen) {
         let below = Self {
             tally: Tally::from(left.of_below),
             children: left.children,
@@ -69,7 +62,7 @@ impl Below {
 
 impl Accounting {
     /// Nothing yet.
-    pub(super) fn new(turn: TurnId, unstored: Unstored, beside: Beside) -> Self {
+    pub(in crate::agent) fn new(turn: TurnId, unstored: Unstored, beside: Beside) -> Self {
         Self {
             tally: Tally::default(),
             attached: AttachedRows::default(),
@@ -83,13 +76,13 @@ impl Accounting {
     }
 
     /// Adds what was asked beside the steps of the turn.
-    pub(super) fn count_beside(&mut self) {
+    pub(in crate::agent) fn count_beside(&mut self) {
         let Tally { usage, cost, .. } = self.beside.take(self.turn);
         self.tally.add(usage, cost);
     }
 
     /// Keeps the row of an answer, and the reservation for its cost, until the answer is stored.
-    pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
+    pub(in crate::agent) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
             let tokens = row.usage.input_total() + row.usage.output;
             held.settle(Sum::of(row.cost, tokens));
@@ -99,57 +92,23 @@ impl Accounting {
     }
 
     /// Hands over what waits, to be stored now.
-    pub(super) fn hand_over(&mut self) -> AttachedRows {
+    pub(in crate::agent) fn hand_over(&mut self) -> AttachedRows {
         let rows = mem::take(&mut self.attached);
         self.handed.extend(rows.attempts.iter().cloned());
         rows
     }
 
+    /// Nothing more of the turn is stored: its rows are left to whoever closes it.
+    pub(in crate::agent) fn gives_up(&mut self) {
+        let waiting = mem::take(&mut self.attached.attempts);
+        let handed = mem::take(&mut self.handed);
+        self.unstored.put(handed.into_iter().chain(waiting));
+        self.beside.take(self.turn);
+    }
+
     /// What was handed over is in the ledger.
-    pub(super) fn stored(&mut self) {
+    pub(in crate::agent) fn stored(&mut self) {
         self.handed.clear();
         self.held.clear();
-    }
-}
-
-impl Turn {
-    /// The audit row of a call that runs without a question.
-    pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
-        let action = prepared.action.to_string();
-        let audit =
-            self.context
-                .audit_row(call, &action, AuditDecision::Allow, None, leads(prepared));
-        self.with_change(call, prepared, audit).await
-    }
-
-    /// Adds what the call would change in the agent's configuration.
-    pub(super) async fn with_change(
-        &self,
-        call: &ToolCall,
-        prepared: &Prepared,
-        mut audit: AuditRow,
-    ) -> AuditRow {
-        let context =
-            self.tool_context(call.id.clone(), Vec::new(), self.context.stop.now().clone());
-        if let Some(change) = prepared.change(&context).await {
-            audit.detail = self.context.deps.audit_change(&change);
-        }
-        audit
-    }
-}
-
-/// Where a call leads that does not say so itself, for its audit row; null where it leads nowhere else.
-pub(super) fn leads(prepared: &Prepared) -> Value {
-    let mut led = Map::new();
-    if let Some(reached) = prepared.action.reached() {
-        led.insert("reached".to_owned(), reached.to_string().into());
-    }
-    if let Some(address) = &prepared.address {
-        led.insert("address".to_owned(), address.as_str().into());
-    }
-    if led.is_empty() {
-        Value::Null
-    } else {
-        Value::Object(led)
     }
 }

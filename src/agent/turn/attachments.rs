@@ -24,7 +24,7 @@ const IMAGES: usize = 8;
 
 /// A message's files after they were fetched.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(in crate::agent) struct Taken {
     /// All files, with the place where each was saved.
     pub files: Vec<Attachment>,
     /// Pictures for the model.
@@ -50,7 +50,7 @@ enum Words {
 
 impl Taken {
     /// The message's own words, then those of its text files.
-    pub(super) fn with_texts(&self, mut content: String) -> String {
+    pub(in crate::agent) fn with_texts(&self, mut content: String) -> String {
         for (name, words) in &self.texts {
             content.push_str(&format!("\n\n{name}:\n"));
             match words {
@@ -82,7 +82,7 @@ fn verbatim(words: &str) -> String {
 }
 
 /// Fetches a message's files; texts of at most `text_max` bytes go into the conversation.
-pub(super) async fn take_in(
+pub(in crate::agent) async fn take_in(
     deps: &AgentDeps,
     agent: &Identity,
     message: &Inbound,

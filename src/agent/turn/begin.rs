@@ -1,31 +1,43 @@
 //! How a turn begins: the words that start it become an item, and the ledger takes both (D2).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::incoming::{item_of, quote_for};
 use super::kept;
 use super::prompt;
-use super::ready::{Ready, Start, Told};
+use super::ready::{Ready, Start};
 use super::trigger::{Note, Source, Trigger};
-use super::{Turn, TurnEnd, TurnParams, Worker};
+use super::{Turn, TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
+use crate::agent::setup::offer::NoSuchRole;
+use crate::charter::Catalog;
 use crate::clock;
-use crate::domain::{ChannelId, ConversationId, Inbound, Item, MessageId, TurnId, UserText, Via};
+use crate::domain::{ConversationId, Inbound, Item, MessageId, UserText, Via};
 use crate::llm::history;
 use crate::store::{Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError};
 
+/// Who answers the words that a turn begins with.
+pub(in crate::agent) enum Worker {
+    Itself,
+    /// A sub-agent with this role, in its place.
+    Role(String),
+    /// Nobody: its own role cannot be used.
+    Nobody(NoSuchRole),
+}
+
 /// The outcome of the attempt to begin.
-pub(super) enum Begun {
-    Turn(Box<Turn>, Worker),
+pub(in crate::agent) enum Begun {
+    /// The turn, who answers, and the roles that its agent can take.
+    Turn(Box<Turn>, Worker, Arc<Catalog>),
     /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is returned.
     Not(TurnEnd),
 }
 
-pub(super) async fn begin(
+pub(in crate::agent) async fn begin(
     deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     others: Vec<String>,
@@ -40,24 +52,18 @@ pub(super) async fn begin(
     } = trigger;
     let reply_to = source.message();
     let opened = async {
-        let (ready, told) = Ready::of(&deps, &agent, &others, (&params, overrides, ahead)).await?;
-        let opening = Opening {
-            turn: params.turn,
-            conversation: params.conversation,
-            number: params.branch.unwrap_or_default(),
-            channel: params.channel,
-            has_kept_notes: params.has_kept_notes.clone(),
-            told,
-            has_waited,
-        };
+        let ready = Ready::of(
+            &deps, &agent, &others, &params, overrides, ahead, has_waited,
+        );
+        let mut ready = ready.await?;
         let items = params.items.take();
-        let (start, items) = opening.open(&deps, &agent, items, source).await?;
+        let (start, items) = ready.open(&deps, &agent, &params, items, source).await?;
         Ok((start.map(|start| (ready, start)), items))
     };
     match opened.await {
         Ok((Some((ready, start)), items)) => {
-            let (turn, worker) = ready.begin(deps, agent, (start, items), params).await;
-            Begun::Turn(Box::new(turn), worker)
+            let (turn, worker, roles) = ready.begin(deps, agent, start, items, params).await;
+            Begun::Turn(Box::new(turn), worker, roles)
         }
         Ok((None, items)) => Begun::Not(TurnEnd {
             items: Some(items),
@@ -75,77 +81,49 @@ pub(super) async fn begin(
     }
 }
 
-/// Where a turn belongs, and what its first words come with.
-struct Opening {
-    turn: TurnId,
-    conversation: ConversationId,
-    /// The conversation's number: 0 for the main one.
-    number: u32,
-    channel: ChannelId,
-    /// Whether notes wait for a turn of the conversation.
-    has_kept_notes: Arc<AtomicBool>,
-    told: Told,
-    /// Whether the words waited since it was judged who may talk to the agent.
-    has_waited: bool,
-}
-
-impl Opening {
+impl Ready {
     /// Begins the turn in the ledger; returns the conversation it continues, too.
     async fn open(
-        mut self,
+        &mut self,
         deps: &AgentDeps,
         agent: &Identity,
+        params: &TurnParams,
         items: Option<Arc<Vec<Item>>>,
         source: Source,
     ) -> Result<(Option<Start>, Arc<Vec<Item>>), StoreError> {
         let items = match items {
             Some(items) => items,
-            None => Arc::new(read_items(deps, self.conversation).await?),
+            None => Arc::new(read_items(deps, params.conversation).await?),
         };
-        if let Some(branch) = &self.told.closed_branch {
+        if let Some(branch) = &self.closed_branch {
             let told = prompt::closed_branch(branch, &items, clock::now());
-            self.told.facts.push_str(&told.unwrap_or_default());
+            self.facts.push_str(&told.unwrap_or_default());
         }
-        let kept = if self.has_kept_notes.load(Ordering::Relaxed) {
-            deps.store.kept_notes(agent.id, self.number).await?
+        let kept = if params.has_kept_notes.load(Ordering::Relaxed) {
+            deps.store.kept_notes(agent.id, params.number()).await?
         } else {
             Vec::new()
         };
-        let has_kept_notes = Arc::clone(&self.has_kept_notes);
         let begun = match source {
             Source::Message(message) => {
-                let begun = self.with_message(deps, agent, &items, *message, &kept);
+                let begun = self.with_message(deps, agent, params, &items, *message, &kept);
                 begun.await?
             }
-            Source::Note(note) => self.with_note(deps, agent, *note, &kept).await?,
+            Source::Note(note) => self.with_note(deps, agent, params, *note, &kept).await?,
         };
         if begun.is_some() {
-            has_kept_notes.store(false, Ordering::Relaxed);
+            params.has_kept_notes.store(false, Ordering::Relaxed);
         }
         Ok((begun, items))
-    }
-
-    fn turn(&self, agent: &Identity, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
-        NewTurn {
-            id: self.turn,
-            agent: agent.id,
-            conversation: self.conversation,
-            trigger,
-            parent: via.map(|via| via.parent),
-            depth: via.map_or(0, |via| via.depth),
-            channel: self.channel,
-            reply_to: trigger,
-            path: agent.name.to_string(),
-            child: None,
-        }
     }
 
     /// Begins with a person's message as it is now: it may have been edited meanwhile. `None` when it was taken or
     /// withdrawn.
     async fn with_message(
-        self,
+        &self,
         deps: &AgentDeps,
         agent: &Identity,
+        params: &TurnParams,
         items: &[Item],
         message: Inbound,
         kept: &[KeptNote],
@@ -156,14 +134,14 @@ impl Opening {
             deps.turn_away(&message, &why).await?;
             return Ok(None);
         }
-        let turn = self.turn(agent, Some(message.id), message.via.as_ref());
+        let turn = params.row(agent, Some(message.id), message.via.as_ref());
         let people = match message.via {
             None => vec![message.author.id],
             Some(_) => Vec::new(),
         };
         let quote = quote_for(deps, items, &message).await?;
-        let facts = Some(self.told.facts);
-        let most = self.told.text_max;
+        let facts = Some(self.facts.clone());
+        let most = self.text_max;
         // Files are fetched once, so the final version of the message must be known before.
         if message.attachments.is_empty() {
             let item = item_of(
@@ -206,15 +184,16 @@ impl Opening {
 
     /// Begins with words that did not come as a message. Where they may begin no turn, they are kept for the next one.
     async fn with_note(
-        self,
+        &self,
         deps: &AgentDeps,
         agent: &Identity,
+        params: &TurnParams,
         note: Note,
         kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
-        let turn = self.turn(agent, None, note.via.as_ref());
+        let turn = params.row(agent, None, note.via.as_ref());
         let item = Item::User(UserText {
-            facts: Some(self.told.facts),
+            facts: Some(self.facts.clone()),
             at: Some(clock::now()),
             ..UserText::note(&*note.text)
         });
@@ -227,8 +206,8 @@ impl Opening {
             Stored::Running => {}
             Stored::Not => return Ok(None),
             Stored::Refused(refusal) => {
-                kept::keep(deps, agent, self.number, self.channel, note, refusal).await?;
-                self.has_kept_notes.store(true, Ordering::Relaxed);
+                kept::keep(deps, agent, params.number(), params.channel, note, refusal).await?;
+                params.has_kept_notes.store(true, Ordering::Relaxed);
                 return Ok(None);
             }
         }
@@ -239,6 +218,29 @@ impl Opening {
             people: Vec::new(),
             asker: behind.first().copied(),
         }))
+    }
+}
+
+impl TurnParams {
+    /// The conversation's number: 0 for the main one.
+    fn number(&self) -> u32 {
+        self.branch.unwrap_or_default()
+    }
+
+    /// The turn as the ledger will have it.
+    fn row(&self, agent: &Identity, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
+        NewTurn {
+            id: self.turn,
+            agent: agent.id,
+            conversation: self.conversation,
+            trigger,
+            parent: via.map(|via| via.parent),
+            depth: via.map_or(0, |via| via.depth),
+            channel: self.channel,
+            reply_to: trigger,
+            path: agent.name.to_string(),
+            child: None,
+        }
     }
 }
 

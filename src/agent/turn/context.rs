@@ -7,12 +7,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use super::child::ChildSide;
 use super::prompt;
-use super::run::Run;
+use super::shared_run::Run;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
-use crate::agent::event::TurnRef;
+use crate::agent::event::{AskingChild, TurnRef};
 use crate::agent::files::look::{Look, Wanted};
 use crate::agent::models::ModelError;
 use crate::agent::models::budget::{Caps, RoleCap, Spender};
@@ -20,78 +19,126 @@ use crate::agent::sessions::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::at_work::AtWork;
+use crate::agent::stop::work_clock::TimeAbove;
 use crate::charter::Role;
 use crate::clock;
-use crate::config::Tiers;
+use crate::config::{Orchestration, Tiers};
 use crate::domain::{
-    AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Mode, Participant, SaveTrigger,
-    SessionId, SessionMeta, ToolCall, ToolResult, TurnId, Usage, UserId,
+    AgentName, AttemptKind, AttemptOutcome, CallId, ConversationId, Cost, Item, Mode, Participant,
+    SaveTrigger, SessionId, SessionMeta, ToolCall, ToolResult, TurnId, Usage, UserId,
 };
 use crate::llm::Target;
-use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
-use crate::tools::Toolset;
+use crate::store::{AttemptRow, AuditDecision, AuditRow, ChildKind, StoreError};
+use crate::text;
+use crate::tools::{ResultRoom, Toolset};
 
 /// What does not change while a turn runs.
-pub(super) struct TurnContext {
-    pub(super) deps: Arc<AgentDeps>,
-    pub(super) agent: Arc<Identity>,
-    pub(super) reference: TurnRef,
-    pub(super) conversation: ConversationId,
-    pub(super) branch: Option<u32>,
+pub(in crate::agent) struct TurnContext {
+    pub(in crate::agent) deps: Arc<AgentDeps>,
+    pub(in crate::agent) agent: Arc<Identity>,
+    pub(in crate::agent) reference: TurnRef,
+    pub(in crate::agent) conversation: ConversationId,
+    pub(in crate::agent) branch: Option<u32>,
     /// The person at the beginning of a chain of turns that start one another.
-    pub(super) asker: Option<UserId>,
+    pub(in crate::agent) asker: Option<UserId>,
     /// The turn that caused this one.
-    pub(super) parent: Option<TurnId>,
+    pub(in crate::agent) parent: Option<TurnId>,
     /// Another model than the agent's.
-    pub(super) model: Option<String>,
+    pub(in crate::agent) model: Option<String>,
     /// The mode that this turn was asked to run in.
-    pub(super) asked_mode: Option<Mode>,
-    pub(super) stop: StopSignal,
-    pub(super) run: Arc<Run>,
+    pub(in crate::agent) asked_mode: Option<Mode>,
+    pub(in crate::agent) stop: StopSignal,
+    pub(in crate::agent) run: Arc<Run>,
     /// The roles from the run's root down to this turn; empty where the agent itself is at work.
-    pub(super) lineage: Vec<Arc<Role>>,
+    pub(in crate::agent) lineage: Vec<Arc<Role>>,
     /// The agent's name, then those of the roles.
-    pub(super) path: String,
+    pub(in crate::agent) path: String,
     /// The agent that it works for, where it uses another agent's files.
-    pub(super) working_for: Option<Arc<WorkingFor>>,
+    pub(in crate::agent) working_for: Option<Arc<WorkingFor>>,
     /// The caps that its role and those above it set.
-    pub(super) within: Vec<RoleCap>,
+    pub(in crate::agent) within: Vec<RoleCap>,
     /// In a child turn: what it answers.
-    pub(super) child: Option<ChildSide>,
+    pub(in crate::agent) child: Option<ChildSide>,
     /// What those who read the channel are shown of it as it works.
-    pub(super) shown: ShownHere,
+    pub(in crate::agent) shown: ShownHere,
 }
 
 /// What the readers of a run's channel are shown of a turn as it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ShownHere {
+pub(in crate::agent) enum ShownHere {
     Words,
     /// What it does, without its words: it works as an agent to which some of them have no access.
     Progress,
 }
 
+/// Working time of a stage after a turn whose own time is over, and of an advisor whose charter sets none.
+pub(in crate::agent) const TIME_OF_STAGE: Duration = Duration::from_secs(60);
+
+/// What a child turn answers, and within which limits it works.
+#[derive(Clone, Debug)]
+pub(in crate::agent) struct ChildSide {
+    pub(in crate::agent) parent: TurnId,
+    /// `None` where it answers in its parent's place.
+    pub(in crate::agent) answers: Option<AnsweredCall>,
+    /// Whose files the parent uses.
+    pub(in crate::agent) parent_agent: AgentName,
+    pub(in crate::agent) kind: ChildKind,
+    pub(in crate::agent) title: String,
+    /// Working time that its parent leaves it.
+    pub(in crate::agent) time: TimeOfChild,
+}
+
+/// Working time that a parent leaves a child turn.
+#[derive(Clone, Debug)]
+pub(in crate::agent) enum TimeOfChild {
+    /// What the parent has left itself, less what it keeps, as its clock goes on.
+    Shared(TimeAbove),
+    /// So much, whatever the parent has left.
+    Own(Duration),
+}
+
+impl TimeOfChild {
+    /// What the clocks above allow, where they do at all.
+    pub(in crate::agent) fn above(&self) -> Option<&TimeAbove> {
+        match self {
+            Self::Shared(above) => Some(above),
+            Self::Own(_) => None,
+        }
+    }
+}
+
+/// The call that a child turn answers.
+#[derive(Clone, Debug)]
+pub(in crate::agent) struct AnsweredCall {
+    pub(in crate::agent) id: CallId,
+    /// The name that the parent's model wrote for the tool.
+    pub(in crate::agent) written: String,
+    /// What its report shares with the results of the calls beside it.
+    pub(in crate::agent) room: Option<ResultRoom>,
+}
+
 /// The agent of a run, for a child turn that works as another one.
 #[derive(Debug)]
-pub(super) struct WorkingFor {
-    pub(super) agent: Arc<Identity>,
+pub(in crate::agent) struct WorkingFor {
+    pub(in crate::agent) agent: Arc<Identity>,
     /// The roles from the run's root down to the turn that called the other agent.
-    pub(super) lineage: Vec<Arc<Role>>,
+    pub(in crate::agent) lineage: Vec<Arc<Role>>,
     /// Ended when the other agent is.
-    pub(super) _at_work: Arc<AtWork>,
+    pub(in crate::agent) _at_work: Arc<AtWork>,
 }
 
 impl TurnContext {
-    pub(super) fn id(&self) -> TurnId {
+    pub(in crate::agent) fn id(&self) -> TurnId {
         self.reference.turn
     }
 
     /// Whether the turn was asked to end.
-    pub(super) fn is_stopping(&self) -> bool {
+    pub(in crate::agent) fn is_stopping(&self) -> bool {
         self.stop.asked().is_some()
     }
 
     /// The targets of this turn, in order.
-    pub(super) fn targets(&self, setup: &Setup) -> Result<Vec<Target>, ModelError> {
+    pub(in crate::agent) fn targets(&self, setup: &Setup) -> Result<Vec<Target>, ModelError> {
         let mode = setup.mode(self.asked_mode);
         let names = self
             .deps
@@ -100,24 +147,24 @@ impl TurnContext {
     }
 
     /// The agent of the run, which pays for its turns.
-    pub(super) fn payer(&self) -> &Arc<Identity> {
+    pub(in crate::agent) fn payer(&self) -> &Arc<Identity> {
         let other = self.working_for.as_ref();
         other.map_or(&self.agent, |asker| &asker.agent)
     }
 
     /// The agents that work here: the run's own, and the one that works for it.
-    pub(super) fn agents(&self) -> Vec<&Identity> {
+    pub(in crate::agent) fn agents(&self) -> Vec<&Identity> {
         let asker = self.working_for.as_ref().map(|asker| &*asker.agent);
         asker.into_iter().chain([&*self.agent]).collect()
     }
 
     /// The agent as its files say now, narrowed by the roles of a child turn.
-    pub(super) async fn setup(&self) -> Setup {
+    pub(in crate::agent) async fn setup(&self) -> Setup {
         self.look_at(Wanted::Itself, |_| ()).await.setup
     }
 
     /// Reads the agent's files once: [`Self::setup`], and what `also` reads in its folder.
-    pub(super) async fn look_at<T: Send + 'static>(
+    pub(in crate::agent) async fn look_at<T: Send + 'static>(
         &self,
         wanted: Wanted,
         also: impl FnOnce(&Path) -> T + Send + 'static,
@@ -152,19 +199,19 @@ impl TurnContext {
     }
 
     /// What its requests may cost.
-    pub(super) fn caps(&self, setup: &Setup) -> Caps {
+    pub(in crate::agent) fn caps(&self, setup: &Setup) -> Caps {
         let payer = setup.payer();
         let effective = self.deps.effective(self.payer(), &payer.config);
         self.deps.caps_of(&effective, payer)
     }
 
     /// The models that somebody chose for tiers.
-    pub(super) fn tiers(&self, setup: &Setup) -> Tiers {
+    pub(in crate::agent) fn tiers(&self, setup: &Setup) -> Tiers {
         self.deps.effective(&self.agent, &setup.config).server.tiers
     }
 
     /// Who the model is told to be.
-    pub(super) fn facts(&self) -> String {
+    pub(in crate::agent) fn facts(&self) -> String {
         let (name, channel) = (&self.agent.name, self.reference.channel);
         match (self.lineage.last(), &self.child) {
             (None, _) => prompt::agent_facts(name, channel),
@@ -178,7 +225,7 @@ impl TurnContext {
     }
 
     /// What the model may call; tools that call a role are included only where there is one.
-    pub(super) fn tools_now(&self, setup: &Setup, delegates: bool) -> Toolset {
+    pub(in crate::agent) fn tools_now(&self, setup: &Setup, delegates: bool) -> Toolset {
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
                 let mode = setup.mode(self.asked_mode);
@@ -189,7 +236,7 @@ impl TurnContext {
         }
     }
 
-    pub(super) fn spender(&self) -> Spender {
+    pub(in crate::agent) fn spender(&self) -> Spender {
         Spender {
             agent: self.payer().id,
             guild: self.agent.guild,
@@ -207,7 +254,7 @@ impl TurnContext {
     }
 
     /// Everyone behind the turn as they are now. Whoever cannot be looked up is listed without any rights.
-    pub(super) async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
+    pub(in crate::agent) async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
         let behind = self.deps.store.people_behind(self.id()).await?;
         let asked = behind
             .into_iter()
@@ -216,7 +263,7 @@ impl TurnContext {
     }
 
     /// The audit row of a decision about a call's action, without secrets. An allowed call is about to start.
-    pub(super) fn audit_row(
+    pub(in crate::agent) fn audit_row(
         &self,
         call: &ToolCall,
         action: &str,
@@ -253,7 +300,7 @@ impl TurnContext {
     }
 
     /// A tool run for the ledger: its time, no money.
-    pub(super) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
+    pub(in crate::agent) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
         AttemptRow {
             at: clock::now() - took,
             guild: Some(self.agent.guild),
@@ -279,7 +326,7 @@ impl TurnContext {
     }
 
     /// Saves the whole conversation before any of it is dropped.
-    pub(super) async fn save_raw(
+    pub(in crate::agent) async fn save_raw(
         &self,
         items: Arc<Vec<Item>>,
         summary: Summary,
@@ -295,5 +342,36 @@ impl TurnContext {
         };
         let saved = self.deps.save_session(&self.agent, self.conversation, save);
         saved.await
+    }
+
+    /// The title of this child turn as people see it. A model's title for a task is words of its own: empty where those
+    /// pass a role first.
+    pub(in crate::agent) fn shown_title<'a>(&self, title: &'a str) -> &'a str {
+        let kind = self.child.as_ref().map(|child| child.kind);
+        match kind {
+            Some(ChildKind::SubAgent) if self.run.hides_words() => "",
+            Some(_) | None => title,
+        }
+    }
+
+    /// The child that asks; `None` where the agent itself does.
+    pub(in crate::agent) fn asked_by(&self) -> Option<AskingChild> {
+        let child = self.child.as_ref()?;
+        Some(AskingChild {
+            path: self.path.replace('/', " ▸ "),
+            title: self.shown_title(&child.title).to_owned(),
+            elsewhere: self.working_for.is_some().then(|| self.agent.name.clone()),
+        })
+    }
+
+    /// A title for people, of at most `most` characters, without secrets. Secrets are removed first: in an escaped or
+    /// shortened title they would not be recognised.
+    pub(in crate::agent) fn title(&self, words: &str, most: usize) -> String {
+        text::one_line(&self.deps.services.redactor.redact(words), most)
+    }
+
+    /// The limits of sub-agents, as they are configured now.
+    pub(in crate::agent) fn orchestration(&self) -> Orchestration {
+        self.deps.config.load().orchestration
     }
 }

@@ -58,7 +58,7 @@ impl Calibration {
 }
 
 /// The conversation of a turn, measured.
-pub(super) struct ContextMeter {
+pub(in crate::agent) struct ContextMeter {
     /// Estimate of the conversation, and of how many items: each is counted once.
     estimated: (usize, u64),
     calibration: Calibration,
@@ -66,7 +66,7 @@ pub(super) struct ContextMeter {
 
 impl ContextMeter {
     /// Begins with what earlier turns learned.
-    pub(super) fn new(calibration: Calibration) -> Self {
+    pub(in crate::agent) fn new(calibration: Calibration) -> Self {
         Self {
             estimated: (0, 0),
             calibration,
@@ -74,38 +74,38 @@ impl ContextMeter {
     }
 
     /// Forgets what was counted: the conversation is another one now.
-    pub(super) fn replaced(&mut self) {
+    pub(in crate::agent) fn replaced(&mut self) {
         self.estimated = (0, 0);
         self.calibration.measured = None;
     }
 
     /// Forgets what a provider counted.
-    pub(super) fn forget_count(&mut self) {
+    pub(in crate::agent) fn forget_count(&mut self) {
         self.calibration.measured = None;
     }
 
     /// Notes the estimate of system prompt and tools.
-    pub(super) fn set_fixed(&mut self, tokens: u64) {
+    pub(in crate::agent) fn set_fixed(&mut self, tokens: u64) {
         self.calibration.fixed = tokens;
     }
 
     /// What a provider would count of system prompt and tools.
-    pub(super) fn fixed(&self) -> u64 {
+    pub(in crate::agent) fn fixed(&self) -> u64 {
         self.calibration.counted_fixed()
     }
 
     /// Whether system prompt and tools have been estimated.
-    pub(super) fn knows_fixed(&self) -> bool {
+    pub(in crate::agent) fn knows_fixed(&self) -> bool {
         self.calibration.fixed != 0
     }
 
     /// Real tokens for each estimated one, for the newest items.
-    pub(super) fn density(&self) -> f64 {
+    pub(in crate::agent) fn density(&self) -> f64 {
         self.calibration.densest
     }
 
     /// What the next turn of a conversation of `items` items can start from.
-    pub(super) fn learned_of(&self, items: usize) -> Calibration {
+    pub(in crate::agent) fn learned_of(&self, items: usize) -> Calibration {
         Calibration {
             // A count that includes a discarded answer does not describe what is there.
             measured: self
@@ -119,7 +119,7 @@ impl ContextMeter {
     /// Tokens that the next request takes.
     ///
     /// A count of less than half the estimate is not believed: some servers leave out what was in their cache.
-    pub(super) fn used(&mut self, items: &[Item]) -> u64 {
+    pub(in crate::agent) fn used(&mut self, items: &[Item]) -> u64 {
         let estimated = self.estimated(items);
         let Calibration {
             measured,
@@ -136,13 +136,13 @@ impl ContextMeter {
     }
 
     /// Tokens that a request with other items than the conversation's would take, by estimate.
-    pub(super) fn used_by_others(&self, items: &[Item]) -> u64 {
+    pub(in crate::agent) fn used_by_others(&self, items: &[Item]) -> u64 {
         let tokens = tokens::of_items(items) as f64 * self.calibration.densest;
         self.calibration.counted_fixed() + tokens.ceil() as u64
     }
 
     /// The conversation by estimate.
-    pub(super) fn estimated(&mut self, items: &[Item]) -> u64 {
+    pub(in crate::agent) fn estimated(&mut self, items: &[Item]) -> u64 {
         let (counted, tokens) = self.estimated;
         let new = &items[counted..];
         let size = new.iter().map(Item::size).sum();
@@ -152,13 +152,13 @@ impl ContextMeter {
     }
 
     /// Estimated tokens that the conversation may have so that a request fits into `room`.
-    pub(super) fn budget(&self, room: u64) -> u64 {
+    pub(in crate::agent) fn budget(&self, room: u64) -> u64 {
         let room = room.saturating_sub(self.calibration.counted_fixed());
         (room as f64 / self.calibration.densest * 0.9) as u64
     }
 
     /// Records what the provider of a model with `window` tokens counted for the request that it just answered.
-    pub(super) fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
+    pub(in crate::agent) fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
         if usage.input_total() > window {
             // Such a count includes the provider's own searches, or is nonsense: neither fits into the window.
             self.calibration.measured = None;
@@ -178,7 +178,7 @@ impl ContextMeter {
     }
 
     /// Records that a provider found the request too long for `room`, whatever was counted.
-    pub(super) fn refused(&mut self, items: &[Item], room: u64) {
+    pub(in crate::agent) fn refused(&mut self, items: &[Item], room: u64) {
         let full = room as f64 / self.used(items).max(1) as f64;
         let scale = self.calibration.scale * full.max(REFUSED_SCALE);
         self.calibration.scale = scale.min(MAX_SCALE);

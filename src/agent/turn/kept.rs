@@ -16,7 +16,7 @@ use crate::text::{self, escape};
 const OUTPUT: usize = 600;
 
 /// Keeps `note` for the next turn of a conversation, given by its number, and tells people so in `channel`.
-pub(super) async fn keep(
+pub(in crate::agent) async fn keep(
     deps: &AgentDeps,
     agent: &Identity,
     number: u32,
@@ -64,7 +64,7 @@ fn notice(deps: &AgentDeps, agent: &Identity, note: &Note, refusal: Refusal) -> 
 }
 
 /// The items that kept notes become.
-pub(super) fn items(notes: &[KeptNote]) -> impl Iterator<Item = Item> + '_ {
+pub(in crate::agent) fn items(notes: &[KeptNote]) -> impl Iterator<Item = Item> + '_ {
     notes.iter().map(|note| {
         Item::User(UserText {
             at: Some(clock::now()),

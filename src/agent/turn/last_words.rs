@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 
 use super::Turn;
-use super::request::Tools;
 use crate::agent::deps::AgentDeps;
 use crate::agent::models::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender};
 use crate::clock;
@@ -27,7 +26,7 @@ const OF_RESULT: u64 = 1_700;
 const OF_NOTE: u64 = 150;
 
 /// The last words of a turn for which others work.
-pub(super) struct LastWords {
+pub(in crate::agent) struct LastWords {
     deps: Arc<AgentDeps>,
     spender: Spender,
     caps: Caps,
@@ -66,7 +65,7 @@ impl LastWords {
     }
 
     /// Room for all results that it can be paid with.
-    pub(super) fn room(self: Arc<Self>) -> ResultRoom {
+    pub(in crate::agent) fn room(self: Arc<Self>) -> ResultRoom {
         ResultRoom::of(u64::MAX, Some(self))
     }
 
@@ -107,21 +106,19 @@ impl NextRequest for LastWords {
     }
 }
 
-impl Turn {
-    /// Reserves a last answer to a request with so many results, whatever the budgets say. `None` where no model is left.
-    pub(super) async fn reserve_last_words(&mut self, results: usize) -> Option<Arc<LastWords>> {
-        if !self.transcript.context_meter.knows_fixed() {
-            self.prompt_and_tools(Tools::On).await;
-        }
+impl LastWords {
+    /// Reserves a last answer of `turn` to a request with so many results, whatever the budgets say. `None` where no model is
+    /// left.
+    pub(in crate::agent) async fn reserve(turn: &mut Turn, results: usize) -> Option<Arc<Self>> {
         // At the price of whoever is asked for it.
-        let targets = self.serving();
+        let targets = turn.serving();
         let target = targets.first()?.clone();
-        let deps = self.context.deps.clone();
-        let meter = &mut self.transcript.context_meter;
-        let used = meter.used(&self.transcript.items);
-        let words = LastWords {
-            spender: self.context.spender(),
-            caps: self.context.caps(&self.setup),
+        let deps = turn.context.deps.clone();
+        let meter = &mut turn.transcript.context_meter;
+        let used = meter.used(&turn.transcript.items);
+        let words = Self {
+            spender: turn.context.spender(),
+            caps: turn.context.caps(&turn.setup),
             max_output: LEAST_WORDS.min(deps.models.max_output(&targets)),
             price: deps.models.known().catalog().facts(&target).price,
             dense: meter.density(),
@@ -142,10 +139,10 @@ impl Turn {
         Some(Arc::new(words))
     }
 
-    /// Others have worked for it: the next request is made with what was reserved for it.
-    pub(super) async fn keep_last_words(&mut self, words: Option<Arc<LastWords>>) {
+    /// Others have worked for `turn`: its next request is made with what was reserved for it.
+    pub(in crate::agent) async fn keep(words: Option<Arc<Self>>, turn: &mut Turn) {
         if let Some(words) = words {
-            self.last_words = words.reserved.lock().await.held.take();
+            turn.last_words = words.reserved.lock().await.held.take();
         }
     }
 }

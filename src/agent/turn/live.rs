@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::thread::Thread;
 use crate::agent::deps::unstored::Tally;
 use crate::agent::event::{ChildProgress, Progress, Speech};
 use crate::domain::{Inbound, ToolCall, TurnId};
@@ -16,18 +17,20 @@ const RECENT: usize = 5;
 const SAID: usize = 80;
 
 /// What others see of a turn. None of it is promised: it may be lost.
-pub(super) struct LiveStatus {
-    pub(super) progress: watch::Sender<Progress>,
-    pub(super) speech: watch::Sender<Speech>,
+pub(in crate::agent) struct LiveStatus {
+    pub(in crate::agent) progress: watch::Sender<Progress>,
+    pub(in crate::agent) speech: watch::Sender<Speech>,
     /// The status line of a child turn.
-    pub(super) node: Option<Node>,
+    pub(in crate::agent) node: Option<Node>,
+    /// Its thread, where it has one.
+    pub(in crate::agent) thread: Option<Thread>,
 }
 
 /// The status line of a child turn among those of its run. Dropping this removes it.
-pub(super) struct Node {
+pub(in crate::agent) struct Node {
     /// The live status of the run's root.
-    pub(super) root: watch::Sender<Progress>,
-    pub(super) turn: TurnId,
+    pub(in crate::agent) root: watch::Sender<Progress>,
+    pub(in crate::agent) turn: TurnId,
 }
 
 impl Node {
@@ -50,12 +53,12 @@ impl Drop for Node {
 
 impl LiveStatus {
     /// The step whose words are being said.
-    pub(super) fn step(&self) -> u32 {
+    pub(in crate::agent) fn step(&self) -> u32 {
         self.speech.borrow().step
     }
 
     /// The step is over: what is said next belongs to another.
-    pub(super) fn ends_speech(&self) {
+    pub(in crate::agent) fn ends_speech(&self) {
         self.speech.send_modify(|speech| {
             speech.step += 1;
             speech.text.clear();
@@ -63,12 +66,12 @@ impl LiveStatus {
     }
 
     /// Whether a person is being asked from now on.
-    pub(super) fn asks(&self, is_asking: bool) {
+    pub(in crate::agent) fn asks(&self, is_asking: bool) {
         self.progress
             .send_modify(|progress| progress.is_asking = is_asking);
     }
 
-    pub(super) fn doing(&self, tally: Tally, doing: impl Into<String>) {
+    pub(in crate::agent) fn doing(&self, tally: Tally, doing: impl Into<String>) {
         let doing = doing.into();
         if let Some(node) = &self.node {
             node.change(|child| {
@@ -88,7 +91,7 @@ impl LiveStatus {
     }
 
     /// Keeps what a child's model said beside its calls, until its next step.
-    pub(super) fn said(&self, text: &str) {
+    pub(in crate::agent) fn said(&self, text: &str) {
         if let Some(node) = &self.node {
             let said = crate::text::one_line(text, SAID);
             node.change(|child| child.said = said);
@@ -96,7 +99,7 @@ impl LiveStatus {
     }
 
     /// Keeps the latest calls for the live status, each with the first of its arguments that is among `telling`.
-    pub(super) fn note_recent(
+    pub(in crate::agent) fn note_recent(
         &self,
         call: &ToolCall,
         mut telling: impl Iterator<Item = &'static str>,
@@ -117,17 +120,17 @@ impl LiveStatus {
 }
 
 /// What others write to a turn.
-pub(super) struct Inbox {
-    pub(super) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
+pub(in crate::agent) struct Inbox {
+    pub(in crate::agent) steered: mpsc::UnboundedReceiver<Box<Inbound>>,
     /// The message that is being taken in.
-    pub(super) joining: Option<Box<Inbound>>,
+    pub(in crate::agent) joining: Option<Box<Inbound>>,
     /// Cancelled when something waits for the turn's end.
-    pub(super) wanted: CancellationToken,
+    pub(in crate::agent) wanted: CancellationToken,
 }
 
 impl Inbox {
     /// Takes no more, and returns what was not taken in; `late` had been received already.
-    pub(super) fn close(mut self, late: Option<Box<Inbound>>) -> Vec<Inbound> {
+    pub(in crate::agent) fn close(mut self, late: Option<Box<Inbound>>) -> Vec<Inbound> {
         self.steered.close();
         let waiting = std::iter::from_fn(|| self.steered.try_recv().ok());
         let left = self.joining.into_iter().chain(late).chain(waiting);

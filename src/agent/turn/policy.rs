@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Outcome;
-use super::end_reason::{CUT_ANSWER, EndReason};
+use super::end::{CUT_ANSWER, EndReason};
 use super::stuck::Stuck;
 use crate::agent::deps::Limits;
 use crate::agent::models::budget::OverBudget;
@@ -21,15 +21,15 @@ const SHORTENINGS: u32 = 4;
 
 /// Why tools are off in a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Last {
-    pub(super) exit: EndReason,
-    pub(super) detail: String,
+pub(in crate::agent) struct Last {
+    pub(in crate::agent) exit: EndReason,
+    pub(in crate::agent) detail: String,
     /// Whether the model knows.
-    pub(super) is_told: bool,
+    pub(in crate::agent) is_told: bool,
 }
 
 impl Last {
-    pub(super) fn new(exit: EndReason, detail: impl Into<String>) -> Self {
+    pub(in crate::agent) fn new(exit: EndReason, detail: impl Into<String>) -> Self {
         Self {
             exit,
             detail: detail.into(),
@@ -39,7 +39,7 @@ impl Last {
 
     /// Returns whether the model may be asked again for what a report lacks: not where time or money is used up, or
     /// somebody waits for the end.
-    pub(super) fn leaves_steps(&self) -> bool {
+    pub(in crate::agent) fn leaves_steps(&self) -> bool {
         !matches!(
             self.exit,
             EndReason::Stopped | EndReason::TimeLimit | EndReason::Budget
@@ -57,18 +57,17 @@ impl Last {
     }
 
     /// Returns the line for people under an answer that this limit ended.
-    pub(super) fn remark(&self) -> Option<String> {
+    pub(in crate::agent) fn remark(&self) -> Option<String> {
         self.exit.remark(&self.detail)
     }
 }
 
 /// Counters of what may happen only a few times in a turn.
 #[derive(Default)]
-pub(super) struct RetryCounters {
+pub(in crate::agent) struct RetryCounters {
     pauses: u32,
     nudged: bool,
-    pub(super) told_to_hand_over: bool,
-    pub(super) told_cut: bool,
+    pub(in crate::agent) told_cut: bool,
     /// Times that the conversation was too long for every window.
     too_long: u32,
     /// Sources of searches in earlier replies of the turn.
@@ -77,7 +76,7 @@ pub(super) struct RetryCounters {
 
 impl RetryCounters {
     /// Keeps sources for the end: the search may be in one reply, and the answer in a later one.
-    pub(super) fn cite(&mut self, citations: Vec<(String, String)>) {
+    pub(in crate::agent) fn cite(&mut self, citations: Vec<(String, String)>) {
         for (title, url) in citations {
             if !self.citations.iter().any(|(_, known)| *known == url) {
                 self.citations.push((title, url));
@@ -86,7 +85,7 @@ impl RetryCounters {
     }
 
     /// Returns the sources of all replies, for the answer.
-    pub(super) fn cited(&mut self) -> Vec<(String, String)> {
+    pub(in crate::agent) fn cited(&mut self) -> Vec<(String, String)> {
         std::mem::take(&mut self.citations)
     }
 
@@ -99,7 +98,7 @@ impl RetryCounters {
 }
 
 /// What a reply means for the loop.
-pub(super) enum Next {
+pub(in crate::agent) enum Next {
     Again,
     /// The next step is the last.
     Last(Last),
@@ -108,15 +107,19 @@ pub(super) enum Next {
 }
 
 /// What a turn has used so far.
-pub(super) struct Used {
-    pub(super) steps: u32,
-    pub(super) worked: Duration,
+pub(in crate::agent) struct Used {
+    pub(in crate::agent) steps: u32,
+    pub(in crate::agent) worked: Duration,
     /// With all below it.
-    pub(super) usage: Usage,
+    pub(in crate::agent) usage: Usage,
 }
 
 /// Returns the first limit that a turn has reached.
-pub(super) fn limit_reached(asked: Option<Stop>, used: &Used, limits: &Limits) -> Option<Last> {
+pub(in crate::agent) fn limit_reached(
+    asked: Option<Stop>,
+    used: &Used,
+    limits: &Limits,
+) -> Option<Last> {
     let reached = |exit, detail| Some(Last::new(exit, detail));
     if asked == Some(Stop::Graceful) {
         return reached(EndReason::Stopped, String::new());
@@ -136,7 +139,7 @@ pub(super) fn limit_reached(asked: Option<Stop>, used: &Used, limits: &Limits) -
 }
 
 /// Returns the outcome of an abort or a shutdown, which end the turn at once.
-pub(super) fn cut_short(asked: Option<Stop>) -> Option<Outcome> {
+pub(in crate::agent) fn cut_short(asked: Option<Stop>) -> Option<Outcome> {
     let exit = match asked? {
         Stop::Graceful => return None,
         Stop::Abort => EndReason::Aborted,
@@ -150,7 +153,7 @@ pub(super) fn cut_short(asked: Option<Stop>) -> Option<Outcome> {
 
 /// What the loop does about a reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(in crate::agent) enum Meaning {
     /// Its words and calls count.
     Whole,
     /// The model declined: the turn ends with that.
@@ -166,7 +169,7 @@ pub(super) enum Meaning {
 }
 
 /// Works out what a reply means by how it stopped.
-pub(super) fn meaning(reply: &Reply, retries: &mut RetryCounters) -> Meaning {
+pub(in crate::agent) fn meaning(reply: &Reply, retries: &mut RetryCounters) -> Meaning {
     match reply.stop {
         StopReason::Refusal => Meaning::Refused,
         StopReason::ContextExceeded if retries.shortens() => Meaning::TooLong,
@@ -199,14 +202,14 @@ fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
 }
 
 /// What the loop does where no model answered.
-pub(super) enum AfterFailure {
+pub(in crate::agent) enum AfterFailure {
     /// Makes the conversation shorter. Where it cannot, the turn ends with the error.
     MakeShorter(String),
     Over(Outcome),
 }
 
 /// Works out what follows where no model answered.
-pub(super) fn after_failure(
+pub(in crate::agent) fn after_failure(
     class: FailureClass,
     error: String,
     last: Option<&Last>,
@@ -230,7 +233,7 @@ pub(super) fn after_failure(
 }
 
 /// Works out what follows where a stop or a deadline ended a request.
-pub(super) fn after_stop(asked: Option<Stop>, last: Option<&Last>) -> Next {
+pub(in crate::agent) fn after_stop(asked: Option<Stop>, last: Option<&Last>) -> Next {
     match (last, cut_short(asked)) {
         (_, Some(outcome)) => Next::Over(outcome),
         // A person asked for it, or the working time is over: the next step is the last.
@@ -243,7 +246,7 @@ pub(super) fn after_stop(asked: Option<Stop>, last: Option<&Last>) -> Next {
 }
 
 /// Works out what follows where a budget forbids the request.
-pub(super) fn after_budget(over: OverBudget, last: Option<&Last>) -> Next {
+pub(in crate::agent) fn after_budget(over: OverBudget, last: Option<&Last>) -> Next {
     match last {
         None if over.last_words => Next::Last(Last::new(EndReason::Budget, over.why)),
         _ => Next::Over(Outcome::None {
@@ -254,7 +257,7 @@ pub(super) fn after_budget(over: OverBudget, last: Option<&Last>) -> Next {
 }
 
 /// Returns the last step of a turn that goes in circles.
-pub(super) fn after_circling(stuck: Stuck) -> Last {
+pub(in crate::agent) fn after_circling(stuck: Stuck) -> Last {
     let exit = match stuck {
         Stuck::Errors => EndReason::Errors,
         Stuck::Repeating | Stuck::PingPong => EndReason::Loop,
@@ -263,14 +266,14 @@ pub(super) fn after_circling(stuck: Stuck) -> Last {
 }
 
 /// What the loop does about a reply without calls.
-pub(super) enum Answered {
+pub(in crate::agent) enum Answered {
     Over(Outcome),
     /// It is empty: the model is told this, and asked again.
     Nudge(&'static str),
 }
 
 /// Works out whether a reply without calls is the answer. An empty one is asked for again once.
-pub(super) fn answered(
+pub(in crate::agent) fn answered(
     answer: Assistant,
     stop: StopReason,
     retries: &mut RetryCounters,
@@ -307,7 +310,7 @@ pub(super) fn answered(
 }
 
 /// Returns the outcome of a turn whose last step gave `answer`.
-pub(super) fn closed(
+pub(in crate::agent) fn closed(
     answer: Assistant,
     stop: StopReason,
     last: &Last,
@@ -329,14 +332,14 @@ pub(super) fn closed(
 }
 
 /// Joins lines for people; `None` where there is none.
-pub(super) fn joined(lines: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+pub(in crate::agent) fn joined(lines: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// How full the room is, for the decision about a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fullness {
+pub(in crate::agent) enum Fullness {
     Fits,
     /// A summary begins while the turn works.
     BeginsSummary,
@@ -345,7 +348,7 @@ pub(super) enum Fullness {
 }
 
 /// Works out whether the older part of a conversation is summarised, by the `share` of the room that it takes.
-pub(super) fn fullness(share: f64, begin: f64, wait: f64) -> Fullness {
+pub(in crate::agent) fn fullness(share: f64, begin: f64, wait: f64) -> Fullness {
     if share >= wait {
         Fullness::WaitsForSummary
     } else if share >= begin {

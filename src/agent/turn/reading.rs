@@ -43,33 +43,31 @@ impl std::fmt::Debug for OutputReader {
     }
 }
 
-impl Turn {
-    /// The reader for a call of this step: the model of the tier `lightweight`, else the turn's own.
-    pub(super) fn reader(&self) -> Arc<dyn Reader> {
-        let (context, deps) = (&self.context, &self.context.deps);
-        let effective = deps.effective(&context.agent, &self.setup.config);
-        let light = effective.server.tiers.of(Mode::Lightweight).cloned();
-        let light = light.and_then(|name| deps.models.targets(&[name]).ok());
-        let targets = light.or_else(|| context.targets(&self.setup).ok());
-        let targets = targets.unwrap_or_default();
-        let dense = self.transcript.context_meter.density();
-        let half = deps.room(&targets) as f64 / 2.0;
-        Arc::new(OutputReader {
-            asker: self.asker(),
-            page: (half / dense * BYTES_A_TOKEN) as usize,
-            clock: self.clock.clone(),
-            deps: Arc::clone(deps),
-            targets,
-        })
-    }
+/// The reader for a call of this step: the model of the tier `lightweight`, else the turn's own.
+pub(in crate::agent) fn reader(turn: &Turn) -> Arc<dyn Reader> {
+    let (context, deps) = (&turn.context, &turn.context.deps);
+    let effective = deps.effective(&context.agent, &turn.setup.config);
+    let light = effective.server.tiers.of(Mode::Lightweight).cloned();
+    let light = light.and_then(|name| deps.models.targets(&[name]).ok());
+    let targets = light.or_else(|| context.targets(&turn.setup).ok());
+    let targets = targets.unwrap_or_default();
+    let dense = turn.transcript.context_meter.density();
+    let half = deps.room(&targets) as f64 / 2.0;
+    Arc::new(OutputReader {
+        asker: asker(turn),
+        page: (half / dense * BYTES_A_TOKEN) as usize,
+        clock: turn.clock.clone(),
+        deps: Arc::clone(deps),
+        targets,
+    })
+}
 
-    /// Who asks beside its steps: charged to the run, within all limits of its own requests.
-    pub(super) fn asker(&self) -> Asker {
-        Asker {
-            spender: self.context.spender(),
-            caps: self.context.caps(&self.setup),
-            lane: self.lane(),
-        }
+/// Who asks beside its steps: charged to the run, within all limits of its own requests.
+pub(in crate::agent) fn asker(turn: &Turn) -> Asker {
+    Asker {
+        spender: turn.context.spender(),
+        caps: turn.context.caps(&turn.setup),
+        lane: turn.lane(),
     }
 }
 

@@ -5,20 +5,21 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
+use super::begin::Worker;
 use super::context::{ShownHere, TurnContext};
 use super::live::{Inbox, LiveStatus};
-use super::offer::Offer;
 use super::prompt::TurnFacts;
-use super::run::{Behind, Run};
+use super::shared_run::{Behind, Run};
 use super::transcript::Transcript;
 use super::trigger::Overrides;
-use super::{Turn, TurnHead, TurnParams, Worker};
+use super::{Turn, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::files::beginning::{Beginning, Surroundings};
 use crate::agent::files::{DocsAndInstructions, Hears};
 use crate::agent::models::budget::RoleCap;
+use crate::agent::setup::offer::{NoSuchRole, Offer};
 use crate::agent::setup::{Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
 use crate::charter::{Catalog, Role};
@@ -27,7 +28,7 @@ use crate::domain::{Item, Mode, SessionMeta, TurnId, UserId};
 use crate::store::{NewTurn, StoreError};
 
 /// What a turn is to be, before it is in the ledger.
-pub(super) struct Ready {
+pub(in crate::agent) struct Ready {
     setup: Setup,
     /// The roles that the agent can take.
     roles: Arc<Catalog>,
@@ -41,19 +42,18 @@ pub(super) struct Ready {
     seed: Option<Arc<str>>,
     /// The texts of its folder, where its first step follows at once.
     docs_now: Option<DocsAndInstructions>,
-}
-
-/// What the model is told with the first words.
-pub(super) struct Told {
-    pub facts: String,
+    /// What the model is told with the first words.
+    pub(super) facts: String,
     /// The session of the branch that the agent closed last.
-    pub closed_branch: Option<SessionMeta>,
+    pub(super) closed_branch: Option<SessionMeta>,
     /// Largest text file, in bytes, whose content goes into the conversation.
-    pub text_max: usize,
+    pub(super) text_max: usize,
+    /// Whether the words waited since it was judged who may talk to the agent.
+    pub(super) has_waited: bool,
 }
 
 /// A turn whose beginning is in the ledger.
-pub(super) struct Start {
+pub(in crate::agent) struct Start {
     pub turn: NewTurn,
     /// What it begins with: notes that were kept, and the words that start it.
     pub items: Vec<Item>,
@@ -64,12 +64,15 @@ pub(super) struct Start {
 
 impl Ready {
     /// Reads the agent's files, and prepares the models that it asks.
-    pub(super) async fn of(
+    pub(in crate::agent) async fn of(
         deps: &AgentDeps,
         agent: &Identity,
         others: &[String],
-        (params, overrides, ahead): (&TurnParams, Overrides, Option<Box<Beginning>>),
-    ) -> Result<(Self, Told), StoreError> {
+        params: &TurnParams,
+        overrides: Overrides,
+        ahead: Option<Box<Beginning>>,
+        has_waited: bool,
+    ) -> Result<Self, StoreError> {
         let Overrides { model, mode, role } = overrides;
         let mut worker = role.map_or(Worker::Itself, Worker::Role);
         let begins = params.len.load(Ordering::Relaxed) == 0;
@@ -90,7 +93,7 @@ impl Ready {
         let mut setup = look.setup;
         let mut lineage = Vec::new();
         if let Some(name) = &params.role {
-            match deps.role_of_branch(agent, name).await {
+            match role_of_branch(deps, agent, name).await {
                 Ok(role) => lineage.push(role),
                 Err(why) => worker = Worker::Nobody(why),
             }
@@ -101,15 +104,12 @@ impl Ready {
         let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
         let follows_at_once = matches!(worker, Worker::Itself) && modes::brings_notes(mode_now);
         let docs = docs.filter(|_| follows_at_once && Hears::of(&setup) == Hears::usual());
-        let told = Told {
-            closed_branch: closed_branch?,
-            facts: facts_with(deps, agent, &workspace, first_model.as_deref(), others).await,
-            text_max: modes::text_max(mode_now),
-        };
+        let closed_branch = closed_branch?;
+        let facts = facts_with(deps, agent, &workspace, first_model.as_deref(), others).await;
         // Before the turn: after a crash between the two, the seed is made again.
         let seed = (&params.seed, brought);
         let seed = deps.seed_of(agent, params.conversation, seed, &setup).await;
-        let ready = Self {
+        Ok(Self {
             setup,
             roles: look.roles,
             lineage,
@@ -118,18 +118,22 @@ impl Ready {
             mode,
             seed,
             docs_now: docs.map(|read| deps.docs_read(agent, read)),
-        };
-        Ok((ready, told))
+            facts,
+            closed_branch,
+            text_max: modes::text_max(mode_now),
+            has_waited,
+        })
     }
 
     /// The turn, whose beginning is in the ledger.
-    pub(super) async fn begin(
+    pub(in crate::agent) async fn begin(
         self,
         deps: Arc<AgentDeps>,
         agent: Arc<Identity>,
-        (start, mut items): (Start, Arc<Vec<Item>>),
+        start: Start,
+        mut items: Arc<Vec<Item>>,
         params: TurnParams,
-    ) -> (Turn, Worker) {
+    ) -> (Turn, Worker, Arc<Catalog>) {
         let Start {
             turn,
             items: first,
@@ -182,27 +186,40 @@ impl Ready {
             shown: ShownHere::Words,
         };
         context.log_init();
-        let turn = Turn::new(TurnHead {
+        let turn = Turn::new(
             context,
-            transcript: Transcript::new(items, params.len, params.calibration),
-            inbox: Inbox {
+            Transcript::new(items, params.len, params.calibration),
+            Inbox {
                 steered: params.steered,
                 joining: None,
                 wanted: params.wanted,
             },
-            live: LiveStatus {
+            LiveStatus {
                 progress: params.progress,
                 speech,
                 node: None,
+                thread: None,
             },
-            clock: WorkClock::start(),
-            setup: self.setup,
+            WorkClock::start(),
+            self.setup,
+        );
+        let turn = Turn {
             docs_now: self.docs_now,
-            offer: Offer::unread(self.roles),
             seed: self.seed,
-        });
-        (turn, self.worker)
+            ..turn
+        };
+        (turn, self.worker, self.roles)
     }
+}
+
+/// The role that a branch of an agent works as.
+async fn role_of_branch(
+    deps: &AgentDeps,
+    agent: &Identity,
+    name: &str,
+) -> Result<Arc<Role>, NoSuchRole> {
+    let catalog = deps.roles_of(agent.id, deps.folder(agent)).await;
+    Offer::from(catalog.unwrap_or_default()).find(name)
 }
 
 /// The model that is asked first, if there is one.
@@ -230,7 +247,7 @@ async fn origin(deps: &AgentDeps, turn: TurnId, parent: Option<TurnId>) -> TurnI
 }
 
 /// What is true as these words enter.
-pub(super) async fn facts(
+pub(in crate::agent) async fn facts(
     deps: &AgentDeps,
     agent: &Identity,
     model: Option<&str>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::Turn;
+use super::host::Extras;
 use super::prompt::{self, SystemBlocks};
 use crate::agent::auxiliary::row_of;
 use crate::agent::event::Event;
@@ -33,13 +34,13 @@ const TOLD_WAIT: Duration = Duration::from_secs(60);
 
 /// Whether the model may call tools in this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tools {
+pub(in crate::agent) enum Tools {
     On,
     Off,
 }
 
 /// The outcome of asking.
-pub(super) enum Asked {
+pub(in crate::agent) enum Asked {
     Reply(Box<Reply>),
     /// A stop cut it short.
     Stopped,
@@ -54,7 +55,7 @@ pub(super) enum Asked {
 
 impl Turn {
     /// Asks the turn's targets for the next answer.
-    pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
+    pub(in crate::agent) async fn ask(&mut self, tools: Tools, extras: &Extras) -> Asked {
         let targets = match self.context.targets(&self.setup) {
             Ok(targets) => targets,
             Err(error) => {
@@ -64,7 +65,7 @@ impl Turn {
                 };
             }
         };
-        let (system, schemas) = self.prompt_and_tools(tools).await;
+        let (system, schemas) = self.prompt_and_tools(tools, extras).await;
         self.keep_beginning(&targets, &schemas);
         let (items, used_tokens) = self.transcript.told(self.room(), self.leaves_out());
         let step = StepRequest {
@@ -100,7 +101,7 @@ impl Turn {
     }
 
     /// Whose requests it is served with, where requests wait for a place.
-    pub(super) fn lane(&self) -> Lane {
+    pub(in crate::agent) fn lane(&self) -> Lane {
         self.context
             .deps
             .lane(self.context.payer(), self.context.child.is_some())
@@ -137,9 +138,10 @@ impl Turn {
     }
 
     /// The system prompt, and the tools that the model may call; their size is noted.
-    pub(super) async fn prompt_and_tools(
+    pub(in crate::agent) async fn prompt_and_tools(
         &mut self,
         tools: Tools,
+        extras: &Extras,
     ) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
         let (docs, repository) = match (self.hears(), self.docs_now.take()) {
             (None, _) => Default::default(),
@@ -147,16 +149,15 @@ impl Turn {
             (Some(hears), None) => self.context.deps.docs_of(&self.context.agent, hears).await,
         };
         let toolset = match tools {
-            Tools::On if !self.owes_fields_alone() => {
-                self.context.tools_now(&self.setup, !self.offer.is_empty())
-            }
+            Tools::On if !extras.only_ending => self
+                .context
+                .tools_now(&self.setup, !extras.roles.is_empty()),
             Tools::On | Tools::Off => Toolset::default(),
         };
-        let ending = self.tools_that_end();
-        let schemas = if ending.is_empty() {
+        let schemas = if extras.ending.is_empty() {
             toolset.schemas
         } else {
-            let all = toolset.schemas.iter().cloned().chain(ending);
+            let all = toolset.schemas.iter().chain(&extras.ending).cloned();
             Arc::new(all.collect())
         };
         let system = prompt::system(&SystemBlocks {
@@ -164,9 +165,9 @@ impl Turn {
             system_prompt: &self.setup.config.system_prompt,
             docs: &docs,
             repository: &repository,
-            facts: &self.facts(),
+            facts: &format!("{}{}", self.context.facts(), extras.how_it_ends),
             roles: match tools {
-                Tools::On if toolset.delegates => self.offer.block(),
+                Tools::On if toolset.delegates => &extras.roles,
                 Tools::On | Tools::Off => "",
             },
             shelf: toolset.shelf.block(),
@@ -185,23 +186,8 @@ impl Turn {
         (system, schemas)
     }
 
-    /// The facts of the system prompt: who the model is, and how its work ends.
-    fn facts(&self) -> String {
-        let mut facts = self.context.facts();
-        if self.contract().is_some() {
-            facts.push_str(prompt::OWES_REPORT);
-        }
-        facts
-    }
-
-    /// The tools that end the turn, which its last step has too.
-    pub(super) fn tools_that_end(&self) -> Vec<ToolSchema> {
-        let hand_over = self.tool_to_hand_over().cloned();
-        hand_over.into_iter().chain(self.report_tool()).collect()
-    }
-
     /// The texts of its folder that its requests hold now; `None` in a mode without any.
-    pub(super) fn hears(&self) -> Option<Hears> {
+    pub(in crate::agent) fn hears(&self) -> Option<Hears> {
         modes::brings_notes(self.mode()).then(|| Hears::of(&self.setup))
     }
 
@@ -214,11 +200,6 @@ impl Turn {
                 most.min(self.limits().work)
             }
         }
-    }
-
-    /// Working time that the turn has left.
-    pub(super) fn time_left(&self) -> Duration {
-        self.limits().work.saturating_sub(self.clock.worked())
     }
 
     async fn send(
@@ -394,6 +375,7 @@ impl Observer for Watcher<'_> {
         self.turn.accounting.tally.add(attempt.usage, attempt.cost);
         self.turn.accounting.last = Some(attempt.outcome);
         self.turn
+            .context
             .log_pricing(&attempt.target, attempt.usage, attempt.cost);
         let row = row_of(
             &self.turn.context.spender(),

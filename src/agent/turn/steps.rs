@@ -3,46 +3,50 @@
 use std::path::Path;
 
 use super::context::ShownHere;
-use super::end_reason::EndReason;
-use super::policy::{self, AfterFailure, Last, Meaning, Next, RetryCounters};
+use super::end::{EndReason, reply};
+use super::host::{Extras, Host, Taken, Whole};
+use super::incoming::{item_of, quote_for};
+use super::policy::{self, AfterFailure, Answered, Last, Meaning, Next, RetryCounters, Used};
 use super::request::{Asked, Tools};
-use super::stages::Routed;
 use super::{Outcome, Turn};
+use crate::agent::event::Event;
 use crate::agent::files::look::Wanted;
-use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
+use crate::agent::setup::modes;
+use crate::domain::{
+    Assistant, ConversationId, Inbound, Item, Mode, StopReason, ToolCall, UserText,
+};
 use crate::llm::{Reply, TruncatedCall};
-use crate::store::{NewPart, Starting, StoreError};
+use crate::store::{NewPart, Part, PartState, Starting, StoreError};
+use crate::text::long;
 
 impl Turn {
     /// Works until there is an outcome.
-    pub(super) async fn work(&mut self) -> Result<Outcome, StoreError> {
-        let outcome = self.go_on().await;
+    pub(in crate::agent) async fn work(
+        &mut self,
+        host: &mut dyn Host,
+    ) -> Result<Outcome, StoreError> {
+        let outcome = self.go_on(host).await;
         self.transcript.give_back_left_out();
-        Ok(match outcome? {
-            Outcome::None { exit, error }
-                if self.has_part_of_report()
-                    && !matches!(exit, EndReason::Aborted | EndReason::Interrupted) =>
-            {
-                self.without_whole_report(EndReason::Report, error)
-            }
-            outcome => outcome,
-        })
+        Ok(host.outcome(outcome?))
     }
 
-    async fn go_on(&mut self) -> Result<Outcome, StoreError> {
+    async fn go_on(&mut self, host: &mut dyn Host) -> Result<Outcome, StoreError> {
         let mut retries = RetryCounters::default();
         let mut last: Option<Last> = None;
         loop {
             if let Some(outcome) = policy::cut_short(self.context.stop.asked()) {
                 return Ok(outcome);
             }
-            self.get_ready(&mut last).await?;
-            if last.is_none() && self.context.stop.asked().is_some() {
+            let extras = self.get_ready(host, &mut last).await?;
+            if last.is_none() && self.context.is_stopping() {
                 // The note was added while room was made: there is no further step with tools.
                 continue;
             }
-            let asked = self.ask_once(last.as_ref()).await?;
-            match self.follows(asked, last.as_ref(), &mut retries).await? {
+            let asked = self.ask_once(&extras, last.as_ref()).await?;
+            match self
+                .follows(host, asked, last.as_ref(), &mut retries)
+                .await?
+            {
                 Next::Again => {}
                 Next::Last(reason) => last = Some(reason),
                 Next::Over(outcome) => return Ok(outcome),
@@ -52,34 +56,43 @@ impl Turn {
 
     /// Takes in what people wrote and what files say now, and makes room. Where a limit is reached, the next step is the last,
     /// and the model is told.
-    async fn get_ready(&mut self, last: &mut Option<Last>) -> Result<(), StoreError> {
-        self.take_steered().await?;
+    async fn get_ready(
+        &mut self,
+        host: &mut dyn Host,
+        last: &mut Option<Last>,
+    ) -> Result<Extras, StoreError> {
+        self.take_steered(host).await?;
         self.read_files().await;
         if last.is_none() {
             *last = self.limit_reached();
         }
-        if self.is_last_to_report() && last.is_none() {
+        if host.begins_step() && last.is_none() {
             *last = Some(Last::new(EndReason::Report, String::new()));
         }
-        self.tell_last(last.as_mut()).await?;
-        if let Some(exit) = self.make_room().await?
+        let extras = host.extras(self);
+        self.tell_last(last.as_mut(), &extras).await?;
+        if let Some(exit) = self.make_room(&extras).await?
             && last.is_none()
         {
             *last = Some(Last::new(exit, self.crowded()));
-            self.tell_last(last.as_mut()).await?;
+            self.tell_last(last.as_mut(), &extras).await?;
         }
-        Ok(())
+        Ok(extras)
     }
 
     /// Makes the request of one step; the last has no tools.
-    async fn ask_once(&mut self, last: Option<&Last>) -> Result<Asked, StoreError> {
+    async fn ask_once(
+        &mut self,
+        extras: &Extras,
+        last: Option<&Last>,
+    ) -> Result<Asked, StoreError> {
         self.accounting.tally.steps += 1;
         self.doing("Thinking");
         let tools = match last {
             None => Tools::On,
             Some(_) => Tools::Off,
         };
-        let mut asked = self.ask(tools).await;
+        let mut asked = self.ask(tools, extras).await;
         if let Asked::Reply(reply) = &mut asked {
             self.transcript.tell_apart(&mut reply.assistant.tool_calls);
             if reply.stop != StopReason::ContextExceeded {
@@ -92,14 +105,15 @@ impl Turn {
     /// Works out what the outcome of a request means.
     async fn follows(
         &mut self,
+        host: &mut dyn Host,
         asked: Asked,
         last: Option<&Last>,
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         Ok(match asked {
             Asked::Reply(reply) => match last {
-                Some(last) => Box::pin(self.closing(*reply, last, retries)).await?,
-                None => self.take_reply(*reply, retries).await?,
+                Some(last) => Box::pin(self.closing(host, *reply, last, retries)).await?,
+                None => self.take_reply(host, *reply, retries).await?,
             },
             Asked::Stopped => policy::after_stop(self.context.stop.asked(), last),
             Asked::Failed { class, error } => {
@@ -139,6 +153,7 @@ impl Turn {
     /// Works out what a reply means.
     async fn take_reply(
         &mut self,
+        host: &mut dyn Host,
         reply: Reply,
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
@@ -182,24 +197,95 @@ impl Turn {
             // This step was offered no tools: calls that the model makes up lead to no second one.
             assistant.tool_calls.clear();
         }
-        let told = &mut retries.told_to_hand_over;
-        let assistant = match self.routed(assistant, told).await? {
-            Routed::Not(answer) => answer,
-            Routed::Told => return Ok(Next::Again),
-            Routed::Over(outcome) => return Ok(Next::Over(outcome)),
+        let whole = Whole {
+            answer: assistant,
+            stop,
+            lacks_calls: !truncated_calls.is_empty(),
         };
-        if self.is_report(&assistant) {
-            return self.reported(assistant, stop, None, retries).await;
+        let answer = match host.takes(self, whole, None, retries).await? {
+            Taken::Not(answer) => answer,
+            Taken::Next(next) => return Ok(next),
+        };
+        if !answer.tool_calls.is_empty() {
+            return self.run_calls(host, answer).await;
         }
-        if assistant.tool_calls.is_empty() {
-            return self.answered(assistant, stop, retries).await;
-        }
-        // Calls take far more room than the wait for the model, which all turns of a crowd are in most of the time.
-        let stuck = Box::pin(self.run_calls(assistant)).await?;
+        Ok(match policy::answered(answer, stop, retries) {
+            Answered::Over(outcome) => Next::Over(outcome),
+            Answered::Nudge(note) => {
+                self.add_note(note).await?;
+                Next::Again
+            }
+        })
+    }
+
+    /// Has the calls of an answer run; their results are part of the conversation then.
+    async fn run_calls(
+        &mut self,
+        host: &mut dyn Host,
+        answer: Assistant,
+    ) -> Result<Next, StoreError> {
+        let size = answer.tool_calls.iter().map(ToolCall::size).sum();
+        let step = host.run_calls(self, answer).await?;
+        let stuck = long::work_on(size, || self.stuck.record_step(&step));
+        let results = step.into_iter().map(|(_, result)| result);
+        self.transcript.push_results(results);
+        self.context.deps.activity(self.context.payer());
         Ok(match stuck {
             None => Next::Again,
             Some(stuck) => Next::Last(policy::after_circling(stuck)),
         })
+    }
+
+    /// The last step's reply: its text is the answer; its calls are ignored, except one that hands over or reports.
+    async fn closing(
+        &mut self,
+        host: &mut dyn Host,
+        reply: Reply,
+        last: &Last,
+        retries: &mut RetryCounters,
+    ) -> Result<Next, StoreError> {
+        retries.cite(reply.citations);
+        let whole = Whole {
+            answer: reply.assistant,
+            stop: reply.stop,
+            lacks_calls: !reply.truncated_calls.is_empty(),
+        };
+        Ok(match host.takes(self, whole, Some(last), retries).await? {
+            Taken::Next(next) => next,
+            Taken::Not(mut answer) => {
+                answer.tool_calls.clear();
+                Next::Over(policy::closed(answer, reply.stop, last, retries))
+            }
+        })
+    }
+
+    /// The first limit that this turn has reached.
+    fn limit_reached(&self) -> Option<Last> {
+        // Read before the clock: what is left to a child is counted from its clock, too.
+        let limits = self.limits();
+        let used = Used {
+            steps: self.accounting.tally.steps,
+            worked: self.clock.worked(),
+            usage: self.whole().usage,
+        };
+        policy::limit_reached(self.context.stop.asked(), &used, &limits)
+    }
+
+    /// Tells the model once that the step is its last, and why.
+    async fn tell_last(
+        &mut self,
+        last: Option<&mut Last>,
+        extras: &Extras,
+    ) -> Result<(), StoreError> {
+        let Some(last) = last.filter(|last| !last.is_told) else {
+            return Ok(());
+        };
+        last.is_told = true;
+        self.context.log_final_turn(last.exit);
+        let left = extras.ending.iter().map(|tool| tool.name.as_str());
+        let left: Vec<&str> = left.collect();
+        let note = last.exit.last_step_note(&last.detail, &left);
+        self.add_note(note).await
     }
 
     /// A reply with calls that are cut or make no sense: none of its calls runs, and the model is told why.
@@ -235,7 +321,7 @@ impl Turn {
 
     /// Stores an answer of the model (D3), together with what people are to read of it and the start of those of its calls
     /// that run at once (D6, C1), then adds it to the transcript. Returns the conversations of the children that begin.
-    pub(super) async fn record_and_start(
+    pub(in crate::agent) async fn record_and_start(
         &mut self,
         answer: Assistant,
         starting: Starting,
@@ -245,7 +331,7 @@ impl Turn {
     }
 
     /// The same for an answer that people do not read yet.
-    pub(super) async fn record_quietly(
+    pub(in crate::agent) async fn record_quietly(
         &mut self,
         answer: Assistant,
         starting: Starting,
@@ -274,13 +360,19 @@ impl Turn {
             let redactor = &self.context.deps.services.redactor;
             self.live.said(&redactor.redact(&answer.text));
         }
-        self.tell_step(&answer);
+        if let Some(thread) = &self.live.thread {
+            let redactor = &self.context.deps.services.redactor;
+            thread.step(self.accounting.tally.steps, &answer, redactor);
+        }
         self.transcript.push(Item::Assistant(answer));
         Ok(recorded.children)
     }
 
     /// Adds a note for the model, in the ledger too.
-    pub(super) async fn add_note(&mut self, text: impl Into<String>) -> Result<(), StoreError> {
+    pub(in crate::agent) async fn add_note(
+        &mut self,
+        text: impl Into<String>,
+    ) -> Result<(), StoreError> {
         let item = Item::User(UserText {
             at: Some(crate::clock::now()),
             ..UserText::note(text)
@@ -292,5 +384,85 @@ impl Turn {
             .await?;
         self.transcript.push(item);
         Ok(())
+    }
+
+    /// Takes in what people wrote meanwhile: each message becomes an item, and its writer takes part in the turn from now
+    /// on.
+    async fn take_steered(&mut self, host: &mut dyn Host) -> Result<(), StoreError> {
+        loop {
+            // It stays in `joining` until it is stored: where that fails, it waits for the next turn.
+            if self.inbox.joining.is_none() {
+                self.inbox.joining = self.inbox.steered.try_recv().ok();
+            }
+            let Some(joining) = &self.inbox.joining else {
+                return Ok(());
+            };
+            if let Some(message) = self.context.deps.store.waiting(joining.id).await? {
+                self.join(host, message).await?;
+            }
+            self.inbox.joining = None;
+            self.live.progress.send_modify(|progress| {
+                progress.waiting = progress.waiting.saturating_sub(1);
+            });
+        }
+    }
+
+    /// Takes a message in, if its author may still join this work. Nothing of it is saved before that is known.
+    async fn join(&mut self, host: &mut dyn Host, message: Inbound) -> Result<(), StoreError> {
+        let agents = self.context.agents();
+        let joined = self.context.deps.author_may_join(&message, &agents).await;
+        if let Err(why) = joined {
+            return self.context.deps.turn_away(&message, &why).await;
+        }
+        let (id, author) = (message.id, message.author.id);
+        let via = message.via.is_some();
+        let quote = quote_for(&self.context.deps, &self.transcript.items, &message).await?;
+        let item = item_of(
+            &self.context.deps,
+            &self.context.agent,
+            message,
+            modes::text_max(self.mode()),
+            quote,
+            None,
+        )
+        .await;
+        self.context
+            .deps
+            .store
+            .hand_over(self.context.id(), id, item.clone())
+            .await?;
+        host.hears(&item);
+        self.transcript.push(item);
+        if !via {
+            self.context.run.joined_by(author);
+        }
+        self.live
+            .progress
+            .send_modify(|progress| progress.steered.push(id));
+        if let Some(thread) = &self.live.thread {
+            let redactor = &self.context.deps.services.redactor;
+            thread.taken_in(self.accounting.tally.steps + 1, redactor);
+        }
+        Ok(())
+    }
+
+    /// What people read at once of an answer that does not end the turn: the words before its calls.
+    fn words_of(&self, answer: &Assistant) -> Vec<NewPart> {
+        if self.context.child.is_some() || self.context.run.hides_words() {
+            return Vec::new();
+        }
+        let words = self.context.deps.services.redactor.redact(&answer.text);
+        reply::words(&words, self.live.step())
+    }
+
+    /// Has parts posted that were just stored.
+    pub(in crate::agent) fn shows_parts(&self, queued: Vec<Part>) {
+        let Some(first) = queued.into_iter().next() else {
+            return;
+        };
+        self.context.deps.emit(match first.state {
+            PartState::Sending => Event::Reply(Box::new(first)),
+            _ => Event::Outbox(self.context.reference.channel),
+        });
     }
 }

@@ -16,14 +16,14 @@ const PING_PONG: usize = 6;
 
 /// What a turn has been doing lately.
 #[derive(Debug, Default)]
-pub(super) struct LoopDetector {
+pub(in crate::agent) struct LoopDetector {
     errors: u32,
     recent: VecDeque<u64>,
 }
 
 /// How a turn is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stuck {
+pub(in crate::agent) enum Stuck {
     /// Too many steps in a row gave nothing but errors.
     Errors,
     /// The same call gives the same result over and over.
@@ -36,7 +36,10 @@ impl LoopDetector {
     /// Records the finished calls of one step; returns how the turn is stuck, if it is.
     ///
     /// Calls of one step count once, since the model could not learn from one for the next: ten that fail are one failure.
-    pub(super) fn record_step(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
+    pub(in crate::agent) fn record_step(
+        &mut self,
+        step: &[(ToolCall, ToolResult)],
+    ) -> Option<Stuck> {
         self.errors = if step.iter().all(|(_, result)| result.is_error) {
             self.errors + 1
         } else {

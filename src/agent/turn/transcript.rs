@@ -8,53 +8,53 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::context_meter::{Calibration, ContextMeter};
-use crate::domain::{CallId, Item, ToolCall};
+use crate::domain::{CallId, Item, ToolCall, ToolResult};
 use crate::llm::{self, history};
 
 /// The conversation that a turn works on.
-pub(super) struct Transcript {
-    pub(super) items: Arc<Vec<Item>>,
+pub(in crate::agent) struct Transcript {
+    pub(in crate::agent) items: Arc<Vec<Item>>,
     /// Their number, for the actor.
-    pub(super) len: Arc<AtomicUsize>,
-    pub(super) context_meter: ContextMeter,
+    pub(in crate::agent) len: Arc<AtomicUsize>,
+    pub(in crate::agent) context_meter: ContextMeter,
     /// The room that the latest request had, in tokens.
-    pub(super) room_before: u64,
-    pub(super) compaction: Compaction,
+    pub(in crate::agent) room_before: u64,
+    pub(in crate::agent) compaction: Compaction,
     /// What was left out of the requests of this step, but is still in the ledger.
-    pub(super) left_out: Option<LeftOut>,
+    pub(in crate::agent) left_out: Option<LeftOut>,
     /// How many items the latest save holds, where the turn changed that.
-    pub(super) saved: Option<usize>,
+    pub(in crate::agent) saved: Option<usize>,
     /// The calls of this turn, including those that a summary has replaced.
     called: HashSet<CallId>,
 }
 
 /// Summaries of the older part of the conversation.
 #[derive(Default)]
-pub(super) struct Compaction {
-    pub(super) running: Option<UnderWay>,
+pub(in crate::agent) struct Compaction {
+    pub(in crate::agent) running: Option<UnderWay>,
     /// One has failed: none is tried again in this turn.
-    pub(super) failed: bool,
+    pub(in crate::agent) failed: bool,
 }
 
 /// A conversation that was shortened for a request which no model has answered yet.
-pub(super) struct LeftOut {
+pub(in crate::agent) struct LeftOut {
     /// The whole conversation, as the ledger has it.
-    pub(super) whole: Arc<Vec<Item>>,
+    pub(in crate::agent) whole: Arc<Vec<Item>>,
     /// How many of its messages the request leaves out.
-    pub(super) count: usize,
+    pub(in crate::agent) count: usize,
 }
 
 /// A summary that is being made.
-pub(super) struct UnderWay {
+pub(in crate::agent) struct UnderWay {
     /// How many items the summary will replace, from the first.
-    pub(super) cut: usize,
-    pub(super) summary: AbortOnDropHandle<Option<String>>,
-    pub(super) stop: CancellationToken,
+    pub(in crate::agent) cut: usize,
+    pub(in crate::agent) summary: AbortOnDropHandle<Option<String>>,
+    pub(in crate::agent) stop: CancellationToken,
 }
 
 impl UnderWay {
     /// Ends it, and waits until its cost is in the ledger.
-    pub(super) async fn end(self) {
+    pub(in crate::agent) async fn end(self) {
         self.stop.cancel();
         let _ = self.summary.await;
     }
@@ -62,7 +62,7 @@ impl UnderWay {
 
 impl Transcript {
     /// A conversation of which nothing is saved in this turn.
-    pub(super) fn new(
+    pub(in crate::agent) fn new(
         items: Arc<Vec<Item>>,
         len: Arc<AtomicUsize>,
         calibration: Calibration,
@@ -81,7 +81,7 @@ impl Transcript {
 
     /// Gives new ids to calls whose ids the turn or the conversation has already: some servers use the same ones in each
     /// answer.
-    pub(super) fn tell_apart(&mut self, calls: &mut [ToolCall]) {
+    pub(in crate::agent) fn tell_apart(&mut self, calls: &mut [ToolCall]) {
         for call in calls {
             if self.called.contains(&call.id) || self.holds(&call.id) {
                 call.id = CallId(llm::random_id());
@@ -98,7 +98,7 @@ impl Transcript {
     }
 
     /// Adds an item that is in the ledger already.
-    pub(super) fn push(&mut self, item: Item) {
+    pub(in crate::agent) fn push(&mut self, item: Item) {
         if let Some(left_out) = &mut self.left_out {
             Arc::make_mut(&mut left_out.whole).push(item.clone());
         }
@@ -107,15 +107,22 @@ impl Transcript {
         self.len.store(items.len(), Ordering::Relaxed);
     }
 
+    /// Adds results that are in the ledger already.
+    pub(in crate::agent) fn push_results(&mut self, results: impl IntoIterator<Item = ToolResult>) {
+        for result in results {
+            self.push(Item::ToolResult(result));
+        }
+    }
+
     /// Replaces all items, as the ledger has done already.
-    pub(super) fn replace(&mut self, items: Vec<Item>) {
+    pub(in crate::agent) fn replace(&mut self, items: Vec<Item>) {
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Arc::new(items);
         self.context_meter.replaced();
     }
 
     /// How full the room is: the number that all decisions about it use.
-    pub(super) fn share(&mut self, room: u64) -> f64 {
+    pub(in crate::agent) fn share(&mut self, room: u64) -> f64 {
         self.context_meter.used(&self.items) as f64 / room.max(1) as f64
     }
 
@@ -123,7 +130,7 @@ impl Transcript {
     ///
     /// After a stop, and in modes without summaries, no time is spent on making room: what does not fit is left out of the
     /// request, but stays in the conversation.
-    pub(super) fn told(&mut self, room: u64, leaves_out: bool) -> (Arc<Vec<Item>>, u64) {
+    pub(in crate::agent) fn told(&mut self, room: u64, leaves_out: bool) -> (Arc<Vec<Item>>, u64) {
         if !leaves_out || self.share(room) <= 1.0 {
             return (
                 Arc::clone(&self.items),
@@ -137,7 +144,7 @@ impl Transcript {
 
     /// Where compaction was not enough: a fall-back with a larger window is asked, else the oldest exchanges are dropped,
     /// then long texts are cut, until the request fits. Returns whether it does.
-    pub(super) fn drop_to_fit(&mut self, room: u64, largest_room: u64) -> bool {
+    pub(in crate::agent) fn drop_to_fit(&mut self, room: u64, largest_room: u64) -> bool {
         if self.context_meter.used(&self.items) <= largest_room {
             return true;
         }
@@ -149,7 +156,7 @@ impl Transcript {
     /// Shortens the next request to about `budget` estimated tokens, without asking a model.
     ///
     /// The ledger keeps the whole conversation until a model has answered the shorter one.
-    pub(super) fn drop_to(&mut self, budget: u64) {
+    pub(in crate::agent) fn drop_to(&mut self, budget: u64) {
         let history::Dropped { items, count } = history::fit(&self.items, budget);
         if items == *self.items {
             self.context_meter.forget_count();
@@ -164,7 +171,7 @@ impl Transcript {
     }
 
     /// No model answered, however short the conversation was made: it is restored.
-    pub(super) fn give_back_left_out(&mut self) {
+    pub(in crate::agent) fn give_back_left_out(&mut self) {
         if let Some(LeftOut { whole, .. }) = self.left_out.take() {
             self.replace(Arc::unwrap_or_clone(whole));
         }

@@ -6,9 +6,11 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, info, warn};
 
 use super::Turn;
-use super::end_reason::EndReason;
+use super::end::EndReason;
+use super::host::Extras;
 use super::last_words::LastWords;
 use super::policy::{self, Fullness};
+use super::reading::asker;
 use super::request::Tools;
 use super::transcript::{LeftOut, UnderWay};
 use crate::agent::auxiliary::summaries::{self, During};
@@ -32,7 +34,10 @@ impl Turn {
     /// Makes sure that the next request fits; returns whether it can be made to fit for another full step.
     ///
     /// A stop ends that at once, and nothing of the conversation is dropped then.
-    pub(super) async fn make_room(&mut self) -> Result<Option<EndReason>, StoreError> {
+    pub(in crate::agent) async fn make_room(
+        &mut self,
+        extras: &Extras,
+    ) -> Result<Option<EndReason>, StoreError> {
         if self
             .transcript
             .compaction
@@ -46,7 +51,7 @@ impl Turn {
             return Ok(None);
         }
         if !self.transcript.context_meter.knows_fixed() {
-            self.prompt_and_tools(Tools::On).await;
+            self.prompt_and_tools(Tools::On, extras).await;
         }
         self.transcript.room_before = self.room();
         let Some((begin, wait)) = self.thresholds() else {
@@ -80,19 +85,19 @@ impl Turn {
     }
 
     /// Whether what does not fit is left out of the request, rather than summarised before it.
-    pub(super) fn leaves_out(&self) -> bool {
+    pub(in crate::agent) fn leaves_out(&self) -> bool {
         self.context.is_stopping() || self.thresholds().is_none()
     }
 
     /// Compacts before the next request, and waits for it.
-    pub(super) async fn compact_now(&mut self) -> Result<(), StoreError> {
+    pub(in crate::agent) async fn compact_now(&mut self) -> Result<(), StoreError> {
         self.begin_summary();
         self.take_summary().await
     }
 
     /// A provider found the request too long, whatever was counted: makes the conversation shorter. Returns whether it is
     /// shorter.
-    pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
+    pub(in crate::agent) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
         if self.room() < self.transcript.room_before {
             // The refusal named the window, which is smaller than was known: what fits has to be worked out again.
             self.transcript.compaction.failed = false;
@@ -128,7 +133,7 @@ impl Turn {
     }
 
     /// Why so little fits where the conversation is not the reason: system prompt and tools take most of the room.
-    pub(super) fn crowded(&self) -> String {
+    pub(in crate::agent) fn crowded(&self) -> String {
         let fixed = self.transcript.context_meter.fixed();
         let Some(target) = self.serving().into_iter().next() else {
             return String::new();
@@ -146,13 +151,13 @@ impl Turn {
     }
 
     /// Tokens that the next request may take, by the window of the model that is asked next.
-    pub(super) fn room(&self) -> u64 {
+    pub(in crate::agent) fn room(&self) -> u64 {
         self.context.deps.room(&self.serving())
     }
 
     /// What the results of one step's calls may take together: half of what is left for the next request, and no more than
     /// its last words can be paid with. A call by itself may take all of the window.
-    pub(super) fn room_of_results(
+    pub(in crate::agent) fn room_of_results(
         &mut self,
         calls: usize,
         last_words: Option<Arc<LastWords>>,
@@ -179,7 +184,7 @@ impl Turn {
     }
 
     /// The turn's targets that can still serve; all of them where none can.
-    pub(super) fn serving(&self) -> Vec<Target> {
+    pub(in crate::agent) fn serving(&self) -> Vec<Target> {
         let mut targets = self.context.targets(&self.setup).unwrap_or_default();
         let health = self.context.run.health();
         if targets.iter().any(|target| health.serves(target)) {
@@ -209,12 +214,12 @@ impl Turn {
         let items = self.transcript.items.clone();
         let stop = self.context.stop.now().child_token();
         let during = During {
-            asker: Some(self.asker()),
+            asker: Some(asker(self)),
             stop: stop.clone(),
             dense: self.transcript.context_meter.density(),
         };
         let used = self.transcript.context_meter.used(&self.transcript.items);
-        self.log_context(used, room);
+        self.context.log_context(used, room);
         let work = async move {
             summaries::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
         };
@@ -237,7 +242,7 @@ impl Turn {
 
     /// After the answer: lets a summary under way finish, so that it is not paid for in vain. Messages have priority: one
     /// that comes is returned, and the summary ended.
-    pub(super) async fn settle(&mut self) -> Result<Option<Box<Inbound>>, StoreError> {
+    pub(in crate::agent) async fn settle(&mut self) -> Result<Option<Box<Inbound>>, StoreError> {
         let Some(mut running) = self.transcript.compaction.running.take() else {
             return Ok(None);
         };
@@ -258,7 +263,7 @@ impl Turn {
     }
 
     /// Ends a summary that is no longer needed.
-    pub(super) async fn end_summary(&mut self) {
+    pub(in crate::agent) async fn end_summary(&mut self) {
         if let Some(running) = self.transcript.compaction.running.take() {
             running.end().await;
         }
@@ -329,7 +334,7 @@ impl Turn {
     }
 
     /// A model has answered the shortened conversation: it replaces the whole one from now on, and the channel is told.
-    pub(super) async fn keep_shortened(&mut self) -> Result<(), StoreError> {
+    pub(in crate::agent) async fn keep_shortened(&mut self) -> Result<(), StoreError> {
         let Some(LeftOut { whole, count }) = self.transcript.left_out.take() else {
             return Ok(());
         };

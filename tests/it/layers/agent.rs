@@ -1,4 +1,5 @@
-//! The parts of `src/agent` form layers too. A turn knows nothing of the actor that runs it.
+//! The parts of `src/agent` form layers too. The loop of a turn knows nothing of its calls, its sub-agents, or the actor that
+//! runs it.
 
 use super::parts::Parts;
 
@@ -10,6 +11,8 @@ const AGENT: Parts = Parts {
         &["deps"],
         &["files", "auxiliary"],
         &["turn"],
+        &["calls"],
+        &["run"],
         &["conversation"],
         &["actor"],
     ],

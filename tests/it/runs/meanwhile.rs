@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::threads::{THREAD, explore_is_done};
-use super::{assignment, goes_on, results, run_test, run_test_with};
+use super::{assignment, charter, goes_on, results, run_test, run_test_with};
 use crate::world::{Setup, World};
 
 /// Has the agent make this call after `said`, and people be asked about it.
@@ -92,6 +92,41 @@ async fn refused_and_denied_calls_do_not_count_towards_the_limit_of_a_run() {
         world.model.answers("Looked.").answers("The second.");
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "The second.").await;
+        let told = results(world);
+        assert!(told.last().unwrap().ends_with("\nLooked."), "{told:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_a_stop_prevented_does_not_count_towards_the_limit_of_a_run() {
+    let setup = Setup {
+        config: json!({"orchestration": {"max_children": 2}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        charter(
+            world,
+            "lead",
+            "---\nname: lead\ndescription: Leads.\nsub_agents: [explore]\npermissions: {allow: ['tool:sub_agent:.*'], ask: ['tool:bash:.*'], deny: []}\n---\nYou lead.\n",
+        );
+        world.model.calls(&[assignment("lead", "Lead it.")]);
+        world.model.calls(&[
+            ("bash", json!({"command": "echo a > a.txt"})),
+            assignment("explore", "Look."),
+        ]);
+        world.ann.says("#lab", "go").await;
+        world.question("#lab").await;
+        world
+            .model
+            .answers("I led half.")
+            .calls(&[assignment("explore", "Look.")])
+            .answers("Looked.")
+            .answers("All done.");
+        let id = world.ledger("SELECT id FROM turns WHERE role = 'lead'").await;
+        world.ann.runs(&format!("/stop child:{}", id[0]), "#lab").await;
+        world.sees("#lab", "All done.").await;
         let told = results(world);
         assert!(told.last().unwrap().ends_with("\nLooked."), "{told:?}");
     })

@@ -1,40 +1,55 @@
 //! Checks each call of an answer before any of them runs: is it well-formed, what do the profiles say, and which role or
 //! agent is meant by a call of one.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use tokio::task::spawn_blocking;
 
-use super::Call;
+use super::ask::ToAsk;
+use super::task::{Assignment, BegunChild, NotCalled, SpawnReservation};
+use super::{Call, Calls};
 use crate::agent::setup::modes;
-use crate::agent::turn::Turn;
-use crate::agent::turn::children::BegunChild;
-use crate::agent::turn::offer::{Assignment, NotCalled};
-use crate::agent::turn::question::ToAsk;
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
-use crate::store::StoreError;
+use crate::store::{NewChild, StoreError};
 use crate::text::long;
 use crate::tools::{InvalidCall, Prepared};
 
 /// A call that may run, as far as is known now.
-#[derive(Clone)]
-pub(in crate::agent::turn) struct Runnable {
-    pub(in crate::agent::turn) prepared: Prepared,
+pub(super) struct Runnable {
+    pub(super) prepared: Prepared,
     /// What it has a role do.
-    pub(in crate::agent::turn) assignment: Option<Assignment>,
+    pub(super) assignment: Option<Assignment>,
+    /// Its place among the sub-agents of the run. A call that does not begin gives it back.
+    pub(super) reservation: Option<SpawnReservation>,
     /// Who allowed it, if somebody was asked.
-    pub(in crate::agent::turn) allowed_by: Option<UserId>,
+    pub(super) allowed_by: Option<UserId>,
     /// How much of what it does was meant by what allows it.
     pub(super) breadth: Breadth,
-    /// The child turn that carries it out, once that is in the ledger.
+    /// Whether its start is in the ledger.
+    pub(super) is_started: bool,
+    /// The sub-agent that carries it out, once that is in the ledger.
     pub(super) child: Option<BegunChild>,
 }
 
 impl Runnable {
-    /// Its assignment, if a child turn carries it out.
-    pub(in crate::agent::turn) fn for_child(&self) -> Option<&Assignment> {
+    /// Its assignment, if a sub-agent carries it out.
+    pub(super) fn for_child(&self) -> Option<&Assignment> {
         self.assignment.as_ref().filter(|one| one.waits)
+    }
+
+    /// Its sub-agent is in the ledger.
+    pub(super) fn begins(&mut self, new: NewChild, conversation: ConversationId) {
+        if let Some(reservation) = self.reservation.take() {
+            reservation.begins();
+        }
+        if let Some(assignment) = self.assignment.take() {
+            self.child = Some(BegunChild {
+                assignment,
+                new,
+                conversation,
+            });
+        }
     }
 }
 
@@ -42,11 +57,8 @@ impl Runnable {
 pub(super) type Checked = Result<Prepared, InvalidCall>;
 
 /// A call after it was judged.
-#[derive(Clone)]
 pub(super) enum Looked {
     Run(Runnable),
-    /// It may run, and its start is in the ledger.
-    Started(Runnable),
     /// A person decides.
     Ask(Runnable, String),
     /// It does not run.
@@ -59,16 +71,16 @@ pub(super) enum Looked {
 impl Looked {
     pub(super) fn has_child(&self) -> bool {
         match self {
-            Self::Run(one) | Self::Started(one) | Self::Ask(one, _) => one.for_child().is_some(),
+            Self::Run(one) | Self::Ask(one, _) => one.for_child().is_some(),
             Self::Refused { .. } => false,
         }
     }
 }
 
-impl Turn {
+impl Calls<'_> {
     /// Checks the arguments of calls, and finds out where the paths and remotes in them lead.
     pub(super) async fn prepare(&self, calls: &[Call], size: usize) -> Vec<Checked> {
-        let tools = &self.context.deps.tools;
+        let tools = &self.turn.context.deps.tools;
         let check = |call: &Call| tools.prepare(&call.name, &call.arguments);
         let check_all = || long::work_on(size, || calls.iter().map(check).collect());
         let checked: Vec<Checked> = check_all();
@@ -76,8 +88,8 @@ impl Turn {
         if !checked.iter().flatten().any(leads) {
             return checked;
         }
-        let folder = self.context.deps.folder(&self.context.agent);
-        let most = self.limits().calls;
+        let folder = self.turn.context.deps.folder(&self.turn.context.agent);
+        let most = self.turn.limits().calls;
         let locate = move |(at, one): (usize, Checked)| match one {
             // Further calls of a step do not run.
             Ok(prepared) if at < most => Ok(prepared.locate(&folder)),
@@ -97,14 +109,8 @@ impl Turn {
         profiles: Result<&Stack, &ProfileError>,
         effort: &Effort,
     ) -> Looked {
-        if let Some(reason) = self.refused_hand_over(call) {
-            return Looked::Refused {
-                action: call.name.clone(),
-                reason,
-            };
-        }
         if call.name != CALL_TOOL
-            && let Err(refusal) = self.setup.has_tool(&call.name)
+            && let Err(refusal) = self.turn.setup.has_tool(&call.name)
         {
             return Looked::Refused {
                 action: call.name.clone(),
@@ -120,10 +126,10 @@ impl Turn {
                 };
             }
         };
-        if !modes::has_tool(self.mode(), prepared.info.name) {
+        if !modes::has_tool(self.turn.mode(), prepared.info.name) {
             return Looked::Refused {
                 action: prepared.action.to_string(),
-                reason: modes::has_not(self.mode()),
+                reason: modes::has_not(self.turn.mode()),
             };
         }
         let Verdict {
@@ -132,7 +138,7 @@ impl Turn {
             breadth,
         } = match profiles {
             Ok(profiles) => {
-                let always_allow = &self.setup.payer().config.always_allow;
+                let always_allow = &self.turn.setup.payer().config.always_allow;
                 profiles.decide(&prepared.action, always_allow, effort)
             }
             Err(invalid) => Verdict::deny(invalid.to_string()),
@@ -142,7 +148,7 @@ impl Turn {
             .as_ref()
             .filter(|_| decision != Decision::Deny);
         let assignment = match assignment
-            .map(|delegation| self.assignment(delegation))
+            .map(|delegation| self.sub_agents.assign(self.turn, delegation))
             .transpose()
         {
             Ok(assignment) => assignment,
@@ -156,12 +162,14 @@ impl Turn {
         let runnable = Runnable {
             prepared,
             assignment,
+            reservation: None,
             allowed_by: None,
             breadth: match decision {
                 // It runs only after a person saw all of it.
                 Decision::Ask => Breadth::Whole,
                 Decision::Allow | Decision::Deny => breadth,
             },
+            is_started: false,
             child: None,
         };
         match decision {
@@ -174,15 +182,17 @@ impl Turn {
         }
     }
 
-    /// Looks up the former sub-agents that calls continue, and the agents that they name. Those found are counted as
-    /// children of the run.
-    pub(super) async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
+    /// Looks up the former sub-agents that calls continue, and the agents that they name. Each found has a place among the
+    /// sub-agents of the run.
+    pub(super) async fn with_whom_they_mean(
+        &self,
+        looked: Vec<Looked>,
+    ) -> Result<Vec<Looked>, StoreError> {
         let mut found = Vec::with_capacity(looked.len());
         let mut going_on = HashSet::new();
         for mut one in looked {
             if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
-                && let Some(assignment) = &mut runnable.assignment
-                && let Err(why) = self.find_and_count(assignment, &mut going_on).await?
+                && let Err(why) = self.find_and_reserve(runnable, &mut going_on).await?
             {
                 one = Looked::Refused {
                     action: runnable.prepared.action.to_string(),
@@ -194,12 +204,15 @@ impl Turn {
         Ok(found)
     }
 
-    async fn find_and_count(
+    async fn find_and_reserve(
         &self,
-        assignment: &mut Assignment,
+        runnable: &mut Runnable,
         going_on: &mut HashSet<ConversationId>,
     ) -> Result<Result<(), NotCalled>, StoreError> {
-        if let Err(why) = self.find_whom(assignment).await? {
+        let Some(assignment) = &mut runnable.assignment else {
+            return Ok(Ok(()));
+        };
+        if let Err(why) = assignment.find_whom(self.turn).await? {
             return Ok(Err(why));
         }
         // Two calls of one step would write in one conversation.
@@ -212,21 +225,26 @@ impl Turn {
         if !assignment.waits {
             return Ok(Ok(()));
         }
-        self.count_child(assignment).await
+        let reserved = SpawnReservation::of(&self.turn.context).await?;
+        Ok(reserved.map(|reserved| runnable.reservation = Some(reserved)))
     }
 }
 
-/// The calls from `first` on that people are to be asked about.
-pub(super) fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
-    let all = calls.iter().zip(looked).enumerate().skip(first);
-    all.filter_map(|(at, (call, looked))| match looked {
+/// The calls from `first` on that people are to be asked about; `looked` begins with that one.
+pub(super) fn to_ask<'a>(
+    first: usize,
+    calls: &'a [Call],
+    looked: &'a VecDeque<Looked>,
+) -> Vec<ToAsk<'a>> {
+    let all = calls.iter().enumerate().skip(first).zip(looked);
+    all.filter_map(|((at, call), looked)| match looked {
         Looked::Ask(runnable, reason) => Some(ToAsk {
             at,
             call,
             prepared: &runnable.prepared,
             reason,
         }),
-        Looked::Run(_) | Looked::Started(_) | Looked::Refused { .. } => None,
+        Looked::Run(_) | Looked::Refused { .. } => None,
     })
     .collect()
 }
@@ -238,7 +256,7 @@ pub(super) fn side_by_side(looked: &[Looked]) -> bool {
         && looked.iter().all(|looked| match looked {
             Looked::Ask(..) => false,
             Looked::Refused { .. } => true,
-            Looked::Run(one) | Looked::Started(one) => match &one.prepared.writes {
+            Looked::Run(one) => match &one.prepared.writes {
                 Some(path) => written.insert(path.clone()),
                 None => true,
             },

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::accounting::Below;
-use super::end_reason::EndReason;
+use super::EndReason;
 use crate::agent::deps::unstored::Tally;
+use crate::agent::turn::accounting::Below;
 use crate::domain::{MessageId, TurnId, Usage, UserId};
 use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
 use crate::text::{self, Split, escape, long};
@@ -27,13 +27,13 @@ const SHORT: Duration = Duration::from_secs(2);
 
 /// The small print under a turn's outcome.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Footer {
+pub(in crate::agent) struct Footer {
     /// The user to mention, where the work took long.
-    pub(super) mention: Option<UserId>,
+    pub(in crate::agent) mention: Option<UserId>,
     /// The line with what the work used.
-    pub(super) line: Option<String>,
+    pub(in crate::agent) line: Option<String>,
     /// The button that continues, if there is one.
-    pub(super) button: Option<PartButton>,
+    pub(in crate::agent) button: Option<PartButton>,
 }
 
 impl Footer {
@@ -50,19 +50,19 @@ impl Footer {
 }
 
 /// What a turn used.
-pub(super) struct Summary {
-    pub(super) exit: EndReason,
+pub(in crate::agent) struct Summary {
+    pub(in crate::agent) exit: EndReason,
     /// Number of the branch it ran in.
-    pub(super) branch: Option<u32>,
+    pub(in crate::agent) branch: Option<u32>,
     /// With all below it.
-    pub(super) tally: Tally,
-    pub(super) below: Below,
-    pub(super) run: TurnId,
-    pub(super) elapsed: Duration,
+    pub(in crate::agent) tally: Tally,
+    pub(in crate::agent) below: Below,
+    pub(in crate::agent) run: TurnId,
+    pub(in crate::agent) elapsed: Duration,
 }
 
 /// What a turn took, in a line; `None` for a short one.
-pub(super) fn summary(summary: Summary) -> Option<String> {
+pub(in crate::agent) fn summary(summary: Summary) -> Option<String> {
     let Summary {
         exit,
         branch,
@@ -106,7 +106,7 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
 }
 
 /// The answer as people get it, followed by the sources of a search and a line for each remark.
-pub(super) fn answer(
+pub(in crate::agent) fn answer(
     answer: &str,
     exit: EndReason,
     remarks: &[&str],
@@ -134,7 +134,7 @@ pub(super) fn answer(
 }
 
 /// An answer without everything that its role owes, as people get it: first what is missing, then the answer itself.
-pub(super) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
+pub(in crate::agent) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
     format!(
         "**The answer lacks what it owes.**\n{}",
         lacks(missing, error, answer)
@@ -142,7 +142,7 @@ pub(super) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
 }
 
 /// The same without its heading.
-pub(super) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
+pub(in crate::agent) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
     let mut lines = Vec::new();
     if !missing.is_empty() {
         let names: Vec<String> = missing.iter().map(|name| text::code_span(name)).collect();
@@ -165,7 +165,7 @@ fn is_address(url: &str) -> bool {
 }
 
 /// The button under a turn that ended with `exit`: to continue it or to try it again, where a press helps.
-pub(super) fn button(exit: EndReason) -> Option<PartButton> {
+pub(in crate::agent) fn button(exit: EndReason) -> Option<PartButton> {
     match exit {
         EndReason::Stopped
         | EndReason::Aborted
@@ -182,7 +182,7 @@ pub(super) fn button(exit: EndReason) -> Option<PartButton> {
 }
 
 /// An outcome as the outbox takes it: the first part refers to the message it answers, the last has the footer.
-pub(super) fn parts(
+pub(in crate::agent) fn parts(
     reply: &str,
     footer: &Footer,
     kind: PartKind,
@@ -204,7 +204,7 @@ pub(super) fn parts(
 
 /// Words before a call as the outbox takes them, without a notification; empty where the call says as much. The first part
 /// may replace the preview in which the words of this `step` were shown.
-pub(super) fn words(words: &str, step: u32) -> Vec<NewPart> {
+pub(in crate::agent) fn words(words: &str, step: u32) -> Vec<NewPart> {
     let words = words.trim();
     if words.chars().count() <= TELLING {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::text::{self, escape};
 pub use crate::store::EndReason;
 
 /// A line for people, under an answer that its length limit ended.
-pub(super) const CUT_ANSWER: &str =
+pub(in crate::agent) const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
 
 impl EndReason {
@@ -77,7 +77,7 @@ impl EndReason {
 }
 
 /// Why a turn has no answer: reason, last error, steps, cost, how to continue.
-pub(super) struct FailureReport<'a> {
+pub(in crate::agent) struct FailureReport<'a> {
     pub exit: EndReason,
     /// The last thing that went wrong, for people.
     pub error: &'a str,
@@ -97,7 +97,7 @@ pub(super) struct FailureReport<'a> {
 
 impl FailureReport<'_> {
     /// The report as one message.
-    pub(super) fn render(&self) -> String {
+    pub(in crate::agent) fn render(&self) -> String {
         let reason = match self.exit {
             EndReason::Aborted => return self.aborted(),
             EndReason::Interrupted => return self.interrupted(),

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::Turn;
-use super::accounting::leads;
-use super::calls::{Call, Runnable};
+use super::execute::{leads, refuse, tool_context, with_change};
+use super::judge::Runnable;
+use super::{Call, Calls};
 use crate::agent::event::{Answer, AskedCall, Choice, Event, Presses, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
@@ -140,7 +140,7 @@ impl Asking {
     }
 }
 
-impl Turn {
+impl Calls<'_> {
     /// Asks people about calls of one step, which these profiles judged. `said` is what the model said before them.
     pub(super) async fn ask_people(
         &mut self,
@@ -148,7 +148,7 @@ impl Turn {
         asked: &[ToAsk<'_>],
         profiles: Option<&Stack>,
     ) -> Result<Asking, StoreError> {
-        let limits = self.limits();
+        let limits = self.turn.limits();
         let expires_at = clock::now() + limits.approval;
         let expires = Instant::now() + limits.approval;
         let size: usize = asked.iter().map(|one| one.call.size()).sum();
@@ -158,16 +158,22 @@ impl Turn {
             let binding =
                 profiles.map(|profiles| long::work_on(size, || self.bound(one.prepared, profiles)));
             questions.push(NewQuestion {
-                turn: self.context.id(),
+                turn: self.turn.context.id(),
                 call: one.call.id.clone(),
-                channel: self.context.reference.channel,
+                channel: self.turn.context.reference.channel,
                 action: one.prepared.action.to_string(),
                 binding: binding.clone().unwrap_or_default(),
                 expires_at,
             });
             bindings.push(binding);
         }
-        let approvals = self.context.deps.store.open_questions(questions).await?;
+        let approvals = self
+            .turn
+            .context
+            .deps
+            .store
+            .open_questions(questions)
+            .await?;
         let mut waiting = Vec::with_capacity(asked.len());
         let mut calls = Vec::with_capacity(asked.len());
         let effort = Effort::default();
@@ -183,7 +189,7 @@ impl Turn {
                 reason: one.reason.to_owned(),
                 arguments: long::work_on(size, || pretty(one.prepared)),
                 sandbox: self.sandbox_of(one).await,
-                may_be_kept: self.context.working_for.is_none()
+                may_be_kept: self.turn.context.working_for.is_none()
                     && profiles.is_none_or(|profiles| {
                         let action = &one.prepared.action;
                         long::work_on(size, || profiles.asks_alone(action, &effort))
@@ -200,26 +206,39 @@ impl Turn {
             });
         }
         let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
-        self.doing(format!("Waiting for approval: {}", tools.join(", ")));
-        self.live.asks(true);
+        self.turn
+            .doing(format!("Waiting for approval: {}", tools.join(", ")));
+        self.turn.live.asks(true);
         // What a role may still change is shown to nobody.
-        let said = if self.context.run.hides_words() {
+        let said = if self.turn.context.run.hides_words() {
             ""
         } else {
             said
         };
-        let why = self.context.deps.services.redactor.redact(said);
+        let why = self.turn.context.deps.services.redactor.redact(said);
         let presses = Presses::default();
-        self.context.deps.emit(Event::Question(Box::new(Question {
-            turn: self.context.reference.clone(),
-            why: text::one_line(&why, WHY),
-            calls,
-            requesters: requesters(&self.context.run.people(), &self.setup.payer().config),
-            agents: self.context.agents().iter().map(|agent| agent.id).collect(),
-            presses: presses.clone(),
-            child: self.context.asked_by(),
-            expires_at,
-        })));
+        self.turn
+            .context
+            .deps
+            .emit(Event::Question(Box::new(Question {
+                turn: self.turn.context.reference.clone(),
+                why: text::one_line(&why, WHY),
+                calls,
+                requesters: requesters(
+                    &self.turn.context.run.people(),
+                    &self.turn.setup.payer().config,
+                ),
+                agents: self
+                    .turn
+                    .context
+                    .agents()
+                    .iter()
+                    .map(|agent| agent.id)
+                    .collect(),
+                presses: presses.clone(),
+                child: self.turn.context.asked_by(),
+                expires_at,
+            })));
         Ok(Asking {
             waiting,
             presses,
@@ -238,13 +257,14 @@ impl Turn {
             let decided = asking.of(at).and_then(|waiting| waiting.decided.clone());
             if let Some(decided) = decided {
                 if asking.open().is_empty() {
-                    self.live.asks(false);
+                    self.turn.live.asks(false);
                 }
                 return Ok(decided);
             }
-            let stop = self.context.stop.clone();
+            let stop = self.turn.context.stop.clone();
             let expires = asking.expires;
             let next = self
+                .turn
                 .clock
                 .off(async {
                     tokio::select! {
@@ -301,8 +321,8 @@ impl Turn {
         let Some(approval) = asking.waiting.get(which).map(|one| one.approval) else {
             return Ok(());
         };
-        let decided = judged(&ended, &self.context.stop);
-        let store = &self.context.deps.store;
+        let decided = judged(&ended, &self.turn.context.stop);
+        let store = &self.turn.context.deps.store;
         let settled = store
             .decide_question(
                 approval,
@@ -314,10 +334,10 @@ impl Turn {
         let denial = self.denial_since(asking, which, &ended).await;
         let (ended, decided) = match denial {
             Some(denial) if settled == Settled::Now => {
-                let store = &self.context.deps.store;
+                let store = &self.turn.context.deps.store;
                 store.overrule_question(approval, denial.by).await?;
                 let ended = Ended::Answered(denial);
-                let decided = judged(&ended, &self.context.stop);
+                let decided = judged(&ended, &self.turn.context.stop);
                 (ended, decided)
             }
             Some(_) | None => (ended, decided),
@@ -327,11 +347,11 @@ impl Turn {
         };
         let is_same = self.binding(&waiting.prepared).await == waiting.binding;
         let is_changed = decided.refusal.is_none() && !(settled == Settled::Now && is_same);
-        self.context.deps.emit(Event::QuestionClosed {
+        self.turn.context.deps.emit(Event::QuestionClosed {
             approval,
             end: match (is_changed, decided.by) {
                 (true, Some(by)) => QuestionEnd::Changed { by },
-                _ => end_of(ended, &self.context.stop),
+                _ => end_of(ended, &self.turn.context.stop),
             },
         });
         waiting.decided = Some(Decided {
@@ -360,11 +380,11 @@ impl Turn {
         ended: &Ended,
     ) -> Option<Answer> {
         if ended.allows() {
-            let settles = self.clock.off(asking.presses.settle());
-            let stop = self.context.stop.now();
+            let settles = self.turn.clock.off(asking.presses.settle());
+            let stop = self.turn.context.stop.now();
             let settled = stop.run_until_cancelled(tokio::time::timeout(SETTLES_WITHIN, settles));
             if let Some(Err(_)) = settled.await {
-                warn!(turn.id = %self.context.id(), "a press on a question was not judged in time; what was decided before counts");
+                warn!(turn.id = %self.turn.context.id(), "a press on a question was not judged in time; what was decided before counts");
             }
         }
         let answered = &mut asking.waiting.get_mut(which)?.answered;
@@ -390,75 +410,64 @@ impl Turn {
             refusal,
         } = decided;
         if let Some(refusal) = refusal {
-            self.does_not_begin(&runnable);
-            return self.refuse(call, &action, &refusal, word, by).await;
+            return refuse(self.turn, call, &action, &refusal, word, by).await;
         }
         // What runs must be what was shown: any change in between makes the approval void.
         if self.binding(&runnable.prepared).await != binding {
             if let Some(by) = by {
                 let end = QuestionEnd::Changed { by };
                 let closed = Event::QuestionClosed { approval, end };
-                self.context.deps.emit(closed);
+                self.turn.context.deps.emit(closed);
             }
-            self.does_not_begin(&runnable);
-            return self
-                .refuse(call, &action, CHANGED, AuditDecision::Deny, by)
-                .await;
+            let denied = AuditDecision::Deny;
+            return refuse(self.turn, call, &action, CHANGED, denied, by).await;
         }
         // The agent that it means may have been destroyed while people were asked.
         if let Some(assignment) = &mut runnable.assignment
-            && let Err(why) = self.find_whom(assignment).await?
+            && let Err(why) = assignment.find_whom(self.turn).await?
         {
-            self.does_not_begin(&runnable);
-            return self
-                .refuse(call, &action, &why.to_string(), AuditDecision::Deny, by)
-                .await;
+            let (why, denied) = (why.to_string(), AuditDecision::Deny);
+            return refuse(self.turn, call, &action, &why, denied, by).await;
         }
         if always {
-            self.context
+            self.turn
+                .context
                 .deps
-                .always_allow(&self.context.agent, runnable.prepared.action.judged())
+                .always_allow(&self.turn.context.agent, runnable.prepared.action.judged())
                 .await;
         }
         runnable.allowed_by = by;
-        self.shows_call(call);
+        self.turn.shows_call(call);
         let mut detail = json!({ "approval": approval, "always": always });
         if let (Some(detail), Value::Object(led)) =
             (detail.as_object_mut(), leads(&runnable.prepared))
         {
             detail.extend(led);
         }
-        let audit = self.context.audit_row(call, &action, word, by, detail);
-        let audit = self.with_change(call, &runnable.prepared, audit).await;
+        let audit = self.turn.context.audit_row(call, &action, word, by, detail);
+        let audit = with_change(self.turn, call, &runnable.prepared, audit).await;
         self.run_one(call, runnable, audit).await
-    }
-
-    /// The child turn for a call that does not run is not counted any more.
-    fn does_not_begin(&self, runnable: &Runnable) {
-        if runnable.for_child().is_some() {
-            self.context.run.uncount_child();
-        }
     }
 
     /// What an approval of this call is bound to, by the profiles that apply now.
     async fn binding(&self, prepared: &Prepared) -> Option<String> {
-        let deps = &self.context.deps;
-        let profiles = deps.profiles_of(&self.context.setup().await);
+        let deps = &self.turn.context.deps;
+        let profiles = deps.profiles_of(&self.turn.context.setup().await);
         let profiles = profiles.ok()?;
         let size = size_of_fields(&prepared.arguments);
         Some(long::work_on(size, || self.bound(prepared, &profiles)))
     }
 
     fn bound(&self, prepared: &Prepared, profiles: &Stack) -> String {
-        let turn = self.context.id();
+        let turn = self.turn.context.id();
         binding_hash(prepared.info.name, &prepared.arguments, profiles, turn)
     }
 
     /// How the command of a call is confined, in words; `None` where it runs no command.
     async fn sandbox_of(&self, asked: &ToAsk<'_>) -> Option<String> {
         asked.prepared.action.script()?;
-        let stop = self.context.stop.now().clone();
-        let context = self.tool_context(asked.call.id.clone(), Vec::new(), stop);
+        let stop = self.turn.context.stop.now().clone();
+        let context = tool_context(self.turn, asked.call.id.clone(), Vec::new(), stop);
         let shell = context.services.shell().ok()?;
         let policy = shell.rules.of(&context).policy;
         let sandbox = shell.sandbox.sandbox().await.ok()?;

@@ -3,15 +3,20 @@
 use futures_util::future::join_all;
 
 use super::tags::tagged;
+use super::words;
+use crate::agent::calls::task::{Assignment, BegunChild};
+use crate::agent::calls::tool_context;
+use crate::agent::run::Orchestrator;
+use crate::agent::run::sub_agents::run_stage;
 use crate::agent::setup::Stage;
-use crate::agent::turn::children::BegunChild;
-use crate::agent::turn::end_reason::EndReason;
+use crate::agent::turn::end::EndReason;
+use crate::agent::turn::host::Host as _;
 use crate::agent::turn::last_words::LastWords;
-use crate::agent::turn::offer::Assignment;
+use crate::agent::turn::request::Tools;
 use crate::agent::turn::{Outcome, Turn};
 use crate::clock;
 use crate::domain::{CallId, Item, TurnId, UserText};
-use crate::store::{ChildKind, NextStage, StoreError};
+use crate::store::{ChildKind, NextStage, ReservedTurn, StoreError};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
 
@@ -21,10 +26,13 @@ const HEADING: &str = "Advice on the message above, from roles that read it firs
 /// Characters of the reason why there is no advice.
 const WHY: usize = 300;
 
-impl Turn {
+impl Orchestrator {
     /// Has all advisors read what the turn began with, at the same time, and stores what they say after it. None of them
     /// can make the turn fail.
-    pub(super) async fn take_advice(&mut self) -> Result<(), StoreError> {
+    pub(in crate::agent::run) async fn take_advice(
+        &mut self,
+        turn: &mut Turn,
+    ) -> Result<(), StoreError> {
         let Some(stages) = &self.stages else {
             return Ok(());
         };
@@ -33,34 +41,32 @@ impl Turn {
         }
         let advisors = stages.advisors.clone();
         let words = stages.asked.first().cloned().unwrap_or_default();
-        let words = UserText {
-            // It belongs to the item of this turn.
-            message_id: None,
-            ..words
-        };
         let usable = advisors.iter().filter_map(|stage| stage.role.as_ref().ok());
         let mut tasks: Vec<_> = usable
-            .map(|role| self.stage(ChildKind::Advisor, role, words.clone()))
+            .map(|role| stages.assignment(turn, ChildKind::Advisor, role, words.clone()))
             .collect();
-        let refused = self.reserve_all(&mut tasks).await?;
+        let (reserved, refused) = reserve(turn, &mut tasks).await?;
         let last_words = match tasks.len() {
             0 => None,
             // One more for the tags around them.
-            count => self.reserve_last_words(count + 1).await,
+            count => {
+                if !turn.transcript.context_meter.knows_fixed() {
+                    turn.prompt_and_tools(Tools::On, &self.extras(turn)).await;
+                }
+                LastWords::reserve(turn, count + 1).await
+            }
         };
-        self.doing(format!(
+        turn.doing(format!(
             "Waiting for {}",
             text::count(tasks.len(), "advisor", "advisors")
         ));
-        let begun = self.begin_advisors(&tasks).await?;
-        let this: &Self = self;
-        let running = tasks
-            .into_iter()
-            .zip(begun)
-            .map(|(task, begun)| async move {
-                let _counted = this.clock.call();
-                this.run_stage(task, begun, None).await
-            });
+        let begun = begin_advisors(turn, tasks).await?;
+        drop(reserved);
+        let this: &Turn = turn;
+        let running = begun.into_iter().map(|begun| async move {
+            let _counted = this.clock.call();
+            run_stage(this, begun, None).await
+        });
         let ended: Vec<_> = join_all(running)
             .await
             .into_iter()
@@ -68,10 +74,10 @@ impl Turn {
         let room = last_words.clone().map(LastWords::room);
         let mut said = Vec::with_capacity(ended.len());
         for (child, outcome) in &ended {
-            let advice = self.advice_of(child.below.turn, outcome, room.clone());
+            let advice = advice_of(turn, child.below.turn, outcome, room.clone());
             said.push(advice.await);
         }
-        self.keep_last_words(last_words).await;
+        LastWords::keep(last_words, turn).await;
         said.extend(refused);
         let mut said = said.into_iter();
         let blocks: Vec<String> = advisors
@@ -92,72 +98,91 @@ impl Turn {
             note: Some(note.clone()),
             ..NextStage::default()
         };
-        let store = &self.context.deps.store;
-        store.next_stage(self.context.id(), &end).await?;
+        let store = &turn.context.deps.store;
+        store.next_stage(turn.context.id(), &end).await?;
         for mut child in children.into_iter().flatten() {
             child.accounting.stored();
         }
-        self.transcript.push(note);
+        turn.transcript.push(note);
         if let Some(stages) = &mut self.stages {
             stages.advice = advice;
         }
         Ok(())
     }
+}
 
-    /// Counts these advisors for the message behind the turn. Those beyond its limit are removed; returns why, for each.
-    async fn reserve_all(&self, asked: &mut Vec<Assignment>) -> Result<Vec<Advice>, StoreError> {
-        for at in 0..asked.len() {
-            if let Err(why) = self.reserve(&mut asked[at]).await? {
-                let refused = asked.drain(at..).map(|_| Advice::Failed {
+/// Counts these advisors for the message behind the turn, until the reservations are dropped. Those beyond its limit are
+/// removed; returns why, for each.
+async fn reserve(
+    turn: &Turn,
+    asked: &mut Vec<Assignment>,
+) -> Result<(Vec<ReservedTurn>, Vec<Advice>), StoreError> {
+    let mut reserved = Vec::with_capacity(asked.len());
+    while reserved.len() < asked.len() {
+        let id = turn.context.id();
+        match turn.context.deps.store.reserve_turn(id).await? {
+            Ok(one) => reserved.push(one),
+            Err(why) => {
+                let refused = asked.drain(reserved.len()..).map(|_| Advice::Failed {
                     exit: EndReason::Failed,
                     why: why.to_string(),
                 });
-                return Ok(refused.collect());
+                let refused = refused.collect();
+                return Ok((reserved, refused));
             }
         }
-        Ok(Vec::new())
     }
+    Ok((reserved, Vec::new()))
+}
 
-    /// Stores that these advisors begin.
-    async fn begin_advisors(
-        &mut self,
-        tasks: &[Assignment],
-    ) -> Result<Vec<BegunChild>, StoreError> {
-        if tasks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut start = NextStage::default();
-        for task in tasks {
-            start.begun.push(self.new_child(None, task).await);
-        }
-        start.attached = self.accounting.hand_over();
-        let store = &self.context.deps.store;
-        let conversations = store.next_stage(self.context.id(), &start).await?;
-        self.accounting.stored();
-        let begun = start.begun.into_iter().zip(conversations);
-        let begun = begun.map(|(new, conversation)| BegunChild { new, conversation });
-        Ok(begun.collect())
+/// Stores that these advisors begin.
+async fn begin_advisors(
+    turn: &mut Turn,
+    tasks: Vec<Assignment>,
+) -> Result<Vec<BegunChild>, StoreError> {
+    if tasks.is_empty() {
+        return Ok(Vec::new());
     }
+    let mut start = NextStage::default();
+    for task in &tasks {
+        start.begun.push(task.new_child(turn, None).await);
+    }
+    start.attached = turn.accounting.hand_over();
+    let store = &turn.context.deps.store;
+    let conversations = store.next_stage(turn.context.id(), &start).await?;
+    turn.accounting.stored();
+    let begun = tasks.into_iter().zip(start.begun).zip(conversations);
+    let begun = begun.map(|((assignment, new), conversation)| BegunChild {
+        assignment,
+        new,
+        conversation,
+    });
+    Ok(begun.collect())
+}
 
-    /// One advisor's advice, or why there is none.
-    async fn advice_of(&self, turn: TurnId, outcome: &Outcome, room: Option<ResultRoom>) -> Advice {
-        match outcome.words() {
-            Some(words) => {
-                let stop = self.context.stop.hard().clone();
-                let context = ToolContext {
-                    room,
-                    ..self.tool_context(CallId(String::new()), Vec::new(), stop)
-                };
-                Advice::Given(guard::presented_report(words, turn.short(), &context).await)
-            }
-            None => Advice::Failed {
-                exit: outcome.exit(),
-                why: match outcome {
-                    Outcome::None { error, .. } | Outcome::Lacks { error, .. } => error.clone(),
-                    Outcome::Answer { .. } | Outcome::Withheld { .. } => String::new(),
-                },
+/// One advisor's advice, or why there is none.
+async fn advice_of(
+    turn: &Turn,
+    advisor: TurnId,
+    outcome: &Outcome,
+    room: Option<ResultRoom>,
+) -> Advice {
+    match words(outcome) {
+        Some(said) => {
+            let stop = turn.context.stop.hard().clone();
+            let context = ToolContext {
+                room,
+                ..tool_context(turn, CallId(String::new()), Vec::new(), stop)
+            };
+            Advice::Given(guard::presented_report(said, advisor.short(), &context).await)
+        }
+        None => Advice::Failed {
+            exit: outcome.exit(),
+            why: match outcome {
+                Outcome::None { error, .. } | Outcome::Lacks { error, .. } => error.clone(),
+                Outcome::Answer { .. } | Outcome::Withheld { .. } => String::new(),
             },
-        }
+        },
     }
 }
 

@@ -4,18 +4,20 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::calls::Call;
-use super::end_reason::EndReason;
-use super::{Outcome, Turn};
+use crate::agent::calls::{Call, refuse};
+use crate::agent::turn::end::{CUT_ANSWER, EndReason};
+use crate::agent::turn::policy::{self, Last, Next, RetryCounters};
+use crate::agent::turn::prompt::OWES_REPORT;
+use crate::agent::turn::{Outcome, Turn};
 use crate::charter::{Contract, Lacks};
-use crate::domain::{Assistant, CallId, Mode, ToolResult};
+use crate::domain::{Assistant, CallId, Mode, StopReason, ToolResult};
 use crate::llm::ToolSchema;
 use crate::store::{AttachedRows, AuditDecision, Lacking, Starting, StoreError};
 use crate::text::{self, escape};
 use crate::tools::report::{self as reports, Judgement, Parts};
 
 /// The tool that a role gives its report with.
-pub(super) const REPORT: &str = "report";
+const REPORT: &str = "report";
 
 /// How many faults of a report a model is told at once.
 const REASONS: usize = 2;
@@ -67,7 +69,7 @@ struct Given {
 }
 
 /// The outcome of checking a report.
-pub(super) enum Reported {
+enum Reported {
     /// The turn ends with it.
     Whole {
         answer: Assistant,
@@ -80,23 +82,32 @@ pub(super) enum Reported {
     Never,
 }
 
-/// Whether an answer gives its report by a call.
-pub(super) fn is_called(answer: &Assistant) -> bool {
+/// Whether an answer gives the report that a turn owes by a call.
+pub(super) fn is_given_by_call(turn: &Turn, answer: &Assistant) -> bool {
     let mut calls = answer.tool_calls.iter();
-    calls.any(|call| call.meant().name == REPORT)
+    contract(turn).is_some() && calls.any(|call| call.meant().name == REPORT)
 }
 
-impl Turn {
-    /// What this turn's last answer must hold, by its role as it is now.
-    pub(super) fn contract(&self) -> Option<&Contract> {
-        let role = self.setup.role.as_ref()?;
-        role.report.as_ref().filter(|_| self.mode() != Mode::Direct)
-    }
+/// Whether an answer is the report that a turn's role owes.
+pub(super) fn is_report(turn: &Turn, answer: &Assistant) -> bool {
+    let says_it = answer.tool_calls.is_empty() && !answer.text.trim().is_empty();
+    contract(turn).is_some() && says_it || is_given_by_call(turn, answer)
+}
 
+/// What a model is told about the end of its work; empty where it owes no report.
+pub(super) fn how_it_ends(turn: &Turn) -> &'static str {
+    if contract(turn).is_some() {
+        OWES_REPORT
+    } else {
+        ""
+    }
+}
+
+impl OwedReport {
     /// The tool that gives the report: parts that are kept already are not asked for.
-    pub(super) fn report_tool(&self) -> Option<ToolSchema> {
-        let only_meta = self.owed.kept.is_some();
-        let parameters = self.contract()?.parameters(only_meta).to_string();
+    pub(super) fn tool(&self, turn: &Turn) -> Option<ToolSchema> {
+        let only_meta = self.kept.is_some();
+        let parameters = contract(turn)?.parameters(only_meta).to_string();
         Some(ToolSchema {
             name: REPORT.to_owned(),
             description: if only_meta {
@@ -111,55 +122,89 @@ impl Turn {
 
     /// Whether only the fields are still asked for.
     pub(super) fn owes_fields_alone(&self) -> bool {
-        self.owed.kept.is_some()
+        self.kept.is_some()
     }
 
     /// Counts one of the steps that are left to complete the report; returns whether it is the last.
     pub(super) fn is_last_to_report(&mut self) -> bool {
-        let is_last = self.owed.left == Some(1);
-        self.owed.left = self.owed.left.map(|left| left.saturating_sub(1));
+        let is_last = self.left == Some(1);
+        self.left = self.left.map(|left| left.saturating_sub(1));
         is_last
+    }
+
+    /// Ends the turn with a report that holds what it must; otherwise the model is asked for what is missing.
+    pub(super) async fn reported(
+        &mut self,
+        turn: &mut Turn,
+        answer: Assistant,
+        stop: StopReason,
+        last: Option<&Last>,
+        retries: &mut RetryCounters,
+    ) -> Result<Next, StoreError> {
+        let may_go_on = last.is_none_or(Last::leaves_steps) && !turn.context.is_stopping();
+        let cut = (stop == StopReason::MaxTokens).then(|| CUT_ANSWER.to_owned());
+        let limit = last.and_then(Last::remark);
+        let exit = match last {
+            Some(last) if last.exit != EndReason::Report => last.exit,
+            Some(_) | None => EndReason::Answered,
+        };
+        Ok(match self.take(turn, answer, may_go_on).await? {
+            Reported::Whole { answer, fields } => Next::Over(Outcome::Answer {
+                answer,
+                exit,
+                remark: policy::joined([fields, cut, limit]),
+                citations: retries.cited(),
+            }),
+            Reported::Lacks => Next::Again,
+            Reported::Never => {
+                let exit = match last {
+                    Some(last) if last.exit == EndReason::Stopped => EndReason::Stopped,
+                    Some(_) | None => EndReason::Report,
+                };
+                Next::Over(self.without_whole_report(exit, String::new()))
+            }
+        })
     }
 
     /// Takes an answer that ends the turn if it holds what its role owes: without calls, or with one of [`REPORT`].
     /// Otherwise the model is told what is missing, where it `may_go_on`.
-    pub(super) async fn take_report(
+    async fn take(
         &mut self,
+        turn: &mut Turn,
         answer: Assistant,
         may_go_on: bool,
     ) -> Result<Reported, StoreError> {
-        let Some(contract) = self.contract().cloned() else {
+        let Some(contract) = contract(turn).cloned() else {
             return Ok(Reported::Never);
         };
         let given = Given::of(&answer);
         let by_call = given.arguments.is_some();
-        let Some(judgement) = self.judged(&given, &contract).await else {
+        let Some(judgement) = self.judged(turn, &given, &contract).await else {
             // Nobody waits for it any more.
-            self.owed.latest = given.text;
+            self.latest = given.text;
             if by_call {
                 let told = "Error: the turn was aborted before the report was checked.";
-                self.answer_report(answer, told, true).await?;
+                answer_report(turn, answer, told, true).await?;
             } else {
-                self.record_quietly(answer, Starting::default()).await?;
+                turn.record_quietly(answer, Starting::default()).await?;
             }
             return Ok(Reported::Never);
         };
         let meta = judgement.meta.clone();
-        let lacks = self.owed.take(given, &contract, judgement);
+        let lacks = self.takes(given, &contract, judgement);
         if lacks.is_empty() {
-            let Some(body) = self.owed.kept.take() else {
+            let Some(body) = self.kept.take() else {
                 return Ok(Reported::Never);
             };
             let is_whole = !by_call && body.text == answer.text;
-            self.owed.row = Some(body.row(&meta));
+            self.row = Some(body.row(&meta));
             let last = if is_whole {
                 answer
             } else {
                 if by_call {
-                    self.answer_report(answer, "The report is taken.", false)
-                        .await?;
+                    answer_report(turn, answer, "The report is taken.", false).await?;
                 } else {
-                    self.record_quietly(answer, Starting::default()).await?;
+                    turn.record_quietly(answer, Starting::default()).await?;
                 }
                 Assistant {
                     text: body.text,
@@ -172,40 +217,39 @@ impl Turn {
                 fields,
             });
         }
-        let most = self.context.deps.config.load().max_retries.get();
-        let left = *self.owed.left.get_or_insert(most);
-        let told = reasons(&lacks, self.owed.kept.is_some());
-        self.owed.missing = names(lacks);
+        let most = turn.context.deps.config.load().max_retries.get();
+        let left = *self.left.get_or_insert(most);
+        let told = reasons(&lacks, self.kept.is_some());
+        self.missing = names(lacks);
         if by_call {
-            self.answer_report(answer, &format!("Error: {told}"), true)
-                .await?;
+            answer_report(turn, answer, &format!("Error: {told}"), true).await?;
         } else {
-            self.record_quietly(answer, Starting::default()).await?;
+            turn.record_quietly(answer, Starting::default()).await?;
         }
         if left == 0 || !may_go_on {
             return Ok(Reported::Never);
         }
         if !by_call {
-            self.add_note(told).await?;
+            turn.add_note(told).await?;
         }
         Ok(Reported::Lacks)
     }
 
     /// The outcome of a turn whose report was never complete: what there is of it is shown, and what is missing.
     pub(super) fn without_whole_report(&mut self, exit: EndReason, error: String) -> Outcome {
-        let error = match self.owed.unjudged.take() {
+        let error = match self.unjudged.take() {
             Some(why) if error.is_empty() => why,
             Some(_) | None => error,
         };
-        let kept = self.owed.kept.take();
+        let kept = self.kept.take();
         let lacking = match kept {
             Some(_) => Lacking::Meta,
             None => Lacking::Report,
         };
         let data = kept.as_ref().and_then(|body| body.data.clone());
-        let answer = kept.map_or_else(|| std::mem::take(&mut self.owed.latest), |body| body.text);
-        let missing = std::mem::take(&mut self.owed.missing);
-        self.owed.row = Some(json!({
+        let answer = kept.map_or_else(|| std::mem::take(&mut self.latest), |body| body.text);
+        let missing = std::mem::take(&mut self.missing);
+        self.row = Some(json!({
             "source": null, "data": data, "meta": null, "missing": missing, "reason": lacking.as_str(),
         }));
         Outcome::Lacks {
@@ -217,66 +261,24 @@ impl Turn {
     }
 
     /// Has a worker process judge what was given; `None` where the turn is aborted meanwhile.
-    async fn judged(&self, given: &Given, contract: &Contract) -> Option<Judgement> {
-        let parts = if self.owed.kept.is_some() {
+    async fn judged(&self, turn: &Turn, given: &Given, contract: &Contract) -> Option<Judgement> {
+        let parts = if self.kept.is_some() {
             Parts::Fields
         } else {
             Parts::All
         };
-        let worker = (&self.context.deps.services.workers, self.context.agent.id);
+        let worker = (&turn.context.deps.services.workers, turn.context.agent.id);
         let judged = reports::judge(worker, contract, parts, given.to_judge());
-        self.context.stop.hard().run_until_cancelled(judged).await
+        turn.context.stop.hard().run_until_cancelled(judged).await
     }
 
     /// Whether an incomplete report was given.
-    pub(super) fn has_part_of_report(&self) -> bool {
-        self.owed.left.is_some()
+    pub(super) fn has_part(&self) -> bool {
+        self.left.is_some()
     }
 
-    /// Stores an answer that calls [`REPORT`], each of its calls closed with a result.
-    async fn answer_report(
-        &mut self,
-        answer: Assistant,
-        told: &str,
-        is_error: bool,
-    ) -> Result<(), StoreError> {
-        let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
-        let report = calls.iter().position(|call| call.name == REPORT);
-        let ids: Vec<CallId> = report.iter().map(|at| calls[*at].id.clone()).collect();
-        let starting = Starting {
-            calls: ids,
-            ..Starting::default()
-        };
-        self.record_quietly(answer, starting).await?;
-        for (at, call) in calls.iter().enumerate() {
-            let result = if Some(at) == report {
-                let result = ToolResult {
-                    call_id: call.id.clone(),
-                    name: call.written.clone(),
-                    content: told.to_owned(),
-                    is_error,
-                    images: Vec::new(),
-                };
-                let (store, turn) = (&self.context.deps.store, self.context.id());
-                store
-                    .finish_call(turn, &result, AttachedRows::default())
-                    .await?;
-                result
-            } else {
-                let why = "not run: `report` is called alone, and last";
-                self.refuse(call, &call.name, why, AuditDecision::Deny, None)
-                    .await?
-            };
-            self.transcript
-                .push(crate::domain::Item::ToolResult(result));
-        }
-        Ok(())
-    }
-}
-
-impl OwedReport {
     /// Keeps the valid parts of what was given, and returns what is missing.
-    fn take(&mut self, given: Given, contract: &Contract, judgement: Judgement) -> Lacks {
+    fn takes(&mut self, given: Given, contract: &Contract, judgement: Judgement) -> Lacks {
         let mut lacks = judgement.body;
         self.unjudged = judgement.unjudged;
         if self.kept.is_none() {
@@ -347,6 +349,51 @@ impl Given {
             None => reports::Given::Text(&self.text),
         }
     }
+}
+
+/// What this turn's last answer must hold, by its role as it is now.
+fn contract(turn: &Turn) -> Option<&Contract> {
+    let role = turn.setup.role.as_ref()?;
+    role.report.as_ref().filter(|_| turn.mode() != Mode::Direct)
+}
+
+/// Stores an answer that calls [`REPORT`], each of its calls closed with a result.
+async fn answer_report(
+    turn: &mut Turn,
+    answer: Assistant,
+    told: &str,
+    is_error: bool,
+) -> Result<(), StoreError> {
+    let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
+    let report = calls.iter().position(|call| call.name == REPORT);
+    let ids: Vec<CallId> = report.iter().map(|at| calls[*at].id.clone()).collect();
+    let starting = Starting {
+        calls: ids,
+        ..Starting::default()
+    };
+    turn.record_quietly(answer, starting).await?;
+    for (at, call) in calls.iter().enumerate() {
+        let result = if Some(at) == report {
+            let result = ToolResult {
+                call_id: call.id.clone(),
+                name: call.written.clone(),
+                content: told.to_owned(),
+                is_error,
+                images: Vec::new(),
+            };
+            let store = &turn.context.deps.store;
+            store
+                .finish_call(turn.context.id(), &result, AttachedRows::default())
+                .await?;
+            result
+        } else {
+            let why = "not run: `report` is called alone, and last";
+            refuse(turn, call, &call.name, why, AuditDecision::Deny, None).await?
+        };
+        turn.transcript
+            .push(crate::domain::Item::ToolResult(result));
+    }
+    Ok(())
 }
 
 /// What a model is told about an incomplete report.

@@ -18,7 +18,7 @@ pub(in crate::agent) struct Run {
     /// The turn that answers people, which the run is named by.
     pub(in crate::agent) root: TurnId,
     /// The first turn in the chain that led to it.
-    pub(super) origin: TurnId,
+    pub(in crate::agent) origin: TurnId,
     /// Hops of tasks, hooks and agents that led to it since a person spoke.
     hops: AtomicU32,
     /// Everyone whose messages are in the root.
@@ -71,11 +71,11 @@ impl Run {
     }
 
     /// From now on nobody is to see words of its turns.
-    pub(super) fn hide_words(&self) {
+    pub(in crate::agent) fn hide_words(&self) {
         self.hides_words.store(true, Ordering::Release);
     }
 
-    pub(super) fn hides_words(&self) -> bool {
+    pub(in crate::agent) fn hides_words(&self) -> bool {
         self.hides_words.load(Ordering::Acquire)
     }
 
@@ -84,12 +84,12 @@ impl Run {
     }
 
     /// Hops of tasks, hooks and agents since a person spoke.
-    pub(super) fn hops(&self) -> u32 {
+    pub(in crate::agent) fn hops(&self) -> u32 {
         self.hops.load(Ordering::Acquire)
     }
 
     /// Somebody's message was handed to the root: what follows is caused by that.
-    pub(super) fn joined_by(&self, user: UserId) {
+    pub(in crate::agent) fn joined_by(&self, user: UserId) {
         self.hops.store(0, Ordering::Release);
         let mut people = self.people.lock();
         if !people.contains(&user) {
@@ -98,7 +98,7 @@ impl Run {
     }
 
     /// Counts one more child, unless there are `most` already; returns whether it did.
-    pub(super) fn count_child(&self, most: u32) -> bool {
+    pub(in crate::agent) fn count_child(&self, most: u32) -> bool {
         let mut begun = self.begun.lock();
         let has_room = *begun < most;
         *begun += u32::from(has_room);
@@ -106,7 +106,7 @@ impl Run {
     }
 
     /// A child that was counted is not begun after all.
-    pub(super) fn uncount_child(&self) {
+    pub(in crate::agent) fn uncount_child(&self) {
         let mut begun = self.begun.lock();
         *begun = begun.saturating_sub(1);
     }
@@ -118,7 +118,7 @@ impl Run {
     }
 
     /// Messages that were handed to a child turn which panicked get a turn of their own.
-    pub(super) fn answers_later(&self, child: &RunningChild) {
+    pub(in crate::agent) fn answers_later(&self, child: &RunningChild) {
         for late in child.take_handed() {
             // What the child had taken in is claimed in the ledger, and starts no turn.
             let _ = self.strays.send(Box::new(late));
@@ -131,7 +131,7 @@ impl Run {
     }
 
     /// What a request learned of them.
-    pub(super) fn learned(&self, health: TurnHealth) {
+    pub(in crate::agent) fn learned(&self, health: TurnHealth) {
         self.health.lock().absorb(health);
     }
 }

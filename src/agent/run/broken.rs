@@ -1,21 +1,22 @@
-//! The end of a turn whose task panicked: what the ledger has of it is kept, and whoever waits for it is told.
+//! The end of a turn whose task panicked, or that the ledger failed: what the ledger has of it is kept, and whoever waits for
+//! it is told. What cannot be stored now is stored as soon as the ledger works again.
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::accounting::Below;
-use super::calls::Call;
 use super::child::EndedChild;
-use super::end_reason::EndReason;
-use super::heading::Heading;
-use super::reply::{self, Footer};
-use super::{Outcome, Turn, log};
+use crate::agent::calls::Call;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
 use crate::agent::stop::StopSignal;
+use crate::agent::turn::accounting::Below;
+use crate::agent::turn::end::heading::Heading;
+use crate::agent::turn::end::reply::{self, Footer};
+use crate::agent::turn::end::{EndReason, last_line};
+use crate::agent::turn::{Outcome, Turn};
 use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
 use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
 
@@ -95,6 +96,37 @@ impl AgentDeps {
         }
     }
 
+    /// Ends a turn of which people have been told that the ledger failed. Where it fails again, the next turn of any agent
+    /// tries once more as it begins; so does the next start.
+    pub(super) async fn close_unstored(&self, agent: &Arc<Identity>, turn: TurnId) {
+        if let Err(error) = self.end_unstored(agent, turn).await {
+            error!(turn.id = %turn, "failed to close a turn, it is tried again: {error}");
+            self.unclosed.put(turn, agent);
+        }
+    }
+
+    /// Ends those that could not be ended before, and stores what was asked and could not be stored.
+    pub(super) async fn close_former(&self) {
+        self.store_unstored(None).await;
+        for (turn, agent) in self.unclosed.take() {
+            self.close_unstored(&agent, turn).await;
+        }
+    }
+
+    async fn end_unstored(&self, agent: &Identity, turn: TurnId) -> Result<(), StoreError> {
+        // Its signal is gone with it: nobody can abort it any more.
+        let no_abort = CancellationToken::new();
+        let left = self.close_left_open(agent, (turn, turn), &no_abort).await?;
+        let ended = FinishedTurn::broken_off(Some(left.own));
+        match self.store.finish_turn(turn, ended).await {
+            // It has an outcome, or never began.
+            Ok(_) | Err(StoreError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        self.log_broken(agent, turn).await;
+        Ok(())
+    }
+
     /// Closes what a turn of a run left open when its task panicked: calls, questions, child turns below it, and the
     /// commands that child turns left running, quicker once there is an `abort`. Costs that were not stored are stored
     /// first.
@@ -142,91 +174,89 @@ impl AgentDeps {
     pub(super) async fn log_broken(&self, agent: &Identity, turn: TurnId) {
         let row = self.store.turn(turn).await.ok().flatten();
         if let Some(row) = row {
-            log::broke_off(agent, &row);
+            last_line::broke_off(agent, &row);
         }
     }
 }
 
-impl Turn {
-    /// Ends a child turn whose task panicked, together with the call that waits for it. Where both have ended, the call has
-    /// the result that the ledger has.
-    pub(super) async fn close_broken_child(
-        &self,
-        call: &Call,
-        role: &str,
-        child: TurnId,
-        told: ToldOfEnd,
-    ) -> Result<ToolResult, StoreError> {
-        let (deps, agent) = (&self.context.deps, &self.context.agent);
-        let left = self.close_left_open_by(child).await;
-        let row = deps.store.turn(child).await?;
-        if let Some(exit) = row.as_ref().and_then(|row| row.exit) {
-            deps.log_broken(agent, child).await;
-            self.count_broken(exit, left.as_ref());
-            return self.stored_result(call).await;
-        }
-        self.count_broken(EndReason::Failed, left.as_ref());
-        let took = left.as_ref().map(|left| left.own);
-        let result = ToolResult {
-            call_id: call.id.clone(),
-            name: call.written.clone(),
-            content: broken_report(role, child, left.as_ref()),
-            is_error: true,
-            images: Vec::new(),
-        };
-        let end = FinishedTurn::broken_off(took);
-        deps.store
-            .finish_child(child, &end, self.context.id(), &result, told)
-            .await?;
+/// Ends a child turn whose task panicked, together with the call that waits for it. Where both have ended, the call has
+/// the result that the ledger has.
+pub(super) async fn close_child(
+    turn: &Turn,
+    call: &Call,
+    role: &str,
+    child: TurnId,
+    told: ToldOfEnd,
+) -> Result<ToolResult, StoreError> {
+    let (deps, agent) = (&turn.context.deps, &turn.context.agent);
+    let left = close_left_open_by(turn, child).await;
+    let row = deps.store.turn(child).await?;
+    if let Some(exit) = row.as_ref().and_then(|row| row.exit) {
         deps.log_broken(agent, child).await;
-        Ok(result)
+        count_broken(turn, exit, left.as_ref());
+        return stored_result(turn, call).await;
     }
+    count_broken(turn, EndReason::Failed, left.as_ref());
+    let took = left.as_ref().map(|left| left.own);
+    let result = ToolResult {
+        call_id: call.id.clone(),
+        name: call.written.clone(),
+        content: broken_report(role, child, left.as_ref()),
+        is_error: true,
+        images: Vec::new(),
+    };
+    let end = FinishedTurn::broken_off(took);
+    deps.store
+        .finish_child(child, &end, turn.context.id(), &result, told)
+        .await?;
+    deps.log_broken(agent, child).await;
+    Ok(result)
+}
 
-    /// The end, not stored yet, of a stage whose task panicked.
-    pub(super) async fn broken_stage(&self, stage: TurnId) -> (EndedChild, Outcome) {
-        let left = self.close_left_open_by(stage).await;
-        let (deps, agent) = (&self.context.deps, &self.context.agent);
-        deps.log_broken(agent, stage).await;
-        self.count_broken(EndReason::Failed, left.as_ref());
-        let below = EndedBelow {
-            turn: stage,
-            end: FinishedTurn::broken_off(left.map(|left| left.own)),
-            results: Vec::new(),
-        };
-        let outcome = Outcome::None {
-            exit: EndReason::Failed,
-            error: BROKE_OFF.to_owned(),
-        };
-        (EndedChild { below, turn: None }, outcome)
-    }
+/// The end, not stored yet, of a stage whose task panicked.
+pub(super) async fn end_of_stage(turn: &Turn, stage: TurnId) -> (EndedChild, Outcome) {
+    let left = close_left_open_by(turn, stage).await;
+    let (deps, agent) = (&turn.context.deps, &turn.context.agent);
+    deps.log_broken(agent, stage).await;
+    count_broken(turn, EndReason::Failed, left.as_ref());
+    let below = EndedBelow {
+        turn: stage,
+        end: FinishedTurn::broken_off(left.map(|left| left.own)),
+        results: Vec::new(),
+    };
+    let outcome = Outcome::None {
+        exit: EndReason::Failed,
+        error: BROKE_OFF.to_owned(),
+    };
+    (EndedChild { below, turn: None }, outcome)
+}
 
-    async fn close_left_open_by(&self, child: TurnId) -> Option<LeftOpen> {
-        let (deps, agent) = (&self.context.deps, &self.context.agent);
-        let of_run = (self.context.run.root, child);
-        let left = deps.close_left_open(agent, of_run, self.context.stop.aborted());
-        left.await
-            .inspect_err(|error| not_closed(child, error))
-            .ok()
-    }
+async fn close_left_open_by(turn: &Turn, child: TurnId) -> Option<LeftOpen> {
+    let (deps, agent) = (&turn.context.deps, &turn.context.agent);
+    let of_run = (turn.context.run.root, child);
+    let left = deps.close_left_open(agent, of_run, turn.context.stop.aborted());
+    left.await
+        .inspect_err(|error| not_closed(child, error))
+        .ok()
+}
 
-    /// Counts what a child that panicked has spent, and all below it.
-    fn count_broken(&self, exit: EndReason, left: Option<&LeftOpen>) {
-        if let Some(left) = left {
-            self.below.lock().add_broken(exit, left);
-        }
+/// Counts what a child that panicked has spent, and all below it.
+fn count_broken(turn: &Turn, exit: EndReason, left: Option<&LeftOpen>) {
+    if let Some(left) = left {
+        turn.below.lock().add_broken(exit, left);
     }
+}
 
-    /// What the ledger has as the result of a call of this turn.
-    async fn stored_result(&self, call: &Call) -> Result<ToolResult, StoreError> {
-        let store = &self.context.deps.store;
-        let items = store.items(self.context.conversation).await?;
-        let mut results = items.into_iter().rev().filter_map(|item| match item {
-            Item::ToolResult(result) => Some(result),
-            Item::User(_) | Item::Assistant(_) => None,
-        });
-        let stored = results.find(|result| result.call_id == call.id);
-        stored.ok_or_else(|| StoreError::NotFound(format!("result of call {}", call.id)))
-    }
+/// What the ledger has as the result of a call of this turn.
+async fn stored_result(turn: &Turn, call: &Call) -> Result<ToolResult, StoreError> {
+    let store = &turn.context.deps.store;
+    let items = store.items(turn.context.conversation).await?;
+    let mut results = items.into_iter().rev().filter_map(|item| match item {
+        Item::ToolResult(result) => Some(result),
+        Item::User(_) | Item::Assistant(_) => None,
+    });
+    let stored = results.find(|result| result.call_id == call.id);
+    stored.ok_or_else(|| StoreError::NotFound(format!("result of call {}", call.id)))
 }
 
 fn not_closed(turn: TurnId, error: &StoreError) {

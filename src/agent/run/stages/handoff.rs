@@ -4,16 +4,18 @@
 use std::sync::Arc;
 
 use super::tags::tagged;
+use super::words;
+use crate::agent::calls::task::{Assignment, BegunChild};
+use crate::agent::run::Orchestrator;
+use crate::agent::run::child::EndedChild;
+use crate::agent::run::report::fields_line;
+use crate::agent::run::sub_agents::run_stage;
 use crate::agent::setup::Stage;
-use crate::agent::turn::child::EndedChild;
-use crate::agent::turn::children::BegunChild;
-use crate::agent::turn::end_reason::EndReason;
-use crate::agent::turn::offer::Assignment;
+use crate::agent::turn::end::{EndReason, reply};
 use crate::agent::turn::policy::cut_short;
-use crate::agent::turn::report::fields_line;
-use crate::agent::turn::{Outcome, Turn, reply};
+use crate::agent::turn::{Outcome, Turn};
 use crate::charter::Role;
-use crate::domain::{Assistant, Cost, Handoff, OnFailure, TurnId, Usage, UserText};
+use crate::domain::{Assistant, Cost, OnFailure, TurnId, Usage, UserText};
 use crate::store::{ChildKind, EndedBelow, FinishedTurn, NextStage, StoreError, Took};
 use crate::text;
 
@@ -107,30 +109,15 @@ enum Through {
     },
 }
 
-impl Turn {
-    /// Whether an answer of `destination` would pass further roles.
-    pub(super) fn passes_on_from(&self, destination: &Role) -> bool {
-        let stages = self.stages.as_ref();
-        stages.is_some_and(|stages| !stages.handoff.is_empty() || !destination.handoff.is_empty())
-    }
-
-    /// From now on nobody sees words of this turn before they have passed further roles.
-    pub(super) fn passes_unseen(&mut self) {
-        if self
-            .stages
-            .as_ref()
-            .is_some_and(|stages| stages.speech.is_none())
-        {
-            let speech = self.speak_unseen();
-            if let Some(stages) = &mut self.stages {
-                stages.speech = Some(speech);
-            }
-        }
-    }
-
+impl Orchestrator {
     /// Has the answer pass the roles that it must pass.
-    pub(super) async fn pass_on(&mut self, outcome: Outcome) -> Result<Outcome, StoreError> {
-        let chain = self.chain();
+    pub(in crate::agent::run) async fn pass_on(
+        &mut self,
+        turn: &mut Turn,
+        outcome: Outcome,
+    ) -> Result<Outcome, StoreError> {
+        let chain = self.stages.as_ref().map(|stages| stages.chain());
+        let chain = chain.unwrap_or_default();
         if chain.is_empty() {
             return Ok(outcome);
         }
@@ -157,8 +144,8 @@ impl Turn {
         let mut passed = Passed { fields, ..answer };
         let last = chain.len() - 1;
         for (at, (stage, on_failure)) in chain.into_iter().enumerate() {
-            let through = Box::pin(self.pass(&stage, &passed, at == last)).await?;
-            if let Some(outcome) = cut_short(self.context.stop.asked()) {
+            let through = Box::pin(self.pass(turn, &stage, &passed, at == last)).await?;
+            if let Some(outcome) = cut_short(turn.context.stop.asked()) {
                 return Ok(outcome);
             }
             match (through, on_failure) {
@@ -168,7 +155,7 @@ impl Turn {
                     text::code_span(&stage.name)
                 )),
                 (Through::Not { exit, why }, OnFailure::Withhold) => {
-                    return self.withhold(&stage, exit, &why).await;
+                    return withhold(turn, &stage, exit, &why).await;
                 }
             }
         }
@@ -184,68 +171,58 @@ impl Turn {
         fields_line(row?.get("meta")?.as_object()?)
     }
 
-    /// The roles that an answer passes now: those of the role that gave it, then those of the turn.
-    fn chain(&self) -> Vec<(Stage, OnFailure)> {
-        let Some(stages) = &self.stages else {
-            return Vec::new();
-        };
-        let of_giver = stages.handed_to.iter().flat_map(|role| &role.handoff);
-        let first: Vec<Handoff> = of_giver.chain(&stages.handoff).cloned().collect();
-        Stage::chain(&stages.roles, first.into_iter())
-    }
-
     /// Has an answer pass one role.
     async fn pass(
         &mut self,
+        turn: &mut Turn,
         stage: &Stage,
         before: &Passed,
         is_last: bool,
     ) -> Result<Through, StoreError> {
+        let Some(stages) = &self.stages else {
+            return Err(StoreError::NotFound("stages of a turn".to_owned()));
+        };
         let role = match &stage.role {
             Ok(role) => role.clone(),
             Err(_) => Arc::new(Role::unusable(&stage.name)),
         };
-        let (request, _) = self.request();
-        let from = format!(" from=\"{}\"", self.context.agent.name);
+        let request = stages.request();
+        let from = format!(" from=\"{}\"", turn.context.agent.name);
         let (text, citations) = (&before.answer.text, &before.citations);
         let fields = remarks_of(&before.fields);
         let shown = reply::answer(text, EndReason::Answered, &fields, citations);
-        let words = UserText {
+        let task = UserText {
             text: format!("{}\n\n{}", request.text, tagged("response", &from, &shown)),
             ..request
         };
-        let mut assignment = self.stage(ChildKind::Handoff, &role, words);
-        let refused = match &stage.role {
-            Ok(_) => self
-                .reserve(&mut assignment)
-                .await?
-                .err()
-                .map(|why| why.to_string()),
-            Err(_) => Some("it cannot be used".to_owned()),
+        let assignment = stages.assignment(turn, ChildKind::Handoff, &role, task);
+        let speech = stages.speech.clone().filter(|_| is_last);
+        let id = turn.context.id();
+        let reserved = match &stage.role {
+            Ok(_) => {
+                let reserved = turn.context.deps.store.reserve_turn(id).await?;
+                reserved.map_err(|why| why.to_string())
+            }
+            Err(_) => Err("it cannot be used".to_owned()),
         };
-        let begun = self.begin_handoff(&assignment).await?;
-        if let Some(why) = refused {
+        let begun = self.begin_handoff(turn, assignment).await?;
+        if let Err(why) = reserved.map(drop) {
             self.in_its_place = Some(never_ran(begun.new.turn.id));
             return Ok(Through::Not {
                 exit: EndReason::Failed,
                 why,
             });
         }
-        self.doing(format!("Passing it to {}", role.name));
-        let speech = self
-            .stages
-            .as_ref()
-            .and_then(|stages| stages.speech.clone());
-        let ran = self.run_stage(assignment, begun, speech.filter(|_| is_last));
-        let (ended, outcome) = ran.await?;
+        turn.doing(format!("Passing it to {}", role.name));
+        let (ended, outcome) = run_stage(turn, begun, speech).await?;
         self.in_its_place = Some(ended);
         let exit = outcome.exit();
-        let has_words = outcome.words().is_some();
+        let has_words = words(&outcome).is_some();
         Ok(match outcome.given_by(&role.name, None) {
             Outcome::Answer {
                 answer, citations, ..
             } if has_words => {
-                self.answered_by = None;
+                turn.answered_by = None;
                 Through::As(Passed {
                     answer,
                     citations,
@@ -263,46 +240,56 @@ impl Turn {
     }
 
     /// Begins the turn of a role that the answer passes. The end of the one before it, if any, is stored with that.
-    async fn begin_handoff(&mut self, assignment: &Assignment) -> Result<BegunChild, StoreError> {
-        let new = self.new_child(None, assignment).await;
+    async fn begin_handoff(
+        &mut self,
+        turn: &mut Turn,
+        assignment: Assignment,
+    ) -> Result<BegunChild, StoreError> {
+        let new = assignment.new_child(turn, None).await;
         let before = self.in_its_place.take();
-        let (turn, ended) = before.map_or((None, None), |ended| (ended.turn, Some(ended.below)));
+        let (child, ended) = before.map_or((None, None), |ended| (ended.turn, Some(ended.below)));
         let next = NextStage {
             ended: ended.into_iter().collect(),
             begun: vec![new.clone()],
             ..NextStage::default()
         };
-        let store = &self.context.deps.store;
-        let begun = store.next_stage(self.context.id(), &next).await?;
-        if let Some(mut child) = turn {
+        let store = &turn.context.deps.store;
+        let begun = store.next_stage(turn.context.id(), &next).await?;
+        if let Some(mut child) = child {
             child.accounting.stored();
         }
-        self.closed_calls(next.ended.into_iter().flat_map(|ended| ended.results));
+        let results = next.ended.into_iter().flat_map(|ended| ended.results);
+        turn.transcript
+            .push_results(results.map(|(result, _)| result));
         let conversation = begun.into_iter().next();
         let conversation = conversation
             .ok_or_else(|| StoreError::NotFound("conversation of a handoff".to_owned()))?;
-        Ok(BegunChild { new, conversation })
-    }
-
-    /// The answer is not shown. The ledger keeps it as the task of the role that it should have passed.
-    async fn withhold(
-        &mut self,
-        stage: &Stage,
-        exit: EndReason,
-        why: &str,
-    ) -> Result<Outcome, StoreError> {
-        let name = text::code_span(&stage.name);
-        self.add_note(format!(
-            "Your answer was withheld: {name} must pass it and did not finish ({why}). People did not see it."
-        ))
-        .await?;
-        Ok(Outcome::Withheld {
-            exit,
-            told: format!(
-                "**The answer was withheld.** {name} must pass it and did not finish ({why})."
-            ),
+        Ok(BegunChild {
+            assignment,
+            new,
+            conversation,
         })
     }
+}
+
+/// The answer is not shown. The ledger keeps it as the task of the role that it should have passed.
+async fn withhold(
+    turn: &mut Turn,
+    stage: &Stage,
+    exit: EndReason,
+    why: &str,
+) -> Result<Outcome, StoreError> {
+    let name = text::code_span(&stage.name);
+    turn.add_note(format!(
+        "Your answer was withheld: {name} must pass it and did not finish ({why}). People did not see it."
+    ))
+    .await?;
+    Ok(Outcome::Withheld {
+        exit,
+        told: format!(
+            "**The answer was withheld.** {name} must pass it and did not finish ({why})."
+        ),
+    })
 }
 
 fn remarks_of(remark: &Option<String>) -> Vec<&str> {
