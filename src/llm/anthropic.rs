@@ -16,7 +16,9 @@ use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing::Listing;
 use super::parts::{self, Part, encoded, in_order, inexpressible, kind, wire_id};
+use super::pictures::PictureBounds;
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use super::quirks::{Quirk, Quirks};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
 /// The version of the wire format that the code was written for.
@@ -61,6 +63,14 @@ impl Provider for Anthropic {
         self.endpoint
             .stream("/v1/messages", self.headers()?, body, reading, on_delta)
             .await
+    }
+
+    /// A request has at most 100 pictures and 32 MB.
+    fn picture_bounds(&self) -> PictureBounds {
+        PictureBounds {
+            count: 100,
+            bytes: 24 << 20,
+        }
     }
 
     async fn list_models(&self) -> Result<Listing, LlmError> {
@@ -186,14 +196,17 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     if messages.is_empty() {
         return Err(inexpressible(provider, "there is nothing to send"));
     }
-    set_breakpoints(&mut messages);
+    let marks = !request.quirks.has(Quirk::NoCacheMarks);
+    if marks {
+        set_breakpoints(&mut messages);
+    }
     let mut system: Vec<_> = request
         .system
         .iter()
         .filter(|part| !part.trim().is_empty())
         .map(|part| text(part))
         .collect();
-    if let Some(last) = system.last_mut() {
+    if let Some(last) = system.last_mut().filter(|_| marks) {
         last.set_breakpoint();
     }
     let body = Body {
@@ -205,7 +218,12 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
         thinking: thinking::asked(request, goes_on_unthought(&messages)),
         messages,
     };
-    encoded(provider, FORMAT, &request.model, &body)
+    let changed_by = Quirks::from([
+        (Quirk::NoCacheMarks, marks),
+        (Quirk::NoThinking, body.thinking.is_any()),
+        (Quirk::NoWebSearch, request.web_search),
+    ]);
+    encoded(provider, FORMAT, &request.model, changed_by, &body)
 }
 
 /// Whether the request continues with calls that were made without thinking, by another model or before it was set: the
@@ -231,7 +249,9 @@ fn is_thinking(block: &Value) -> bool {
 }
 
 fn tools(request: &Request) -> Vec<Tool<'_>> {
-    let search = request.web_search.then_some(Tool::Search {
+    let searches = request.web_search && !request.quirks.has(Quirk::NoWebSearch);
+    let marks = !request.quirks.has(Quirk::NoCacheMarks);
+    let search = searches.then_some(Tool::Search {
         kind: "web_search_20250305",
         name: "web_search",
         max_uses: MAX_SEARCHES,
@@ -242,7 +262,7 @@ fn tools(request: &Request) -> Vec<Tool<'_>> {
         name: &tool.name,
         description: &tool.description,
         input_schema: &tool.parameters,
-        cache_control: (at == last).then_some(CacheControl::Ephemeral),
+        cache_control: (marks && at == last).then_some(CacheControl::Ephemeral),
     });
     search.into_iter().chain(functions).collect()
 }
@@ -290,7 +310,7 @@ fn user_blocks<'a>(user: &'a UserText, request: &Request) -> Vec<Block<'a>> {
 
 fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>> {
     let shows_text = |block: &Value| kind(block) == "text";
-    let parts = in_order(answer, FORMAT, &request.model, shows_text, is_thinking);
+    let parts = in_order(answer, FORMAT, request, shows_text, is_thinking);
     let block = |part: Part<'a>| match part {
         Part::Opaque(block) => Block::Opaque(block),
         Part::Text(words) => text(words),

@@ -25,6 +25,8 @@ pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
         // JSON inside of a JSON string.
         Value::String(inner) => match parse(inner.trim()) {
             Ok(value @ Value::Object(_)) => value,
+            Ok(Value::Null) => Value::Object(Map::new()),
+            _ if inner.trim().is_empty() => Value::Object(Map::new()),
             _ => Value::String(inner),
         },
         other => other,
@@ -37,7 +39,7 @@ fn parse(text: &str) -> Result<Value, serde_json::Error> {
 
 /// The object that `text` means, if it is several objects of which one counts, or almost JSON.
 fn repaired(text: &str) -> Option<Value> {
-    if let Some(value) = the_one_object(text) {
+    if let Some(value) = the_one_object(text).or_else(|| before_leftovers(text)) {
         return Some(value);
     }
     let plain = normalised(text)?;
@@ -59,6 +61,19 @@ fn the_one_object(text: &str) -> Option<Value> {
     Some(only.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
+/// The object at the beginning of `text`, where only closing brackets follow it, or the mark that ends a call in a model's own
+/// format.
+fn before_leftovers(text: &str) -> Option<Value> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    let rest = text[values.byte_offset()..].trim();
+    let is_bracket = |letter: char| matches!(letter, '}' | ']') || letter.is_whitespace();
+    let is_mark = (rest.starts_with("</") && rest.ends_with('>')
+        || rest.starts_with("<|") && rest.ends_with("|>"))
+        && !rest.contains(['{', '"']);
+    (value.is_object() && (is_mark || rest.chars().all(is_bracket))).then_some(value)
+}
+
 /// `text` without a code fence around it.
 fn unfenced(text: &str) -> &str {
     let inner = || {
@@ -71,7 +86,7 @@ fn unfenced(text: &str) -> &str {
 }
 
 /// `text` as JSON: control characters in strings escaped, strings in single quotes in double ones, commas before a closing
-/// bracket left out, Python's constants in JSON's spelling. `None` where a string does not end.
+/// bracket left out, names of fields quoted, Python's constants in JSON's spelling. `None` where a string does not end.
 fn normalised(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -90,12 +105,16 @@ fn normalised(text: &str) -> Option<String> {
                     .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                     .unwrap_or(rest.len());
                 let word = &rest[..end];
+                let is_key = rest[end..].trim_start().starts_with(':');
+                let quote = if is_key { "\"" } else { "" };
+                out.push_str(quote);
                 out.push_str(match word {
-                    "True" => "true",
-                    "False" => "false",
-                    "None" => "null",
+                    "True" if !is_key => "true",
+                    "False" if !is_key => "false",
+                    "None" if !is_key => "null",
                     word => word,
                 });
+                out.push_str(quote);
                 rest = &rest[end..];
             }
             other => {

@@ -4,17 +4,21 @@
 //! and from `config.json`, which overrides it. A model that neither lists is used with a window of 128,000 tokens and an
 //! unknown price.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod learned;
+mod learning;
+
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::RwLock;
 use serde::Deserialize;
 
 use super::listing::Abilities;
-use super::provider::RefusedPictures;
+use super::quirks::Quirks;
 use super::target::Target;
 use crate::config::{Effort, ModelOverride};
-use crate::domain::{Cost, Image, Usage};
+use crate::domain::{Cost, Usage};
+use learned::{Learned, LearnedWindow};
 
 /// Window of a model that is not known.
 const UNKNOWN_WINDOW: u64 = 128_000;
@@ -118,6 +122,12 @@ pub struct ModelFacts {
     pub web_search: bool,
     /// OpenAI serves it through Responses only.
     pub responses: bool,
+    /// What its server wants otherwise than its format has it.
+    pub quirks: Quirks,
+    /// Most pictures in a request, where its server said so.
+    pub pictures: Option<usize>,
+    /// Most bytes of all pictures in a request, where a larger one was refused.
+    pub picture_bytes: Option<usize>,
     /// Whether the table, the configuration or its server has facts about it.
     pub known: bool,
 }
@@ -187,18 +197,12 @@ impl Price {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     overrides: BTreeMap<String, ModelOverride>,
-    /// Windows that providers named when they refused a request: smaller than what was known before.
-    learned: Arc<RwLock<HashMap<Target, u64>>>,
+    /// What refusals taught.
+    learned: Arc<RwLock<Learned>>,
     /// What servers say about their models.
     told: Arc<RwLock<HashMap<Target, Abilities>>>,
     /// The windows that servers report for loaded models, after an answer.
     loaded: Arc<RwLock<HashMap<Target, u64>>>,
-    /// Models whose server refused a request because of the tools in it.
-    without_tools: Arc<RwLock<HashSet<Target>>>,
-    /// Models whose server takes no pictures, as it said when it refused one.
-    without_images: Arc<RwLock<HashSet<Target>>>,
-    /// Pictures that the provider of this name refused.
-    refused_pictures: Arc<RwLock<HashMap<String, Arc<RefusedPictures>>>>,
 }
 
 impl Catalog {
@@ -227,14 +231,6 @@ impl Catalog {
             .find(|provider| entry(provider, id).is_some())
     }
 
-    /// Notes the window that the provider of `target` named in its refusal, where it is smaller than what is known.
-    pub fn learn_window(&self, target: &Target, window: u64) {
-        if window >= MIN_WINDOW && window < self.facts(target).window {
-            let mut learned = self.learned.write();
-            learned.insert(target.clone(), window);
-        }
-    }
-
     /// Stores what servers say about their models, replacing what they said before.
     pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
         *self.told.write() = told.collect();
@@ -261,40 +257,9 @@ impl Catalog {
         told.get(target).copied().unwrap_or_default()
     }
 
-    /// Notes that the server of `target` refuses tools. True if that was not known.
-    pub fn learn_no_tools(&self, target: &Target) -> bool {
-        self.without_tools.write().insert(target.clone())
-    }
-
-    /// Notes that the server of `target` takes no pictures. True if that was not known.
-    pub fn learn_no_images(&self, target: &Target) -> bool {
-        self.without_images.write().insert(target.clone())
-    }
-
-    /// Notes that `provider` refused these pictures. True if that was not known of all of them.
-    pub fn learn_refused_pictures<'a>(
-        &self,
-        provider: &str,
-        pictures: impl Iterator<Item = &'a Image>,
-    ) -> bool {
-        let mut all = self.refused_pictures.write();
-        let refused = all.entry(provider.to_owned()).or_default();
-        Arc::make_mut(refused).add(pictures)
-    }
-
-    /// The pictures that `provider` refused.
-    pub fn refused_pictures(&self, provider: &str) -> Arc<RefusedPictures> {
-        let all = self.refused_pictures.read();
-        all.get(provider).cloned().unwrap_or_default()
-    }
-
-    fn learned_window(&self, target: &Target) -> Option<u64> {
-        let learned = self.learned.read();
-        learned.get(target).copied()
-    }
-
     /// What is known of `target`.
     pub fn facts(&self, target: &Target) -> ModelFacts {
+        let learned = self.learned.read().of(target);
         let own = entry(&target.provider, &target.model);
         let priced = own.and_then(|entry| entry.price);
         let entry = own.or_else(|| of_its_maker(&target.model));
@@ -306,8 +271,9 @@ impl Catalog {
             .or(told.window)
             .or_else(|| entry?.window);
         let window = window.unwrap_or(UNKNOWN_WINDOW).max(1);
-        let window = self
-            .learned_window(target)
+        let window = learned
+            .window
+            .and_then(LearnedWindow::believed)
             .map_or(window, |learned| learned.min(window));
         let max_output = changed
             .and_then(|model| model.max_output)
@@ -315,18 +281,19 @@ impl Catalog {
             .or(told.max_output)
             .or_else(|| entry?.max_output)
             .unwrap_or(UNKNOWN_MAX_OUTPUT);
+        let max_output = learned.max_output.unwrap_or(u32::MAX).min(max_output);
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         ModelFacts {
             window,
             max_output: max_output.min(half).max(1),
             price: changed.map_or(priced, |model| changed_price(model, priced)),
-            images: !self.without_images.read().contains(target)
+            images: !learned.no_images
                 && changed
                     .and_then(|model| model.images)
                     .or(told.images)
                     .or_else(|| entry?.images)
                     .unwrap_or(false),
-            tools: !self.without_tools.read().contains(target)
+            tools: !learned.no_tools
                 && changed
                     .and_then(|model| model.tools)
                     .or(told.tools)
@@ -336,6 +303,9 @@ impl Catalog {
             effort: changed.and_then(|model| model.thinking),
             web_search: entry.is_some_and(|entry| entry.web_search),
             responses: entry.is_some_and(|entry| entry.responses),
+            quirks: learned.quirks,
+            pictures: learned.pictures,
+            picture_bytes: learned.picture_bytes,
             known: entry.is_some() || changed.is_some() || told.window.is_some(),
         }
     }

@@ -29,6 +29,7 @@ use super::error::{FailureClass, LlmError};
 use super::listing::{Listing, distinct};
 use super::provider::{Delta, Request};
 use super::providers::Providers;
+use super::quirks::Quirks;
 use super::target::Target;
 use crate::clock;
 use crate::domain::{Item, UserText};
@@ -259,7 +260,8 @@ impl Models {
             max_output_tokens: TRIED_WITH,
             web_search: false,
             sees_images: false,
-            refused_pictures: Arc::default(),
+            refused: Arc::default(),
+            quirks: Quirks::default(),
             thinking: None,
         };
         let body = provider.encode(&request)?;

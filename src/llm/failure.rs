@@ -3,6 +3,7 @@
 //! The table is in `docs/models.md`. Everything here is pure.
 
 mod amounts;
+mod body;
 mod wordings;
 
 use std::io;
@@ -12,18 +13,15 @@ use chrono::{DateTime, Utc};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-pub(super) use amounts::window_in;
+pub(super) use amounts::{most_pictures_in, output_limit_in, window_in};
 pub(super) use wordings::About;
 
 use super::error::{FailureClass, LlmError};
-use amounts::{exceeds_limit_alone, retry_after, retry_delay, wait_in};
+use amounts::{exceeds_limit_alone, retry_after};
 use wordings::contains_any;
 
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
-
-/// Most details of a failure that are read.
-const MAX_DETAILS: usize = 16;
 
 /// What went wrong with one request, without the provider's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,38 +70,9 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Reads an error body: an `error` object or text, alone, in a list, or the object itself.
-    pub(super) fn read(body: &Value) -> Self {
-        let body = body.get(0).unwrap_or(body);
-        let error = match body.get("error") {
-            Some(error) if !error.is_null() => error,
-            _ => body,
-        };
-        if let Some(text) = error.as_str() {
-            return Self {
-                message: text.to_owned(),
-                ..Self::default()
-            };
-        }
-        let word = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
-        let kinds = [word("type"), word("code"), word("status"), &finer(error)].join(" ");
-        let message = [word("message"), word("detail"), word("msg")]
-            .into_iter()
-            .find(|text| !text.is_empty())
-            .map(str::to_owned)
-            .or_else(|| error.get("detail").map(words_in))
-            .unwrap_or_default();
-        let message = match upstream(error) {
-            Some(cause) if message.is_empty() => cause,
-            Some(cause) if !message.contains(&cause) => format!("{message}: {cause}"),
-            _ => message,
-        };
-        Self {
-            kinds: kinds.to_ascii_lowercase(),
-            code: number(error, "code").or_else(|| number(error, "status")),
-            retry_after: retry_delay(error).or_else(|| wait_in(&message)),
-            message,
-        }
+    /// Reads an error body: see [`body`].
+    pub(super) fn read(value: &Value) -> Self {
+        body::read(value, 0)
     }
 
     /// Reads an error body; text that is not JSON is not quoted, because it is a proxy's page.
@@ -252,60 +221,6 @@ pub(super) fn one_line(text: &str) -> String {
         line.push('…');
     }
     line.trim().to_owned()
-}
-
-/// A status that `error` gives as a number, or as the text of one.
-fn number(error: &Value, key: &str) -> Option<u16> {
-    match error.get(key)? {
-        Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-/// The words of an error that the server passes on: OpenRouter's `metadata.raw`, which is text or JSON.
-fn upstream(error: &Value) -> Option<String> {
-    let raw = error.pointer("/metadata/raw")?;
-    let words = match raw {
-        Value::String(text) => serde_json::from_str::<Value>(text)
-            .map_or_else(|_| text.clone(), |inner| Said::read(&inner).message),
-        inner => Said::read(inner).message,
-    };
-    (!words.trim().is_empty()).then(|| one_line(&words))
-}
-
-/// The words in a `detail` that is an object, or a list of objects as FastAPI gives it.
-fn words_in(detail: &Value) -> String {
-    let entries = match detail {
-        Value::Array(entries) => entries.as_slice(),
-        only => std::slice::from_ref(only),
-    };
-    let words = entries.iter().take(MAX_DETAILS).filter_map(|entry| {
-        let word = |key: &str| entry.get(key).and_then(Value::as_str);
-        entry
-            .as_str()
-            .or_else(|| word("msg"))
-            .or_else(|| word("message"))
-            .or_else(|| entry.pointer("/error/message").and_then(Value::as_str))
-    });
-    words.collect::<Vec<_>>().join("; ")
-}
-
-/// More specific words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
-/// `enforced_spend_limit_reached` in the only one.
-fn finer(error: &Value) -> String {
-    let details = match error.get("details") {
-        Some(Value::Array(details)) => details.as_slice(),
-        Some(only) => std::slice::from_ref(only),
-        None => &[],
-    };
-    let words = details.iter().take(MAX_DETAILS).flat_map(|detail| {
-        let word = |key: &str| detail.get(key).and_then(Value::as_str);
-        ["reason", "error_code", "code", "type"]
-            .into_iter()
-            .filter_map(word)
-    });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Whether the provider says that the same request may be sent again; the official clients follow it.

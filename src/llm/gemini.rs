@@ -10,7 +10,9 @@ use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing::{self, Listing};
 use super::parts::{self, Part, encoded, in_order, inexpressible};
+use super::pictures::PictureBounds;
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
+use super::quirks::{Quirk, Quirks};
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
@@ -50,6 +52,14 @@ impl Provider for Gemini {
         self.endpoint
             .stream(&path, headers, body, reading, on_delta)
             .await
+    }
+
+    /// A request with its pictures has at most 20 MB.
+    fn picture_bounds(&self) -> PictureBounds {
+        PictureBounds {
+            count: 900,
+            bytes: 14 << 20,
+        }
     }
 
     async fn list_models(&self) -> Result<Listing, LlmError> {
@@ -111,7 +121,7 @@ enum Role {
 }
 
 fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
-    let contents = contents(request);
+    let mut contents = contents(request);
     if contents.is_empty() {
         return Err(inexpressible(provider, "there is nothing to send"));
     }
@@ -121,21 +131,40 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
         .filter(|part| !part.trim().is_empty())
         .map(|part| json!({"text": part}))
         .collect();
-    let body = Body {
-        system_instruction: (!system.is_empty()).then_some(Content {
+    let has_system = !system.is_empty();
+    let mut instruction = None;
+    if request.quirks.has(Quirk::NoSystem) {
+        contents[0].parts.splice(0..0, system);
+    } else if has_system {
+        instruction = Some(Content {
             role: None,
             parts: system,
-        }),
+        });
+    }
+    let body = Body {
+        system_instruction: instruction,
         contents,
         tools: tools(request),
         generation_config: generation_config(request),
     };
-    encoded(provider, FORMAT, &request.model, &body)
+    let has_search = body
+        .tools
+        .iter()
+        .any(|tool| matches!(tool, Tool::GoogleSearch {}));
+    let changed_by = Quirks::from([
+        (Quirk::NoSystem, has_system),
+        (Quirk::NoThinking, request.thinking.is_some()),
+        (Quirk::NoWebSearch, has_search),
+        (Quirk::WantsSignatures, !wants_signatures(&request.model)),
+    ]);
+    encoded(provider, FORMAT, &request.model, changed_by, &body)
 }
 
 fn generation_config(request: &Request) -> Value {
     let mut config = json!({"maxOutputTokens": request.max_output_tokens});
-    if let Some(effort) = request.thinking {
+    if let Some(effort) = request.thinking
+        && !request.quirks.has(Quirk::NoThinking)
+    {
         config["thinkingConfig"] = match (wants_signatures(&request.model), effort) {
             (true, Effort::Low) => json!({"thinkingLevel": "low"}),
             (true, Effort::Medium | Effort::High) => json!({"thinkingLevel": "high"}),
@@ -161,7 +190,8 @@ fn thinking_budget(effort: Effort) -> u32 {
 fn tools(request: &Request) -> Vec<Tool<'_>> {
     let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
     let mut tools = Vec::new();
-    if request.web_search && (functions.is_empty() || wants_signatures(&request.model)) {
+    let searches = request.web_search && !request.quirks.has(Quirk::NoWebSearch);
+    if searches && (functions.is_empty() || wants_signatures(&request.model)) {
         tools.push(Tool::GoogleSearch {});
     }
     if !functions.is_empty() {
@@ -212,7 +242,9 @@ fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
     let mut parts: Vec<Value> = Vec::new();
     let mut signature: Option<&Value> = None;
     let mut is_first_call = true;
-    for part in in_order(answer, FORMAT, &request.model, |_| false, |_| false) {
+    let wants_signature =
+        wants_signatures(&request.model) || request.quirks.has(Quirk::WantsSignatures);
+    for part in in_order(answer, FORMAT, request, |_| false, |_| false) {
         match part {
             Part::Opaque(block) => match (
                 block.get("callSignature"),
@@ -228,7 +260,7 @@ fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
                 let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments}});
                 match signature.take() {
                     Some(signature) => part["thoughtSignature"] = signature.clone(),
-                    None if is_first_call && wants_signatures(&request.model) => {
+                    None if is_first_call && wants_signature => {
                         part["thoughtSignature"] = json!(FOREIGN_SIGNATURE);
                     }
                     None => {}

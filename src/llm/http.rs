@@ -160,6 +160,12 @@ impl Endpoint {
                 }
             }
         }
+        // A server that leaves out the blank line after its last event: the end of the body ends it. If it is cut, it is none.
+        if let Some(last) = decoder.end()
+            && let Ok(Progress::Done) = reading.take(&last, on_delta)
+        {
+            return Ok(long::work_on(body.read(), || reading.reply(request, id)));
+        }
         let ended = match reading.at_end() {
             Err(_) if !has_events && !is_event_stream(&kind) => Err(no_events(&kind)),
             ended => ended,
@@ -496,6 +502,12 @@ impl Decoder {
         }
         self.extend_line(rest)?;
         Ok(events)
+    }
+
+    /// The event at the end of the body that no blank line follows, if there is one.
+    pub(super) fn end(&mut self) -> Option<Event> {
+        let ended = self.end_line().ok()?;
+        ended.or_else(|| self.end_line().ok()?)
     }
 
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), ApiError> {

@@ -7,6 +7,7 @@ use super::listing::Listing;
 use super::openai_chat::OpenAiChat;
 use super::openai_responses;
 use super::openai_responses::OpenAiResponses;
+use super::pictures::PictureBounds;
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 use super::target::Target;
 
@@ -52,6 +53,10 @@ impl Provider for OpenAi {
             openai_responses::FORMAT => self.responses.stream(body, on_delta).await,
             _ => self.chat.stream(body, on_delta).await,
         }
+    }
+
+    fn picture_bounds(&self) -> PictureBounds {
+        self.chat.picture_bounds()
     }
 
     async fn list_models(&self) -> Result<Listing, LlmError> {

@@ -14,6 +14,7 @@ use super::parts::{
     self, Part, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind, wire_id,
 };
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
+use super::quirks::{Quirk, Quirks};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
 /// A server that speaks Responses; its base URL is with `/v1`. Nothing is stored there.
@@ -62,9 +63,11 @@ struct Body<'a> {
     input: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    max_output_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
     stream: bool,
-    store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     include: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +81,8 @@ enum Tool<'a> {
         name: &'a str,
         description: &'a str,
         parameters: &'a RawValue,
-        strict: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
     },
     WebSearch,
 }
@@ -95,29 +99,47 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     if input.is_empty() {
         return Err(inexpressible(provider, "there is nothing to send"));
     }
-    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(tool).collect();
-    if request.web_search {
+    let quirks = request.quirks;
+    let wants = |quirk: Quirk| !quirks.has(quirk);
+    let strict = wants(Quirk::NoStrict).then_some(false);
+    let functions = request.tools.iter().map(|schema| tool(schema, strict));
+    let mut tools: Vec<Tool<'_>> = functions.collect();
+    let searches = request.web_search && wants(Quirk::NoWebSearch);
+    if searches {
         tools.push(Tool::WebSearch);
     }
-    let include = if is_openai_reasoning(&request.model) {
+    let includes = is_openai_reasoning(&request.model) && wants(Quirk::NoInclude);
+    let include = if includes {
         vec!["reasoning.encrypted_content"]
     } else {
         Vec::new()
     };
+    let thinking = request.thinking.filter(|_| wants(Quirk::NoThinking));
+    let limit = request.max_output_tokens.max(MIN_OUTPUT);
     let body = Body {
         model: &request.model,
         instructions: request.system.join("\n\n"),
         input,
         tools,
-        max_output_tokens: request.max_output_tokens.max(MIN_OUTPUT),
-        stream: true,
-        store: false,
+        max_output_tokens: wants(Quirk::NoMaxTokens).then_some(limit),
+        stream: wants(Quirk::NoStream),
+        store: wants(Quirk::NoStore).then_some(false),
         include,
-        reasoning: request
-            .thinking
-            .map(|effort| json!({"effort": effort.as_str()})),
+        reasoning: thinking.map(|effort| json!({"effort": effort.as_str()})),
     };
-    encoded(provider, FORMAT, &request.model, &body)
+    let changed_by = Quirks::from([
+        (Quirk::NoMaxTokens, body.max_output_tokens.is_some()),
+        (Quirk::NoStream, body.stream),
+        (Quirk::NoStore, body.store.is_some()),
+        (Quirk::NoInclude, includes),
+        (Quirk::NoThinking, body.reasoning.is_some()),
+        (Quirk::NoWebSearch, searches),
+        (
+            Quirk::NoStrict,
+            strict.is_some() && !request.tools.is_empty(),
+        ),
+    ]);
+    encoded(provider, FORMAT, &request.model, changed_by, &body)
 }
 
 fn input_of(item: &Item, request: &Request) -> Vec<Value> {
@@ -140,7 +162,7 @@ fn said(user: &UserText, request: &Request) -> Option<Value> {
 fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
     let is_text = |item: &Value| kind(item) == "message";
     let is_reasoning = |item: &Value| kind(item) == "reasoning";
-    let parts = in_order(answer, FORMAT, &request.model, is_text, is_reasoning);
+    let parts = in_order(answer, FORMAT, request, is_text, is_reasoning);
     let item = |part: Part<'_>| match part {
         Part::Opaque(item) => item.clone(),
         Part::Text(text) => json!({"type": "message", "role": "assistant", "content": text}),
@@ -167,12 +189,12 @@ fn output(result: &ToolResult, request: &Request) -> Value {
 }
 
 /// Not strict: strict schemas allow no optional argument.
-fn tool(tool: &ToolSchema) -> Tool<'_> {
+fn tool(tool: &ToolSchema, strict: Option<bool>) -> Tool<'_> {
     Tool::Function {
         name: &tool.name,
         description: &tool.description,
         parameters: &tool.parameters,
-        strict: false,
+        strict,
     }
 }
 

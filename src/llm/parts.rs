@@ -5,7 +5,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{FailureClass, LlmError};
-use super::provider::Encoded;
+use super::provider::{Encoded, Request};
+use super::quirks::Quirks;
 use crate::domain::{Assistant, CallId, Image, ToolCall, UserText};
 
 /// Replaces a picture that the model cannot see.
@@ -34,23 +35,24 @@ pub(super) enum Part<'a> {
 
 /// The blocks of `answer` in the order in which `format` sent them.
 ///
-/// Blocks of another format or another model are left out, because they would be refused. `shows_text` tells which blocks
+/// Blocks of another format or another model are left out, because they would be refused, and so are those that were. `shows_text` tells which blocks
 /// contain the answer's text themselves; `trails` which must not come last, without what followed them.
 pub(super) fn in_order<'a>(
     answer: &'a Assistant,
     format: &str,
-    model: &str,
+    request: &Request,
     shows_text: fn(&Value) -> bool,
     trails: fn(&Value) -> bool,
 ) -> Vec<Part<'a>> {
     let own_model = answer
         .model
         .as_deref()
-        .is_none_or(|made_by| made_by == model);
+        .is_none_or(|made_by| made_by == request.model);
     let mut opaque: Vec<_> = answer
         .opaque
         .iter()
         .filter(|block| own_model && block.format == format)
+        .filter(|block| !request.refused.has_block(&block.block))
         .collect();
     opaque.sort_by_key(|block| block.index);
     let has_text =
@@ -107,6 +109,7 @@ pub(super) fn encoded(
     provider: &str,
     format: &'static str,
     model: &str,
+    changed_by: Quirks,
     body: &impl Serialize,
 ) -> Result<Encoded, LlmError> {
     match serde_json::to_vec(body) {
@@ -115,6 +118,7 @@ pub(super) fn encoded(
             body: body.into_boxed_slice().into(),
             model: model.to_owned(),
             format,
+            changed_by,
         }),
         Err(error) => Err(inexpressible(provider, error.to_string())),
     }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::error::LlmError;
 use super::listing::Listing;
 use super::parts::UNSEEN_IMAGE;
+use super::pictures::PictureBounds;
+use super::quirks::Quirks;
 use crate::config::Effort;
 use crate::domain::{Assistant, CallId, Image, Item, StopReason, Usage};
 
@@ -37,6 +40,11 @@ pub trait Provider: Send + Sync {
     /// The models its key may use; also the way to check the key.
     async fn list_models(&self) -> Result<Listing, LlmError>;
 
+    /// How many pictures, and of which total size, it takes in one request.
+    fn picture_bounds(&self) -> PictureBounds {
+        PictureBounds::default()
+    }
+
     /// The window with which a local server loaded `model`, which it may choose when the model is first asked.
     async fn loaded_window(&self, _model: &str) -> Option<u64> {
         None
@@ -59,8 +67,10 @@ pub struct Request {
     pub web_search: bool,
     /// Whether the model can see pictures; otherwise a note replaces them.
     pub sees_images: bool,
-    /// Pictures that the provider refused; a note replaces each.
-    pub refused_pictures: Arc<RefusedPictures>,
+    /// Content that the provider refused: a note replaces a picture, and opaque blocks are left out.
+    pub refused: Arc<RefusedContent>,
+    /// What its server wants otherwise than the format has it.
+    pub quirks: Quirks,
     /// How long it thinks; `None` leaves that to the model.
     pub thinking: Option<Effort>,
 }
@@ -71,33 +81,51 @@ impl Request {
         if !self.sees_images {
             return Some(UNSEEN_IMAGE.to_owned());
         }
-        self.refused_pictures.contains(picture).then(|| {
-            let kib = picture.data.len().div_ceil(4) * 3 / 1024;
-            let kind = &picture.media_type;
-            format!("[a picture ({kind}, {kib} KiB) that the provider refused]")
-        })
+        self.refused
+            .has_picture(picture)
+            .then(|| format!("[{} that the provider refused]", named(picture)))
     }
 }
 
-/// Pictures that a provider refused, by the hash of their data.
+/// A picture in words: its kind and size.
+pub(super) fn named(picture: &Image) -> String {
+    let kib = picture.data.len().div_ceil(4) * 3 / 1024;
+    format!("a picture ({}, {kib} KiB)", picture.media_type)
+}
+
+/// Content that a provider refused, by its hash: pictures, and opaque blocks of earlier answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RefusedPictures(HashSet<[u8; 32]>);
+pub struct RefusedContent(HashSet<ContentHash>);
 
-impl RefusedPictures {
-    /// Adds pictures. Returns whether any of them is new.
-    pub(super) fn add<'a>(&mut self, pictures: impl Iterator<Item = &'a Image>) -> bool {
-        let before = self.0.len();
-        self.0.extend(pictures.map(hash));
-        self.0.len() > before
+pub(super) type ContentHash = [u8; 32];
+
+impl RefusedContent {
+    /// Adds content. Returns what of it is new.
+    pub(super) fn add(&mut self, content: impl Iterator<Item = ContentHash>) -> Vec<ContentHash> {
+        content.filter(|hash| self.0.insert(*hash)).collect()
     }
 
-    fn contains(&self, picture: &Image) -> bool {
-        !self.0.is_empty() && self.0.contains(&hash(picture))
+    pub(super) fn remove(&mut self, content: &[ContentHash]) {
+        for hash in content {
+            self.0.remove(hash);
+        }
+    }
+
+    fn has_picture(&self, picture: &Image) -> bool {
+        !self.0.is_empty() && self.0.contains(&hash_of_picture(picture))
+    }
+
+    pub(super) fn has_block(&self, block: &Value) -> bool {
+        !self.0.is_empty() && self.0.contains(&hash_of_block(block))
     }
 }
 
-fn hash(picture: &Image) -> [u8; 32] {
+pub(super) fn hash_of_picture(picture: &Image) -> ContentHash {
     Sha256::digest(picture.data.as_bytes()).into()
+}
+
+pub(super) fn hash_of_block(block: &Value) -> ContentHash {
+    Sha256::digest(block.to_string().as_bytes()).into()
 }
 
 /// A tool as a model is told about it.
@@ -118,6 +146,8 @@ pub struct Encoded {
     pub model: String,
     /// The wire format of the body, for providers that speak several.
     pub format: &'static str,
+    /// The quirks that would change the body.
+    pub changed_by: Quirks,
 }
 
 /// A piece of an answer as it arrives. Shown, never stored.

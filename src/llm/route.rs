@@ -11,8 +11,10 @@
 //! The router keeps nothing between steps and writes nothing into the history: what a turn must remember is in
 //! [`TurnHealth`], and the [`Observer`] is told what others must know.
 
+mod bodies;
 mod observer;
 mod queue;
+mod refused;
 mod schedule;
 mod span;
 
@@ -27,23 +29,20 @@ pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts, SMALL_WINDOW};
 use super::error::{FailureClass, LlmError};
-use super::failure::{self, About};
 use super::history;
 use super::places::{Lane, Places};
-use super::provider::{Delta, Encoded, Provider, RefusedPictures, Reply, Request, ToolSchema};
+use super::provider::{Delta, Encoded, Provider, Reply, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
 use super::{text_calls, thoughts};
 use crate::config::Effort;
-use crate::domain::{AttemptOutcome, Cost, Image, Item, Usage};
-use crate::text::long;
+use crate::domain::{AttemptOutcome, Cost, Item, Usage};
+use bodies::{Bodies, Known};
+use refused::{Refused, Trial};
 use schedule::{Next, Schedule};
 
 /// Tokens that an answer may have when nobody says otherwise.
 pub const DEFAULT_OUTPUT: u32 = 16_384;
-
-/// Bytes of a request for each token, as [`tokens`](super::tokens) estimates them.
-const BYTES_OF_A_TOKEN: u64 = 4;
 
 /// With fewer tokens there is no room for an answer.
 const MIN_OUTPUT: u64 = 256;
@@ -152,6 +151,7 @@ impl Router {
         let mut last = None;
         // The same request in another form, which does not count as a further try.
         let mut again = None;
+        let mut trial = Trial::default();
         loop {
             let next = match again.take() {
                 Some(target) => Next::Ask(target),
@@ -178,6 +178,8 @@ impl Router {
             match asked {
                 Ok(mut reply) => {
                     self.look_at_window(&target).await;
+                    self.catalog
+                        .was_answered(&target, reply.usage.input_total());
                     history::make_ids_unique(&mut reply.assistant, &step.items);
                     let cost = self.catalog.cost(&target, reply.usage);
                     return Ok(StepReply {
@@ -190,13 +192,14 @@ impl Router {
                 Err(Unanswered::Failure(failure)) => return Err(failure),
                 Err(Unanswered::Error { error, sent }) => {
                     attempts += u32::from(sent);
-                    let error = self.reconsidered(error, &target, step);
-                    if error.class == FailureClass::ContextExceeded
-                        && let Some(window) = failure::window_in(&error.message)
-                    {
-                        self.catalog.learn_window(&target, window);
-                    }
-                    if self.learns_what_is_refused(&error, &target, step) {
+                    let changed_by = encoded.changed_by(&target);
+                    let refused = Refused {
+                        target: &target,
+                        step,
+                        changed_by,
+                    };
+                    let (error, is_repaired) = self.repaired(error, &refused, &mut trial);
+                    if is_repaired {
                         encoded.forget(&target);
                         again = Some(target);
                     } else if schedule.failed(&target, &error, Instant::now()) {
@@ -205,51 +208,6 @@ impl Router {
                     last = Some(error);
                 }
             }
-        }
-    }
-
-    /// Notes which part of the request the server of `target` refuses. Returns whether the request can be sent again without
-    /// it.
-    fn learns_what_is_refused(
-        &self,
-        error: &LlmError,
-        target: &Target,
-        step: &StepRequest,
-    ) -> bool {
-        if !step.tools.is_empty() && About::NoTools.is_in(&error.message) {
-            return self.catalog.learn_no_tools(target);
-        }
-        let refused = matches!(error.status, Some(400 | 413 | 415 | 422 | 500))
-            && matches!(
-                error.class,
-                FailureClass::ModelError | FailureClass::ServerError
-            );
-        if !refused || !self.catalog.facts(target).images {
-            return false;
-        }
-        let mut pictures = pictures(&step.items).peekable();
-        if pictures.peek().is_none() || !About::Pictures.is_in(&error.message) {
-            return false;
-        }
-        if About::NoPictures.is_in(&error.message) {
-            return self.catalog.learn_no_images(target);
-        }
-        self.catalog
-            .learn_refused_pictures(&target.provider, pictures)
-    }
-
-    /// `error` as one about length, where a server refuses a long request in words that name no other cause.
-    fn reconsidered(&self, error: LlmError, target: &Target, step: &StepRequest) -> LlmError {
-        let facts = self.catalog.facts(target);
-        let is_long = step.used_tokens > facts.window / 2;
-        let has_pictures = facts.images && pictures(&step.items).next().is_some();
-        let about_pictures = has_pictures && About::Pictures.is_in(&error.message);
-        if !is_long || about_pictures || !failure::may_be_length(&error) {
-            return error;
-        }
-        LlmError {
-            class: FailureClass::ContextExceeded,
-            ..error
         }
     }
 
@@ -286,8 +244,10 @@ impl Router {
                 provider.as_ref(),
                 target,
                 step,
-                &facts,
-                self.catalog.refused_pictures(&target.provider),
+                Known {
+                    facts: &facts,
+                    refused: self.catalog.refused(&target.provider),
+                },
                 max_output,
             )
             .map_err(unsent)?;
@@ -394,56 +354,6 @@ impl Router {
     }
 }
 
-/// The bodies of one step: one for each target, with the most tokens that its answer may have.
-///
-/// Built once, not for each attempt, unless a budget leaves less for an attempt than for the one before.
-#[derive(Default)]
-struct Bodies(Vec<(Target, u32, Encoded)>);
-
-impl Bodies {
-    fn body(
-        &mut self,
-        provider: &dyn Provider,
-        target: &Target,
-        step: &StepRequest,
-        facts: &ModelFacts,
-        refused_pictures: Arc<RefusedPictures>,
-        max_output: u32,
-    ) -> Result<Encoded, LlmError> {
-        let before = self.0.iter().find(|(of, ..)| of == target);
-        if let Some((_, most, body)) = before
-            && *most <= max_output
-        {
-            return Ok(body.clone());
-        }
-        let request = Request {
-            model: target.model.clone(),
-            system: step.system.clone(),
-            items: Arc::clone(&step.items),
-            tools: Arc::clone(&step.tools),
-            max_output_tokens: max_output,
-            web_search: step.web_search && facts.web_search,
-            sees_images: facts.images,
-            refused_pictures,
-            thinking: step.effort.filter(|_| facts.thinking).or(facts.effort),
-        };
-        let request = if facts.tools {
-            request
-        } else {
-            text_calls::written_out(request)
-        };
-        let bytes = usize::try_from(step.used_tokens * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
-        let body = long::work_on(bytes, || provider.encode(&request))?;
-        self.forget(target);
-        self.0.push((target.clone(), max_output, body.clone()));
-        Ok(body)
-    }
-
-    fn forget(&mut self, target: &Target) {
-        self.0.retain(|(of, ..)| of != target);
-    }
-}
-
 /// Sends a request, and shows its answer as it arrives; `None` when `stop` came first. A model that `has_tools` calls them
 /// itself, another one in its text.
 async fn receive(
@@ -484,14 +394,6 @@ async fn receive(
         }
     };
     answer.map(|answer| answer.map(read))
-}
-
-fn pictures(items: &[Item]) -> impl Iterator<Item = &Image> {
-    items.iter().flat_map(|item| match item {
-        Item::User(user) => user.images.as_slice(),
-        Item::ToolResult(result) => result.images.as_slice(),
-        Item::Assistant(_) => &[],
-    })
 }
 
 /// Most output tokens: the minimum of what is asked for, what the model allows and what its window leaves.

@@ -163,7 +163,7 @@ pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
             return read;
         }
     }
-    if let Some(name) = named_in(text).filter(|name| is_tool(name)) {
+    if let Some(name) = named_in(text, is_tool) {
         reply.truncated_calls.push(TruncatedCall {
             id: CallId(random_id()),
             why: format!(
@@ -176,36 +176,46 @@ pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
     reply
 }
 
-/// Marks with which models begin a call in their text.
-const MARKS: [&str; 6] = [
+/// Marks with which models begin a call in their text, each in their own format.
+const MARKS: [&str; 11] = [
     OPENS,
     "[TOOL_CALLS]",
     "<|python_tag|>",
     "<function_calls>",
     "<invoke",
     "<function=",
+    "<｜tool▁call▁begin｜>", // DeepSeek
+    "<|tool_call_begin|>",   // Kimi
+    "<minimax:tool_call>",   // MiniMax
+    "to=functions.",         // gpt-oss
+    "```tool_code",          // Gemma
 ];
 
+/// How far behind its mark a call names its tool.
+const NAME_WITHIN: usize = 160;
+
 /// The tool that a call written as text names, where `text` is such a call or ends with one.
-fn named_in(text: &str) -> Option<String> {
-    let call = MARKS.iter().filter_map(|mark| text.rfind(mark)).min();
-    let call = match call {
-        // In a code block it is an example.
-        Some(at) if text[..at].matches("```").count() % 2 == 1 => return None,
-        Some(at) => &text[at..],
-        None => unfenced(text),
+fn named_in(text: &str, is_tool: impl Fn(&str) -> bool) -> Option<String> {
+    let mark = MARKS.iter().filter_map(|mark| text.rfind(mark)).min();
+    let Some(at) = mark else {
+        return named_in_json(unfenced(text)).filter(|name| is_tool(name));
     };
-    if let Some(at) = call.find("<function=") {
-        let name = &call[at + "<function=".len()..];
-        return name.split(['>', ' ']).next().map(str::to_owned);
+    // In a code block it is an example.
+    if text[..at].matches("```").count() % 2 == 1 {
+        return None;
     }
-    if let Some(at) = call.find("<invoke") {
-        let name = call[at..].split_once("name=\"")?.1;
-        return name.split('"').next().map(str::to_owned);
-    }
-    let json = &call[call.find(['{', '['])?..];
-    let json = json.strip_prefix("[TOOL_CALLS]").unwrap_or(json).trim();
-    let json = json.strip_suffix(CLOSES).unwrap_or(json).trim();
+    let call = &text[at..text.floor_char_boundary(at + NAME_WITHIN)];
+    let words =
+        call.split(|letter: char| !(letter.is_alphanumeric() || matches!(letter, '_' | '-')));
+    words
+        .filter(|word| !word.is_empty())
+        .find(|word| is_tool(word))
+        .map(str::to_owned)
+}
+
+/// The tool that JSON names, where it is a call.
+fn named_in_json(text: &str) -> Option<String> {
+    let json = text[text.find(['{', '['])?..].trim();
     if !json_values::are_few(json) {
         return None;
     }

@@ -6,7 +6,7 @@
 use super::provider::{Delta, OnDelta};
 
 /// How a model marks its thoughts: what opens them, and what closes them.
-const TAGS: [(&str, &str); 11] = [
+const TAGS: [(&str, &str); 15] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -15,6 +15,10 @@ const TAGS: [(&str, &str); 11] = [
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("◁think▷", "◁/think▷"),
     ("[THINK]", "[/THINK]"),
+    ("<reflection>", "</reflection>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"), // Command A
+    ("<|inner_prefix|>", "<|inner_suffix|>"),   // Apertus
+    ("<mm:think>", "</mm:think>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
     (
         "<|start|>assistant<|channel|>analysis<|message|>",
@@ -24,12 +28,20 @@ const TAGS: [(&str, &str); 11] = [
 ];
 
 /// What opens and closes an answer where thoughts come in a channel of their own; neither belongs to the answer.
-const AROUND_ANSWER: [&str; 5] = [
+const AROUND_ANSWER: [&str; 7] = [
     "<|start|>assistant<|channel|>final<|message|>",
     "<|channel|>final<|message|>",
     "<|begin_of_solution|>",
     "<|end_of_solution|>",
     "<|return|>",
+    "<|START_RESPONSE|>",
+    "<|END_RESPONSE|>",
+];
+
+/// What stands around an answer behind thoughts; without thoughts before it, it is part of the answer.
+const BEHIND_THOUGHTS: [(&str, &str); 2] = [
+    ("<answer>", "</answer>"),     // Hunyuan
+    ("<response>", "</response>"), // Granite
 ];
 
 /// The answer without the thoughts in it.
@@ -60,10 +72,14 @@ pub(super) fn without(text: &str) -> &str {
     if rest.len() == text.len() {
         return text;
     }
-    let rest = rest.trim_start();
-    AROUND_ANSWER
-        .iter()
-        .fold(rest, |rest, mark| rest.strip_suffix(mark).unwrap_or(rest))
+    let rest = AROUND_ANSWER.iter().fold(rest.trim_start(), |rest, mark| {
+        rest.strip_suffix(mark).unwrap_or(rest)
+    });
+    let inside = BEHIND_THOUGHTS.iter().find_map(|(opens, closes)| {
+        let inside = rest.strip_prefix(opens)?;
+        Some(inside.trim_end().strip_suffix(closes).unwrap_or(inside))
+    });
+    inside.map_or(rest, str::trim)
 }
 
 /// The tags with which `text` begins, if it begins with thoughts.
@@ -184,6 +200,15 @@ mod tests {
                 "Hello",
             ),
             ("The person greets me.\n</think>\n\nHello", "Hello"),
+            ("<think>hm</think>\n<answer>\nHello\n</answer>", "Hello"),
+            ("<think>hm</think><response>Hello</response>", "Hello"),
+            ("<answer>Hello</answer>", "<answer>Hello</answer>"),
+            (
+                "<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>Hello<|END_RESPONSE|>",
+                "Hello",
+            ),
+            ("<|inner_prefix|>hm<|inner_suffix|>Hello", "Hello"),
+            ("<reflection>hm</reflection>\nHello", "Hello"),
             ("<think>it never ends", ""),
             ("Hello", "Hello"),
             ("", ""),

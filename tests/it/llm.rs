@@ -16,6 +16,7 @@ mod long;
 mod places;
 mod providers;
 mod queue;
+mod refusals;
 mod requests;
 mod route;
 mod seen;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::config::Effort;
 use crate::llm::provider::Request;
+use crate::llm::quirks::Quirk;
 
 /// Fewest tokens that may be reserved for thinking.
 const MIN_BUDGET: u32 = 1_024;
@@ -31,9 +32,16 @@ pub(super) struct Thinking {
     output_config: Option<Value>,
 }
 
+impl Thinking {
+    pub(super) const fn is_any(&self) -> bool {
+        self.thinking.is_some() || self.output_config.is_some()
+    }
+}
+
 /// What `request` asks for. `unthought`: it continues a step that began without thinking.
 pub(super) fn asked(request: &Request, unthought: bool) -> Thinking {
-    let Some(effort) = request.thinking else {
+    let refused = request.quirks.has(Quirk::NoThinking);
+    let Some(effort) = request.thinking.filter(|_| !refused) else {
         return Thinking::default();
     };
     let name = request.model.rsplit('/').next().unwrap_or_default();

@@ -28,6 +28,54 @@ pub(in crate::llm) fn window_in(sentence: &str) -> Option<u64> {
     named.get(1)?.as_str().parse().ok()
 }
 
+/// The most output tokens that a refusal names, where it is about them.
+pub(in crate::llm) fn output_limit_in(sentence: &str) -> Option<u32> {
+    static ABOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i-u)max_?(?:completion_?|output_?|new_?)?tokens|maximum tokens|(?:completion|output) tokens").ok()
+    });
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let before = "at most|less than or equal to|lower than or equal to|smaller than or equal to|<=|tokens: [0-9]{1,9} >\
+            |model limit of|maximum value (?:is|of)|maximum (?:of|is)|limit is|up to|should be \\[[0-9]+,|max_tokens is \\[[0-9]+,\
+            |\\[[0-9]+,|inclusive\\) to";
+        Regex::new(&format!(r"(?i-u)(?:{before})\s*[`'\x22]?([0-9]{{2,8}})\b")).ok()
+    });
+    if !ABOUT.as_ref()?.is_match(sentence) {
+        return None;
+    }
+    let named = NAMED.as_ref()?.captures(sentence)?;
+    let tokens: u32 = named.get(1)?.as_str().parse().ok()?;
+    // Vertex names the first number that is too large.
+    Some(tokens - u32::from(sentence.contains("(exclusive)") && tokens > 0))
+}
+
+/// How many pictures a refusal says that a request may have.
+pub(in crate::llm) fn most_pictures_in(sentence: &str) -> Option<usize> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let before = "at most|maximum (?:of|is)|max(?:imum)? allowed (?:is|of)|max(?:imum)? is|limit(?: is| of)?|up to|no more than";
+        Regex::new(&format!(
+            r"(?i-u)(?:{before})\s*[:=]?\s*([0-9]{{1,4}})\b(?: *(?P<unit>[a-z]+))?"
+        ))
+        .ok()
+    });
+    const UNITS: [&str; 9] = [
+        "mb",
+        "mib",
+        "kb",
+        "kib",
+        "gb",
+        "bytes",
+        "pixels",
+        "px",
+        "megapixels",
+    ];
+    let mut named = NAMED.as_ref()?.captures_iter(sentence);
+    let count = named.find(|found| {
+        let unit = found.name("unit").map_or("", |unit| unit.as_str());
+        !UNITS.contains(&unit.to_ascii_lowercase().as_str())
+    })?;
+    count.get(1)?.as_str().parse().ok()
+}
+
 /// The tokens that a minute allows and those that the request asks for, where a refusal names both.
 fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -75,6 +123,32 @@ pub(super) fn retry_delay(error: &Value) -> Option<Duration> {
     seconds(text.trim_end_matches('s'))
 }
 
+/// The wait that a body names in a field: seconds, or the time at which a limit ends, in seconds or milliseconds since 1970.
+pub(super) fn wait_in_fields(error: &Value, now: DateTime<Utc>) -> Option<Duration> {
+    const SECONDS: [&str; 4] = [
+        "/resets_in_seconds", // ChatGPT's subscriptions
+        "/retry_after",
+        "/retry_after_seconds",
+        "/metadata/retry_after_seconds",
+    ];
+    const ENDS: [&str; 3] = [
+        "/resets_at",
+        "/metadata/headers/X-RateLimit-Reset", // OpenRouter
+        "/reset_at",
+    ];
+    let number = |path: &&str| match error.pointer(path)? {
+        Value::String(text) => text.trim().parse::<f64>().ok(),
+        value => value.as_f64(),
+    };
+    if let Some(wait) = SECONDS.iter().find_map(number) {
+        return seconds(&wait.to_string());
+    }
+    let ends = ENDS.iter().find_map(number)?;
+    let ends = if ends > 1e11 { ends / 1_000.0 } else { ends };
+    let wait = ends - now.timestamp() as f64;
+    (wait > 0.0).then(|| seconds(&wait.to_string()))?
+}
+
 /// The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
 pub(super) fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
@@ -97,4 +171,81 @@ fn seconds(text: &str) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
     let wait = Duration::try_from_secs_f64(number.max(0.0)).unwrap_or(MAX_RETRY_AFTER);
     Some(wait.min(MAX_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_output_is_read_in_the_words_of_each_vendor() {
+        for (sentence, tokens) in [
+            (
+                "max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.",
+                16_384,
+            ),
+            (
+                "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku",
+                8_192,
+            ),
+            (
+                "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+                8_192,
+            ),
+            ("Range of max_tokens should be [1, 8192]", 8_192),
+            (
+                "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+                8_192,
+            ),
+            (
+                "The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower than 4096.",
+                4_096,
+            ),
+            (
+                "it has a maxOutputTokens value of 70000 but the supported range is from 1 (inclusive) to 65537 (exclusive).",
+                65_536,
+            ),
+        ] {
+            assert_eq!(output_limit_in(sentence), Some(tokens), "{sentence}");
+        }
+        for sentence in [
+            "at most 5 image(s) may be provided",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        ] {
+            assert_eq!(output_limit_in(sentence), None, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_pictures_is_read_in_the_words_of_each_vendor() {
+        for (sentence, most) in [
+            (
+                "At most 5 image(s) may be provided in one request.",
+                Some(5),
+            ),
+            ("At most 1 image(s) may be provided in one prompt.", Some(1)),
+            (
+                "Too many images in request: 11 images provided, but the model supports a maximum of 10 images.",
+                Some(10),
+            ),
+            ("Too many images in request. Max is 10.", Some(10)),
+            (
+                "request contains 52 images, exceeding the maximum of 50 allowed per request",
+                Some(50),
+            ),
+            ("Image count 5 exceeds limit 4 per request.", Some(4)),
+            (
+                "too many images in the message, max allowed is 16",
+                Some(16),
+            ),
+            (
+                "image exceeds 5 MB maximum: 5283160 bytes > 5242880 bytes",
+                None,
+            ),
+            ("image size must be at most 20 MB", None),
+            ("Could not process image", None),
+        ] {
+            assert_eq!(most_pictures_in(sentence), most, "{sentence}");
+        }
+    }
 }

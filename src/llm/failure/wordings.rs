@@ -18,6 +18,10 @@ pub(in crate::llm) enum About {
     NoPictures,
     /// The model, or the way its server was started, has no support for tools.
     NoTools,
+    /// Thoughts or signatures of earlier answers.
+    Thoughts,
+    /// A model that the server does not have.
+    NoModel,
     /// Something that is not the length.
     OtherThanLength,
 }
@@ -44,7 +48,12 @@ impl About {
             Self::Spent => &["insufficient_quota", "spend_limit", "billing"],
             Self::NoCredit => &["billing", "insufficient_quota", "payment"],
             Self::BadKey => &["api_key_invalid", "invalid_api_key", "authentication"],
-            Self::Pictures | Self::NoPictures | Self::NoTools | Self::OtherThanLength => &[],
+            Self::Pictures
+            | Self::NoPictures
+            | Self::NoTools
+            | Self::Thoughts
+            | Self::NoModel
+            | Self::OtherThanLength => &[],
         }
     }
 
@@ -62,6 +71,13 @@ impl About {
             Self::Pictures => PICTURES,
             Self::NoPictures => NO_PICTURES,
             Self::NoTools => NO_TOOLS,
+            Self::Thoughts => THOUGHTS,
+            Self::NoModel => &[
+                "not found",
+                "does not exist",
+                "no such model",
+                "unknown model",
+            ],
             Self::OtherThanLength => OTHER_THAN_LENGTH,
         }
     }
@@ -100,7 +116,14 @@ const LENGTH: &[&str] = &[
     "prompt is longer than",
     "input tokens exceed",
     "request_too_large",
-    "too large for model with", // Mistral
+    "too large for model with",     // Mistral
+    "`inputs` must have less than", // Hugging Face
+    "`inputs` tokens + `max_new_tokens` must be",
+    "prompt tokens too long", // Baidu
+    "exceeds the token limit",
+    "token limit exceeded",
+    "too many input tokens",
+    "prompt token length",
 ];
 
 const PICTURES: &[&str] = &[
@@ -116,6 +139,8 @@ const PICTURES: &[&str] = &[
     "unexpected item type in content",
     "content must be a string",
     "content type",
+    "image_url",
+    "invalid content type", // Mistral, of a part it does not take
 ];
 
 const NO_PICTURES: &[&str] = &[
@@ -144,6 +169,32 @@ const NO_TOOLS: &[&str] = &[
     "tool use is not supported",
     "tools are not supported",
     "tools is not supported",
+    "'tools' is not supported",
+    "tools are unsupported",
+    "tool calling is not supported",
+    "tool calls are not supported",
+    "`tool calling` is not supported", // Groq
+    "function calling is not supported",
+    "function calling is not enabled", // Gemma behind Gemini's API
+    "functions are not supported",
+    "argument supplied: tools",
+    "arguments supplied: tools",
+    "tools: extra inputs are not permitted",
+];
+
+const THOUGHTS: &[&str] = &[
+    "`signature` in `thinking`", // Anthropic
+    "signature in thinking",
+    "thinking.signature",
+    "`redacted_thinking` blocks in the latest", // Anthropic: they cannot be modified
+    "thought signature is not valid",           // Gemini
+    "invalid thought signature",
+    "thought_signature is invalid",
+    "corrupted thought signature",
+    "encrypted content", // OpenAI Responses
+    "encrypted_content",
+    "required following item", // OpenAI Responses: a reasoning item without what followed it
+    "required 'reasoning' item",
 ];
 
 const OTHER_THAN_LENGTH: &[&str] = &[
@@ -161,4 +212,42 @@ const OTHER_THAN_LENGTH: &[&str] = &[
 
 pub(super) fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_too_long_is_known_by_the_words_of_each_server() {
+        for sentence in [
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "This model's maximum context length is 8192 tokens. However, you requested 8256 tokens",
+            "the request exceeds the available context size",
+            "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+            "too many tokens: total number of tokens in the prompt cannot exceed 128000",
+            "`inputs` must have less than 4096 tokens. Given: 5000",
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
+            "Input is too long for requested model.",
+            "invalid params, context window exceeds limit (2013)",
+            "prompt tokens too long",
+            "Please reduce the length of the messages or completion. Current length is 70000 while limit is 65536",
+            "prompt too long; exceeded max context length by 30 tokens",
+            "The prompt is too long: 150000, model maximum context length: 131071",
+        ] {
+            assert!(About::Length.is_in(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn other_refusals_are_not_about_length() {
+        for sentence in [
+            "max_tokens is too large: 8000. This model supports at most 4096 completion tokens",
+            "image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes",
+            "`max_tokens` must be less than or equal to `4096`, the maximum value is less than the `context_window` for this model",
+            "Invalid `signature` in `thinking` block",
+        ] {
+            assert!(!About::Length.is_in(sentence), "{sentence}");
+        }
+    }
 }

@@ -217,7 +217,8 @@ impl StreamDecoder for Completion {
             if self.change(choice.delta.unwrap_or_default(), on_delta)? {
                 progress = Progress::Content;
             }
-            if let Some(reason) = choice.finish_reason {
+            // Some servers give an empty reason with each piece.
+            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
                 if reason == "error" {
                     return Err(Said::default().within_stream());
                 }

@@ -36,7 +36,8 @@ pub(super) fn request(model: &str, items: Vec<Item>) -> Request {
         max_output_tokens: 1_000,
         web_search: false,
         sees_images: true,
-        refused_pictures: Arc::default(),
+        refused: Arc::default(),
+        quirks: Default::default(),
         thinking: None,
     }
 }

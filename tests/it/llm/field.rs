@@ -69,6 +69,28 @@ async fn an_answer_that_ended_whole_counts_however_its_server_ends_it() {
             plain("content-type: text/plain\r\n", text() + &end()),
         ),
         ("events without a content type", plain("", text() + &end())),
+        (
+            "no blank line after the last event",
+            events((text() + end().trim_end()).as_bytes()),
+        ),
+        (
+            "no line end after the end mark",
+            events((text() + "data: [DONE]").as_bytes()),
+        ),
+        (
+            "an empty finish reason with each piece",
+            events((chunk(json!({"content": "Hello"}), Some("")) + &end()).as_bytes()),
+        ),
+        (
+            "a line of JSON for each piece",
+            answer(
+                200,
+                "content-type: application/x-ndjson\r\n",
+                &(text() + &end())
+                    .replace("data: ", "")
+                    .replace("\n\n", "\n"),
+            ),
+        ),
     ];
     for (name, plays) in answers {
         let wire = Wire::start(vec![plays]).await;
@@ -82,6 +104,14 @@ async fn an_answer_that_ended_whole_counts_however_its_server_ends_it() {
     }
     for (name, plays) in [
         ("cut in the middle", events(text().as_bytes())),
+        (
+            "cut in the middle, with empty finish reasons",
+            events(chunk(json!({"content": "Hel"}), Some("")).as_bytes()),
+        ),
+        (
+            "cut in its last event",
+            events(&(text() + &end()).as_bytes()[..text().len() + 30]),
+        ),
         ("nothing", events(b"data: [DONE]\n\n")),
         (
             "a page",
@@ -150,6 +180,14 @@ async fn arguments_with_one_meaning_run_and_others_do_not() {
             Some(json!({"path": "say \"hi\"", "all": true})),
         ),
         ("\"{\\\"path\\\": \\\"a\\\"}\"", Some(json!({"path": "a"}))),
+        ("{\"path\": \"a\"}}", Some(json!({"path": "a"}))),
+        ("{\"path\": \"a\"}</tool_call>", Some(json!({"path": "a"}))),
+        (
+            "{path: \"a\", all: true}",
+            Some(json!({"path": "a", "all": true})),
+        ),
+        ("\"null\"", Some(json!({}))),
+        ("\"\"", Some(json!({}))),
         ("null", Some(json!({}))),
         ("[]", Some(json!({}))),
         ("", Some(json!({}))),
@@ -158,6 +196,8 @@ async fn arguments_with_one_meaning_run_and_others_do_not() {
         ("{'path': 'it's'}", None),
         ("[1]", None),
         ("path=a", None),
+        ("{\"path\": \"a\"} and {\"path\": \"b\"}", None),
+        ("{\"path\": \"a\"}</tool_call>{\"path\": \"b\"}", None),
     ];
     for (arguments, meant) in table {
         let wire = Wire::start(vec![call(arguments)]).await;
@@ -362,6 +402,11 @@ async fn a_call_written_as_text_runs_or_is_answered_once() {
         format!("<|python_tag|>{call}"),
         "<function_calls>\n<invoke name=\"list_agents\">\n</invoke>\n</function_calls>".to_owned(),
         "<function=list_agents>{}</function>".to_owned(),
+        "[TOOL_CALLS]list_agents[ARGS]{}".to_owned(),
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.list_agents:0<|tool_call_argument_begin|>{}<|tool_call_end|>".to_owned(),
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list_agents<｜tool▁sep｜>{}<｜tool▁call▁end｜>".to_owned(),
+        "<|channel|>commentary to=functions.list_agents <|constrain|>json<|message|>{}".to_owned(),
+        "<tool_call>list_agents\n</tool_call>".to_owned(),
         format!("Let me look.\n{hermes}"),
     ] {
         let wire = Wire::start_with_models(vec![says(&text), says("Only lab.")], &["m"]).await;

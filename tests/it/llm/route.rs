@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use chorus::domain::{Assistant, AttemptOutcome, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::listing::Listing;
 use chorus::llm::places::Lane;
+use chorus::llm::quirks::Quirks;
 use chorus::llm::route::{
     Attempt, NotAsked, Observer, Pace, Planned, Router, StepFailure, StepReply, StepRequest,
     TurnHealth,
@@ -51,6 +52,7 @@ impl Provider for Scripted {
             body: bytes::Bytes::new(),
             model: request.model.clone(),
             format: "scripted",
+            changed_by: Quirks::default(),
         })
     }
 

@@ -83,7 +83,26 @@ impl Wire {
         Self::start_listing(scripts, Some(json!({"data": list}))).await
     }
 
+    /// As [`Wire::start_with_models`], where `refuses` may answer a request in place of the scripts. It is told how many
+    /// requests came before.
+    pub(super) async fn start_refusing(
+        scripts: Vec<Vec<Play>>,
+        models: &[&str],
+        refuses: impl Fn(usize, &Value) -> Option<Vec<Play>> + Send + Sync + 'static,
+    ) -> Self {
+        let list: Vec<Value> = models.iter().map(|id| json!({"id": id})).collect();
+        Self::start_with(scripts, Some(json!({"data": list})), Box::new(refuses)).await
+    }
+
     async fn start_listing(scripts: Vec<Vec<Play>>, models: Option<Value>) -> Self {
+        Self::start_with(scripts, models, Box::new(|_, _| None)).await
+    }
+
+    async fn start_with(
+        scripts: Vec<Vec<Play>>,
+        models: Option<Value>,
+        refuses: Box<Refuses>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = watch::Sender::new(Vec::new());
@@ -92,6 +111,7 @@ impl Wire {
         let script = Arc::new(Script {
             scripts,
             models,
+            refuses,
             record,
             number: AtomicUsize::new(0),
         });
@@ -124,9 +144,12 @@ impl Wire {
     }
 }
 
+type Refuses = dyn Fn(usize, &Value) -> Option<Vec<Play>> + Send + Sync;
+
 /// What the server does, and what it keeps.
 struct Script {
     scripts: Vec<Vec<Play>>,
+    refuses: Box<Refuses>,
     models: Option<Value>,
     record: watch::Sender<Vec<Asked>>,
     number: AtomicUsize,
@@ -143,9 +166,13 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, goes: mpsc::Unbounded
             &models.to_string(),
         ),
         _ => {
+            let before = script.record.borrow().len();
+            let refusal = (script.refuses)(before, &asked.body);
             script.record.send_modify(|all| all.push(asked));
-            let number = script.number.fetch_add(1, Ordering::SeqCst);
-            script.scripts[number.min(script.scripts.len() - 1)].clone()
+            refusal.unwrap_or_else(|| {
+                let number = script.number.fetch_add(1, Ordering::SeqCst);
+                script.scripts[number.min(script.scripts.len() - 1)].clone()
+            })
         }
     };
     for play in plays {

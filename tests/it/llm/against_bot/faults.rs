@@ -183,7 +183,7 @@ pub(super) fn no_answers() -> Vec<Fault> {
         (
             Report(MODEL),
             &[
-                ("400", 400, JSON, r#"{"error":{"message":"bad"}}"#),
+                ("400", 400, JSON, r#"{"error":{"message":"no such model"}}"#),
                 ("404 as a page", 404, PAGE, HTML),
                 (
                     "404 in words",
@@ -200,7 +200,12 @@ pub(super) fn no_answers() -> Vec<Fault> {
                     "",
                 ),
                 ("415", 415, "", ""),
-                ("422", 422, JSON, r#"{"detail":[{"msg":"field required"}]}"#),
+                (
+                    "422",
+                    422,
+                    JSON,
+                    r#"{"detail":[{"msg":"model not found"}]}"#,
+                ),
             ],
         ),
         (
