@@ -13,6 +13,7 @@ mod hostile;
 pub(crate) mod local_models;
 mod local_servers;
 mod long;
+mod matrix;
 mod places;
 mod providers;
 mod queue;
