@@ -8,6 +8,8 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    // They are part of the program, by a macro.
+    println!("cargo::rerun-if-changed=migrations");
     println!("cargo::rerun-if-env-changed=CHORUS_COMMIT");
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let of_checkout = || is_release.then(commit_of_checkout).flatten();

@@ -23,6 +23,7 @@ mod watchdog;
 mod web;
 
 use anyhow::Context;
+use futures_util::future::BoxFuture;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use tokio::sync::watch;
@@ -50,7 +51,18 @@ pub(crate) const CONNECTED: &str = "connected to Discord";
 /// # Errors
 ///
 /// When it cannot start, or must not go on; see [`DaemonError`] for who can act.
-pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), DaemonError> {
+pub fn run(
+    options: DaemonOptions,
+    stop: CancellationToken,
+) -> BoxFuture<'static, Result<(), DaemonError>> {
+    // Boxed: that it may be sent between threads is then checked here and not only where it is spawned.
+    Box::pin(run_until_stopped(options, stop))
+}
+
+async fn run_until_stopped(
+    options: DaemonOptions,
+    stop: CancellationToken,
+) -> Result<(), DaemonError> {
     let token = options.env.discord_token.clone().ok_or_else(|| {
         DaemonError::Configuration(
             "DISCORD_TOKEN is not set: run `chorus init`, or put the bot's token into .env, a file named by \

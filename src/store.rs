@@ -1,15 +1,15 @@
 //! The database with the program's own verbs; SQL stays in this module.
 //!
-//! [`Store`] is a handle: clone it freely. All writes go through one thread with group commit (`writer`), and no call that
+//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no call that
 //! writes returns before its transaction is on the disk. Reads use a few connections of their own (`readers`).
 //!
 //! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` explains the whole
 //! way):
 //!
 //! ```text
-//! D1 accept ▸ D2 begin_turn ▸ D3 record_and_start ▸ D4 open_questions ▸ D5 decide_question
-//!    ▸ D6 start_call ▸ D7 finish_call ▸ … ▸ D8 finish_turn ▸ D9 mark_sending, mark_sent
-//! C1 start_child is D6 of a call and D2 of the child turn that answers it, C2 finish_child D8 of the child and D7 of the call.
+//! accept ▸ begin_turn ▸ record_and_start ▸ open_questions ▸ decide_question
+//!    ▸ start_call ▸ finish_call ▸ … ▸ finish_turn ▸ mark_sending ▸ mark_sent
+//! start_child is start_call and begin_turn of the child in one; finish_child is finish_turn of the child and finish_call.
 //! ```
 
 mod agents;
@@ -52,15 +52,17 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use rusqlite::{Connection, Row};
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use batch::Batch;
 use durability::Durability;
-use readers::{Readers, blocking};
 use writer::{Message, Work, Writer};
 
 pub use agents::{AgentRow, Registered};
@@ -108,11 +110,11 @@ pub struct Store {
 struct Inner {
     path: PathBuf,
     jobs: mpsc::Sender<Message>,
-    readers: Readers,
+    readers: SqlitePool,
     /// Turns that are about to begin without a person.
     reserved: Reserved,
-    /// Hears of the end of the writer's thread.
-    writer: Mutex<Option<oneshot::Receiver<()>>>,
+    /// The writer's task. [`Store::close`] waits for its end.
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Connections that read. Each has a cache of pages; more would wait for the same disk.
@@ -133,37 +135,20 @@ impl Store {
     ///
     /// A damaged, foreign or newer database is refused and left untouched; so is a SQLite before 3.51.3.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        let path = path.to_owned();
-        blocking(move || Self::open_here(path)).await
-    }
-
-    fn open_here(path: PathBuf) -> Result<Self, StoreError> {
-        let db = open::open(&path).map_err(|error| error.at(&path))?;
+        let db = open::open(path).await.map_err(|error| error.at(path))?;
         let writer = Writer {
-            path: path.clone(),
+            path: path.to_owned(),
             db: Some(db),
             level: None,
         };
         let (jobs, inbox) = mpsc::channel(writer::INBOX);
-        let (ended, end) = oneshot::channel();
-        thread::Builder::new()
-            .name("ledger".to_owned())
-            .spawn(move || {
-                writer.run(inbox);
-                // Nobody waits where the store was not closed.
-                let _ = ended.send(());
-            })
-            .map_err(|error| StoreError::Home {
-                path: path.clone(),
-                reason: error.to_string(),
-            })?;
         Ok(Self {
             inner: Arc::new(Inner {
-                readers: Readers::new(path.clone(), READERS),
-                path,
+                readers: readers::readers(path, READERS),
+                path: path.to_owned(),
                 jobs,
                 reserved: Reserved::default(),
-                writer: Mutex::new(Some(end)),
+                writer: Mutex::new(Some(tokio::spawn(writer.run(inbox)))),
             }),
         })
     }
@@ -176,7 +161,7 @@ impl Store {
         self.inner.readers.close().await;
         // This fails only when the writer has ended already.
         let _ = self.inner.jobs.send(Message::Stop).await;
-        // An error means that its thread is gone, which has been logged.
+        // An error means that it panicked, which has been logged.
         let _ = writer.await;
     }
 
@@ -190,26 +175,26 @@ impl Store {
     ///
     /// When `target` exists or cannot be written.
     pub async fn backup(&self, target: &Path) -> Result<(), StoreError> {
-        let target = target.to_owned();
-        self.read(move |db| open::vacuum_into(db, &target)).await
+        open::vacuum_into(&mut *self.reader().await?, target).await
     }
 
     /// Hands `batch` to the writer; it is stored when this returns. Returns how many rows each statement changed.
     ///
     /// Dropping the future does not undo it.
-    async fn run(&self, batch: Batch) -> Result<Vec<usize>, StoreError> {
+    async fn run(&self, batch: Batch) -> Result<Vec<u64>, StoreError> {
         let durability = batch.durability();
-        self.hand_over_work(durability, |db| batch.run(db)).await
+        self.hand_over_work(durability, |db| Box::pin(batch.run(db)))
+            .await
     }
 
     /// Like [`Self::run`], with what `read` makes of the rows that the statements give. Its error undoes the batch.
     async fn rows<T: Send + 'static>(
         &self,
         batch: Batch,
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnMut(&SqliteRow) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Vec<T>, StoreError> {
         let durability = batch.durability();
-        self.hand_over_work(durability, |db| batch.rows(db, read))
+        self.hand_over_work(durability, |db| Box::pin(batch.rows(db, read)))
             .await
     }
 
@@ -217,37 +202,40 @@ impl Store {
     async fn row<T: Send + 'static>(
         &self,
         batch: Batch,
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnMut(&SqliteRow) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let row = self.rows(batch, read).await?.pop();
-        row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+        row.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
     /// Like [`Self::run`], for work in which a step depends on what an earlier one found.
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
+        + Send
+        + 'static,
     ) -> Result<T, StoreError> {
         self.hand_over_work(Durability::Synced, work).await
     }
 
-    async fn hand_over_work<T: Send + 'static>(
+    fn hand_over_work<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
+        + Send
+        + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (reply, answer) = oneshot::channel();
         let job = Message::Job(Box::new(Work::new(work, durability, reply)));
-        let sent = self.inner.jobs.send(job).await;
-        sent.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        Box::pin(async move {
+            let sent = self.inner.jobs.send(job).await;
+            sent.map_err(|_| StoreError::Closed)?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        })
     }
 
-    /// Runs `work` on a connection that can only read. It sees everything that was stored before.
-    async fn read<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.inner.readers.read(work).await
+    /// Returns a connection that can only read. It sees everything that was stored before.
+    async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+        readers::reader(&self.inner.readers).await
     }
 }

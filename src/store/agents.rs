@@ -1,9 +1,9 @@
 //! The index of agents: which ones exist, where, in which state.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
-use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use serde::{Deserialize, Serialize};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
@@ -72,43 +72,43 @@ impl Store {
     /// All agents ever, including destroyed ones, by name and then age. One whose row cannot be read is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
         let query = agents_where("ORDER BY name, created_at");
-        self.read(move |db| query.readable(db, "agents", "id", agent))
+        query
+            .readable(&mut *self.reader().await?, "agents", "id", agent)
             .await
     }
 
     pub async fn agent(&self, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
         let query = agents_where("WHERE id = ?").bind(id.to_string());
-        self.read(move |db| query.first(db, agent)).await
+        query.first(&mut *self.reader().await?, agent).await
     }
 
     /// The agent called `name`, destroyed ones left out.
     pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
         let query = agents_where("WHERE name = ? AND status <> 'destroyed'").bind(name);
-        self.read(move |db| query.first(db, agent)).await
+        query.first(&mut *self.reader().await?, agent).await
     }
 }
 
 /// Adds the row of an agent, or replaces it.
 pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError> {
-    batch
-        .add(
-            "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status)
+    batch.add(query!(
+        "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
                  channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
                  owner_id = excluded.owner_id, created_at = excluded.created_at, back_since = excluded.back_since,
                  status = excluded.status",
-        )
-        .bind(agent.id.to_string())
-        .bind(&agent.name)
-        .bind(agent.guild_id.as_i64())
-        .bind(agent.channel_id.map(ChannelId::as_i64))
-        .bind(agent.model.as_deref())
-        .bind(permissions_text(&agent.permissions)?)
-        .bind(agent.owner_id.map(UserId::as_i64))
-        .bind(stamp(agent.created_at))
-        .bind(agent.back_since.map(stamp))
-        .bind(agent.status.as_str());
+        agent.id.to_string(),
+        &agent.name,
+        agent.guild_id.as_i64(),
+        agent.channel_id.map(ChannelId::as_i64),
+        agent.model.as_deref(),
+        permissions_text(&agent.permissions)?,
+        agent.owner_id.map(UserId::as_i64),
+        stamp(agent.created_at),
+        agent.back_since.map(stamp),
+        agent.status.as_str()
+    ));
     Ok(())
 }
 
@@ -118,16 +118,10 @@ fn agents_where(condition: &'static str) -> Statement {
 }
 
 /// What another agent has already, if that is the cause of the error.
-fn taken(error: &rusqlite::Error) -> Option<Registered> {
-    let rusqlite::Error::SqliteFailure(failure, Some(message)) = error else {
-        return None;
-    };
-    let is_unique_violation = matches!(
-        failure.extended_code,
-        SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY
-    );
-    is_unique_violation.then(|| {
-        if message.contains("channel_id") {
+fn taken(error: &sqlx::Error) -> Option<Registered> {
+    let refusal = error.as_database_error()?;
+    refusal.is_unique_violation().then(|| {
+        if refusal.message().contains("channel_id") {
             Registered::ChannelTaken
         } else {
             Registered::NameTaken
@@ -142,7 +136,7 @@ fn permissions_text(profile: &ProfileRef) -> Result<String, StoreError> {
     }
 }
 
-fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
+fn agent(row: &SqliteRow) -> Result<AgentRow, StoreError> {
     let permissions = text(row, "permissions")?;
     let permissions = if permissions.starts_with('{') {
         ProfileRef::Custom(
@@ -154,14 +148,16 @@ fn agent(row: &Row<'_>) -> Result<AgentRow, StoreError> {
     };
     Ok(AgentRow {
         id: parsed(row, "id")?,
-        name: row.get("name")?,
-        guild_id: GuildId::from_i64(row.get("guild_id")?),
+        name: row.try_get("name")?,
+        guild_id: GuildId::from_i64(row.try_get("guild_id")?),
         channel_id: row
-            .get::<_, Option<i64>>("channel_id")?
+            .try_get::<Option<i64>, _>("channel_id")?
             .map(ChannelId::from_i64),
-        model: row.get("model")?,
+        model: row.try_get("model")?,
         permissions,
-        owner_id: row.get::<_, Option<i64>>("owner_id")?.map(UserId::from_i64),
+        owner_id: row
+            .try_get::<Option<i64>, _>("owner_id")?
+            .map(UserId::from_i64),
         created_at: time(row, "created_at")?,
         back_since: time_option(row, "back_since")?,
         status: match text(row, "status")? {

@@ -1,5 +1,7 @@
 //! What is stored with a step, in its transaction.
 
+use sqlx::query;
+
 use super::attempts::{AttemptRow, insert_attempt};
 use super::audit::{AuditRow, insert_audit};
 use super::batch::Batch;
@@ -27,24 +29,26 @@ impl AttachedRows {
             insert_attempt(batch, row);
         }
         if let Some((turn, begun_with)) = &self.begun_with {
-            batch
-                .add("INSERT OR IGNORE INTO beginnings (text) VALUES (?)")
-                .bind(begun_with);
-            batch
-                .add("UPDATE turns SET beginning_id = (SELECT beginnings.id FROM beginnings WHERE text = ?) WHERE id = ?")
-                .bind(begun_with)
-                .bind(turn.to_string());
+            batch.add(query!(
+                "INSERT OR IGNORE INTO beginnings (text) VALUES (?)",
+                begun_with
+            ));
+            batch.add(query!(
+                "UPDATE turns SET beginning_id = (SELECT beginnings.id FROM beginnings WHERE text = ?) WHERE id = ?",
+                begun_with,
+                turn.to_string()
+            ));
         }
         if let Some(root) = self.hides_words {
-            batch
-                .add("UPDATE turns SET hides_words = 1 WHERE id = ?")
-                .bind(root.to_string());
-            batch
-                .add(
-                    "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
+            batch.add(query!(
+                "UPDATE turns SET hides_words = 1 WHERE id = ?",
+                root.to_string()
+            ));
+            batch.add(query!(
+                "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
                          AND id = (SELECT conversation_id FROM turns WHERE id = ?)",
-                )
-                .bind(root.to_string());
+                root.to_string()
+            ));
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::broken::costs;
 use super::codec::{cost, count, counted, dollars, parsed, parsed_option, stamp, time, tokens};
 use super::error::StoreError;
-use super::statement::{Statement, sql};
+use super::statement::{Statement, checked, sql};
 use crate::domain::{
     AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
 };
@@ -184,14 +185,6 @@ const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UN
 const ABOVE: &str = " AND ? IN (WITH RECURSIVE up (id) AS (VALUES (turn_id) UNION ALL
          SELECT turns.parent_id FROM up JOIN turns ON turns.id = up.id WHERE turns.kind <> 'turn') SELECT id FROM up)";
 
-/// Where the values of an attempt go, as [`bind_attempt`] binds them.
-macro_rules! columns {
-    () => {
-        "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
-             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)"
-    };
-}
-
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
@@ -208,16 +201,31 @@ impl Store {
     /// stored it may have ended before it learned that.
     pub async fn record_missing_attempt(&self, attempt: &AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        let missing = concat!(
-            columns!(),
-            " SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS
-                 (SELECT 1 FROM attempts WHERE turn_id = ? AND at = ? AND kind = ? AND model = ?)"
-        );
-        bind_attempt(batch.add(missing), attempt)
-            .bind(attempt.turn.map(|turn| turn.to_string()))
-            .bind(stamp(attempt.at))
-            .bind(attempt.kind.as_str())
-            .bind(&attempt.model);
+        batch.add(query!(
+            "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
+                 output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
+             WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE turn_id = ?4 AND at = ?1 AND kind = ?6 AND model = ?8)",
+            stamp(attempt.at),
+            attempt.guild.map(GuildId::as_i64),
+            attempt.agent.to_string(),
+            attempt.turn.map(|turn| turn.to_string()),
+            attempt.parent.map(|turn| turn.to_string()),
+            attempt.kind.as_str(),
+            &attempt.provider,
+            &attempt.model,
+            attempt.outcome.as_str(),
+            count(attempt.usage.input),
+            count(attempt.usage.output),
+            count(attempt.usage.cache_read),
+            count(attempt.usage.cache_write),
+            dollars(attempt.cost),
+            i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX),
+            attempt.request_id.as_deref(),
+            attempt.detail.as_deref(),
+            attempt.run.map(|run| run.to_string()),
+            attempt.role.as_deref()
+        ));
         self.record_with_costs(batch, attempt).await
     }
 
@@ -232,7 +240,7 @@ impl Store {
                 costs!(),
                 " WHERE id = ? AND state <> 'running'"
             );
-            batch.add(costs).bind(turn.to_string());
+            batch.add(sql(costs).bind(turn.to_string()));
         }
         self.run(batch).await.map(drop)
     }
@@ -247,7 +255,7 @@ impl Store {
             filter.sql()
         ));
         let query = bind_filter(query, filter);
-        self.read(move |db| query.all(db, usage_line)).await
+        query.all(&mut *self.reader().await?, usage_line).await
     }
 
     /// What agents and their roles used, the most expensive first.
@@ -259,7 +267,7 @@ impl Store {
             filter.sql()
         ));
         let query = bind_filter(query, filter);
-        self.read(move |db| query.all(db, role_usage)).await
+        query.all(&mut *self.reader().await?, role_usage).await
     }
 
     /// What was spent on models: budgets are compared with this. If `before` was read with the same filter, only newer rows
@@ -280,23 +288,21 @@ impl Store {
              FROM attempts {rows}"
         ));
         if let Some(before) = before {
-            query.push(before.row);
+            query = query.bind(before.row);
         }
         let query = bind_filter(query, filter);
         let before = before.unwrap_or_default().sum;
-        self.read(move |db| {
-            query.one(db, |row| {
-                Ok(SpentUpTo {
-                    sum: Sum {
-                        usd: before.usd + row.get::<_, f64>("usd")?,
-                        tokens: before.tokens + counted(row, "tokens")?,
-                        unpriced: before.unpriced + counted(row, "unpriced")?,
-                    },
-                    row: row.get("latest")?,
-                })
+        let read = |row: &SqliteRow| {
+            Ok(SpentUpTo {
+                sum: Sum {
+                    usd: before.usd + row.try_get::<f64, _>("usd")?,
+                    tokens: before.tokens + counted(row, "tokens")?,
+                    unpriced: before.unpriced + counted(row, "unpriced")?,
+                },
+                row: row.try_get("latest")?,
             })
-        })
-        .await
+        };
+        query.one(&mut *self.reader().await?, read).await
     }
 
     /// Tokens of the latest answer in a conversation and of its request; `None` where no answer was counted.
@@ -304,24 +310,28 @@ impl Store {
         &self,
         conversation: ConversationId,
     ) -> Result<Option<u64>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT attempts.input + attempts.output + attempts.cache_read + attempts.cache_write AS size
              FROM turns JOIN attempts ON attempts.turn_id = turns.id
              WHERE turns.conversation_id = ? AND attempts.outcome = ? AND attempts.kind = ?
              ORDER BY attempts.id DESC LIMIT 1",
-        )
-        .bind(conversation.0)
-        .bind(AttemptOutcome::Ok.as_str())
-        .bind(AttemptKind::Model.as_str());
-        self.read(move |db| query.first(db, |row| counted(row, "size")))
+            conversation.0,
+            AttemptOutcome::Ok.as_str(),
+            AttemptKind::Model.as_str()
+        ));
+        query
+            .first(&mut *self.reader().await?, |row| counted(row, "size"))
             .await
     }
 
     /// The attempts of one turn in order: its steps with their durations.
     pub async fn attempts(&self, turn: TurnId) -> Result<Vec<AttemptRow>, StoreError> {
-        let query =
-            sql("SELECT * FROM attempts WHERE turn_id = ? ORDER BY id").bind(turn.to_string());
-        self.read(move |db| query.readable(db, "attempts", "id", attempt))
+        let query = checked(query!(
+            "SELECT * FROM attempts WHERE turn_id = ? ORDER BY id",
+            turn.to_string()
+        ));
+        query
+            .readable(&mut *self.reader().await?, "attempts", "id", attempt)
             .await
     }
 }
@@ -335,99 +345,95 @@ fn bind_filter(mut query: Statement, filter: UsageFilter) -> Statement {
         below,
     } = filter;
     if let Some(since) = since {
-        query.push(stamp(since));
+        query = query.bind(stamp(since));
     }
     if let Some(agent) = agent {
-        query.push(agent.to_string());
+        query = query.bind(agent.to_string());
     }
     if let Some(guild) = guild {
-        query.push(guild.as_i64());
+        query = query.bind(guild.as_i64());
     }
     for turn in turn.into_iter().chain(below) {
-        query.push(turn.to_string());
+        query = query.bind(turn.to_string());
     }
     query
 }
 
 pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
-    let insert = concat!(
-        columns!(),
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    );
-    bind_attempt(batch.add(insert), attempt);
+    batch.add(query!(
+        "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
+             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        stamp(attempt.at),
+        attempt.guild.map(GuildId::as_i64),
+        attempt.agent.to_string(),
+        attempt.turn.map(|turn| turn.to_string()),
+        attempt.parent.map(|turn| turn.to_string()),
+        attempt.kind.as_str(),
+        &attempt.provider,
+        &attempt.model,
+        attempt.outcome.as_str(),
+        count(attempt.usage.input),
+        count(attempt.usage.output),
+        count(attempt.usage.cache_read),
+        count(attempt.usage.cache_write),
+        dollars(attempt.cost),
+        i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX),
+        attempt.request_id.as_deref(),
+        attempt.detail.as_deref(),
+        attempt.run.map(|run| run.to_string()),
+        attempt.role.as_deref()
+    ));
 }
 
-fn bind_attempt<'b>(batch: &'b mut Batch, attempt: &AttemptRow) -> &'b mut Batch {
-    batch
-        .bind(stamp(attempt.at))
-        .bind(attempt.guild.map(GuildId::as_i64))
-        .bind(attempt.agent.to_string())
-        .bind(attempt.turn.map(|turn| turn.to_string()))
-        .bind(attempt.parent.map(|turn| turn.to_string()))
-        .bind(attempt.kind.as_str())
-        .bind(&attempt.provider)
-        .bind(&attempt.model)
-        .bind(attempt.outcome.as_str())
-        .bind(count(attempt.usage.input))
-        .bind(count(attempt.usage.output))
-        .bind(count(attempt.usage.cache_read))
-        .bind(count(attempt.usage.cache_write))
-        .bind(dollars(attempt.cost))
-        .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
-        .bind(attempt.request_id.as_deref())
-        .bind(attempt.detail.as_deref())
-        .bind(attempt.run.map(|run| run.to_string()))
-        .bind(attempt.role.as_deref())
-}
-
-fn role_usage(row: &Row<'_>) -> Result<RoleUsage, StoreError> {
+fn role_usage(row: &SqliteRow) -> Result<RoleUsage, StoreError> {
     Ok(RoleUsage {
         agent: parsed(row, "agent_id")?,
-        role: row.get("role")?,
+        role: row.try_get("role")?,
         requests: counted(row, "requests")?,
         usage: tokens(row)?,
-        known_usd: row.get("known_usd")?,
+        known_usd: row.try_get("known_usd")?,
         unpriced: counted(row, "unpriced")?,
     })
 }
 
-fn usage_line(row: &Row<'_>) -> Result<UsageLine, StoreError> {
+fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
     Ok(UsageLine {
-        day: row.get("day")?,
+        day: row.try_get("day")?,
         agent: parsed(row, "agent_id")?,
-        provider: row.get("provider")?,
-        model: row.get("model")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
         requests: counted(row, "requests")?,
         usage: tokens(row)?,
-        known_usd: row.get("known_usd")?,
+        known_usd: row.try_get("known_usd")?,
         unpriced: counted(row, "unpriced")?,
         of_children: ChildrenUse {
             requests: counted(row, "children_requests")?,
-            known_usd: row.get("children_usd")?,
+            known_usd: row.try_get("children_usd")?,
             unpriced: counted(row, "children_unpriced")?,
         },
     })
 }
 
-pub(super) fn attempt(row: &Row<'_>) -> Result<AttemptRow, StoreError> {
+pub(super) fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
     Ok(AttemptRow {
         at: time(row, "at")?,
         guild: row
-            .get::<_, Option<i64>>("guild_id")?
+            .try_get::<Option<i64>, _>("guild_id")?
             .map(GuildId::from_i64),
         agent: parsed(row, "agent_id")?,
         turn: parsed_option(row, "turn_id")?,
         parent: parsed_option(row, "parent_id")?,
         run: parsed_option(row, "run_id")?,
-        role: row.get("role")?,
+        role: row.try_get("role")?,
         kind: parsed(row, "kind")?,
-        provider: row.get("provider")?,
-        model: row.get("model")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
         outcome: parsed(row, "outcome")?,
         usage: tokens(row)?,
         cost: cost(row)?,
         duration: Duration::from_millis(counted(row, "millis")?),
-        request_id: row.get("request_id")?,
-        detail: row.get("detail")?,
+        request_id: row.try_get("request_id")?,
+        detail: row.try_get("detail")?,
     })
 }

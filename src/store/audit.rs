@@ -4,13 +4,14 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query, query_scalar};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{self, parsed_option, stamp, text_option, time, words};
 use super::error::StoreError;
-use super::statement::sql;
+use super::statement::{checked, scalar};
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 
@@ -153,29 +154,30 @@ impl Store {
     pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
         let mut batch = Batch::default();
         insert_audit(&mut batch, &row);
-        self.write(move |db| {
-            batch.run(db)?;
-            Ok(db.last_insert_rowid())
-        })
-        .await
+        batch.add(checked(query_scalar!(
+            "SELECT last_insert_rowid() AS \"id: i64\""
+        )));
+        self.row(batch, scalar).await
     }
 
     /// Writes the outcome of a decision that had [`Outcome::Started`].
     pub async fn set_outcome(&self, id: i64, outcome: &Outcome) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE audit_log SET outcome = ? WHERE id = ? AND outcome = 'started'")
-            .bind(outcome.to_string())
-            .bind(id);
+        batch.add(query!(
+            "UPDATE audit_log SET outcome = ? WHERE id = ? AND outcome = 'started'",
+            outcome.to_string(),
+            id
+        ));
         self.run(batch).await.map(drop)
     }
 
     /// At the start: the outcome of what had begun when the daemon stopped is unknown.
     pub async fn close_audit(&self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE audit_log SET outcome = ? WHERE outcome = 'started'")
-            .bind(Outcome::Unknown.to_string());
+        batch.add(query!(
+            "UPDATE audit_log SET outcome = ? WHERE outcome = 'started'",
+            Outcome::Unknown.to_string()
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -186,43 +188,42 @@ impl Store {
         filter: AuditFilter,
         limit: u32,
     ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT *, (SELECT path FROM turns WHERE turns.id = audit_log.turn_id) AS path FROM audit_log
                  WHERE (?1 IS NULL OR guild_id = ?1) AND (?2 IS NULL OR agent_id = ?2)
                  AND id < ?3 ORDER BY id DESC LIMIT ?4",
-        )
-        .bind(filter.guild.map(GuildId::as_i64))
-        .bind(filter.agent.map(|agent| agent.to_string()))
-        .bind(filter.before.unwrap_or(i64::MAX))
-        .bind(limit);
-        self.read(move |db| {
-            query.readable(db, "audit_log", "id", |row| {
-                Ok((row.get("id")?, audit_row(row)?))
+            filter.guild.map(GuildId::as_i64),
+            filter.agent.map(|agent| agent.to_string()),
+            filter.before.unwrap_or(i64::MAX),
+            limit
+        ));
+        query
+            .readable(&mut *self.reader().await?, "audit_log", "id", |row| {
+                Ok((row.try_get("id")?, audit_row(row)?))
             })
-        })
-        .await
+            .await
     }
 }
 
 pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
-    batch.add(
+    batch.add(query!(
         "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, call_id, action_string, decision,
              user_id, decided_by, outcome, detail, run_id, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(stamp(row.timestamp))
-    .bind(row.guild.map(GuildId::as_i64))
-    .bind(row.agent.map(|agent| agent.to_string()))
-    .bind(&row.agent_name)
-    .bind(row.turn.map(|turn| turn.to_string()))
-    .bind(row.call.as_ref().map(|call| call.0.as_str()))
-    .bind(&row.action)
-    .bind(row.decision.as_str())
-    .bind(row.user.map(UserId::as_i64))
-    .bind(row.decided_by.map(UserId::as_i64))
-    .bind(row.outcome.as_ref().map(Outcome::to_string))
-    .bind(row.detail.as_deref())
-    .bind(row.run.map(|run| run.to_string()))
-    .bind(row.role.as_deref());
+        stamp(row.timestamp),
+        row.guild.map(GuildId::as_i64),
+        row.agent.map(|agent| agent.to_string()),
+        &row.agent_name,
+        row.turn.map(|turn| turn.to_string()),
+        row.call.as_ref().map(|call| call.0.as_str()),
+        &row.action,
+        row.decision.as_str(),
+        row.user.map(UserId::as_i64),
+        row.decided_by.map(UserId::as_i64),
+        row.outcome.as_ref().map(Outcome::to_string),
+        row.detail.as_deref(),
+        row.run.map(|run| run.to_string()),
+        row.role.as_deref()
+    ));
 }
 
 /// Writes the outcome of a call that had started, with its result.
@@ -232,33 +233,36 @@ pub(super) fn close_call(batch: &mut Batch, turn: TurnId, result: &ToolResult) {
     } else {
         Outcome::Applied
     };
-    batch
-        .add("UPDATE audit_log SET outcome = ? WHERE turn_id = ? AND call_id = ? AND outcome = 'started'")
-        .bind(outcome.to_string())
-        .bind(turn.to_string())
-        .bind(&result.call_id.0);
+    batch.add(query!(
+        "UPDATE audit_log SET outcome = ? WHERE turn_id = ? AND call_id = ? AND outcome = 'started'",
+        outcome.to_string(),
+        turn.to_string(),
+        &result.call_id.0
+    ));
 }
 
-fn audit_row(row: &Row<'_>) -> Result<AuditRow, StoreError> {
+fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
     Ok(AuditRow {
         timestamp: time(row, "timestamp")?,
         guild: row
-            .get::<_, Option<i64>>("guild_id")?
+            .try_get::<Option<i64>, _>("guild_id")?
             .map(GuildId::from_i64),
         agent: parsed_option(row, "agent_id")?,
-        agent_name: row.get("agent_name")?,
+        agent_name: row.try_get("agent_name")?,
         turn: parsed_option(row, "turn_id")?,
         run: parsed_option(row, "run_id")?,
-        role: row.get("role")?,
-        path: row.get("path")?,
-        call: row.get::<_, Option<String>>("call_id")?.map(CallId),
-        action: row.get("action_string")?,
+        role: row.try_get("role")?,
+        path: row.try_get("path")?,
+        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
+        action: row.try_get("action_string")?,
         decision: AuditDecision::read(codec::text(row, "decision")?),
-        user: row.get::<_, Option<i64>>("user_id")?.map(UserId::from_i64),
+        user: row
+            .try_get::<Option<i64>, _>("user_id")?
+            .map(UserId::from_i64),
         decided_by: row
-            .get::<_, Option<i64>>("decided_by")?
+            .try_get::<Option<i64>, _>("decided_by")?
             .map(UserId::from_i64),
         outcome: text_option(row, "outcome")?.map(Outcome::read),
-        detail: row.get("detail")?,
+        detail: row.try_get("detail")?,
     })
 }

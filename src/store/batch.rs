@@ -1,13 +1,14 @@
 //! Statements that are known before the first of them runs.
 //!
-//! They are made where their values are, and run by the writer's thread, which is gone to once for all of them
-//! (`docs/decisions/0607-statements-go-together.md`).
+//! They are made where their values are, and handed to the writer's task together.
 
-use rusqlite::{Connection, Row, ToSql};
+use sqlx::query::{Map, Query};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{Sqlite, SqliteConnection};
 
 use super::durability::Durability;
 use super::error::StoreError;
-use super::statement::{Statement, sql};
+use super::statement::{Statement, checked};
 
 /// Statements to run one after another within a transaction: all of them take effect, or none.
 #[derive(Default)]
@@ -16,27 +17,55 @@ pub(super) struct Batch {
     durability: Durability,
 }
 
-struct Step {
+/// One statement of a batch.
+pub(super) struct Step {
     statement: Statement,
-    /// What there must be: the statement must change a row.
+    gives: Gives,
+    /// What there must be: the statement must change a row, or give one.
     must_change: Option<String>,
 }
 
-impl Batch {
-    /// Adds a statement. Its values follow with [`Self::bind`], each for a plain `?`.
-    pub(super) fn add(&mut self, text: &'static str) -> &mut Self {
-        self.steps.push(Step {
-            statement: sql(text),
-            must_change: None,
-        });
-        self
-    }
+/// What comes back from a statement.
+#[derive(Clone, Copy)]
+enum Gives {
+    /// How many rows it changed.
+    Count,
+    Rows,
+}
 
-    /// The next value of the statement added last.
-    pub(super) fn bind(&mut self, value: impl ToSql) -> &mut Self {
-        if let Some(last) = self.steps.last_mut() {
-            last.statement.push(value);
+/// A statement without rows, as `query!` makes it.
+impl From<Query<'static, Sqlite, SqliteArguments>> for Step {
+    fn from(query: Query<'static, Sqlite, SqliteArguments>) -> Self {
+        Self {
+            statement: checked(query),
+            gives: Gives::Count,
+            must_change: None,
         }
+    }
+}
+
+/// A statement with rows, as `query!` makes it.
+impl<F: Send> From<Map<'static, Sqlite, F, SqliteArguments>> for Step {
+    fn from(query: Map<'static, Sqlite, F, SqliteArguments>) -> Self {
+        checked(query).into()
+    }
+}
+
+/// A statement with rows.
+impl From<Statement> for Step {
+    fn from(statement: Statement) -> Self {
+        Self {
+            statement,
+            gives: Gives::Rows,
+            must_change: None,
+        }
+    }
+}
+
+impl Batch {
+    /// Adds a statement.
+    pub(super) fn add(&mut self, step: impl Into<Step>) -> &mut Self {
+        self.steps.push(step.into());
         self
     }
 
@@ -58,37 +87,46 @@ impl Batch {
         self.durability
     }
 
-    /// Runs it within an open transaction. Returns how many rows each statement changed; of use for those that change any.
-    pub(super) fn run(self, db: &Connection) -> Result<Vec<usize>, StoreError> {
-        self.each(db, |_| Ok(()))
+    /// Runs it within an open transaction. Returns how many rows each statement changed or gave.
+    pub(super) async fn run(self, db: &mut SqliteConnection) -> Result<Vec<u64>, StoreError> {
+        self.each(db, |_| Ok(())).await
     }
 
     /// Runs it within an open transaction. Returns what `read` makes of the rows that its statements give, in order.
-    pub(super) fn rows<T>(
+    pub(super) async fn rows<T>(
         self,
-        db: &Connection,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        db: &mut SqliteConnection,
+        mut read: impl FnMut(&SqliteRow) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
         self.each(db, |row| {
             found.push(read(row)?);
             Ok(())
-        })?;
+        })
+        .await?;
         Ok(found)
     }
 
-    fn each(
+    async fn each(
         self,
-        db: &Connection,
-        mut visit: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
-    ) -> Result<Vec<usize>, StoreError> {
-        let run = |step: Step| {
-            let changed = step.statement.each(db, &mut visit)?;
+        db: &mut SqliteConnection,
+        mut visit: impl FnMut(&SqliteRow) -> Result<(), StoreError>,
+    ) -> Result<Vec<u64>, StoreError> {
+        let mut counts = Vec::with_capacity(self.steps.len());
+        for step in self.steps {
+            let count = match step.gives {
+                Gives::Count => step.statement.execute(db).await?,
+                Gives::Rows => {
+                    let rows = step.statement.rows(db).await?;
+                    rows.iter().try_for_each(&mut visit)?;
+                    rows.len() as u64
+                }
+            };
             match step.must_change {
-                Some(what) if changed == 0 => Err(StoreError::NotFound(what)),
-                _ => Ok(changed),
+                Some(what) if count == 0 => return Err(StoreError::NotFound(what)),
+                _ => counts.push(count),
             }
-        };
-        self.steps.into_iter().map(run).collect()
+        }
+        Ok(counts)
     }
 }

@@ -42,7 +42,7 @@ impl Store {
     /// The users that `select` finds by the chain of a turn, each once.
     async fn ids(&self, select: &'static str, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         let query = sql(format!("{CHAIN} {select}")).bind(turn.to_string());
-        let found: Vec<i64> = self.read(move |db| query.all(db, scalar)).await?;
+        let found: Vec<i64> = query.all(&mut *self.reader().await?, scalar).await?;
         let mut people: Vec<UserId> = Vec::new();
         for user in found.into_iter().map(UserId::from_i64) {
             if !people.contains(&user) {

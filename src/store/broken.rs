@@ -1,7 +1,8 @@
 //! Turns whose task panicked: what they left open, and what they used.
 
-use rusqlite::{Connection, Row};
 use serde_json::{Value, json};
+use sqlx::SqliteConnection;
+use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::codec::{cost, counted, now, parsed, tokens};
@@ -97,18 +98,19 @@ impl Store {
     pub async fn close_left_open(&self, turn: TurnId) -> Result<LeftOpen, StoreError> {
         let id = turn.to_string();
         self.write(move |db| {
+            Box::pin(async move {
             let calls = concat!(
                 "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
                      AND turn_id IN ",
                 below!()
             );
-            sql(calls).bind(now()).bind(&id).execute(db)?;
+            sql(calls).bind(now()).bind(&id).execute(db).await?;
             let questions = concat!(
                 "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL AND turn_id IN ",
                 below!(),
                 " RETURNING id"
             );
-            let questions = sql(questions).bind(now()).bind(&id).all(db, scalar)?;
+            let questions = sql(questions).bind(now()).bind(&id).all(db, scalar).await?;
             let turns = concat!(
                 "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?, report = ?, ",
                 adds_up!(),
@@ -118,10 +120,10 @@ impl Store {
             );
             let turns = sql(turns).bind(now()).bind(report().to_string());
             let turns = turns.bind(&id).bind(&id);
-            let below = turns.all(db, |row| parsed(row, "id"))?;
+            let below = turns.all(db, |row| parsed(row, "id")).await?;
             let own = concat!("SELECT ", took!(), " AND a.turn_id = ?");
-            let own = sql(own).bind(&id).one(db, read_took)?;
-            let (of_below, children, aborted) = of_all_below(db, &id)?;
+            let own = sql(own).bind(&id).one(db, read_took).await?;
+            let (of_below, children, aborted) = of_all_below(db, &id).await?;
             Ok(LeftOpen {
                 below,
                 questions,
@@ -129,6 +131,7 @@ impl Store {
                 of_below,
                 children,
                 aborted,
+            })
             })
         })
         .await
@@ -140,27 +143,32 @@ pub(super) fn report() -> Value {
     json!({ "reason": BROKE_OFF })
 }
 
-fn of_all_below(db: &Connection, turn: &str) -> Result<(Took, usize, usize), StoreError> {
+async fn of_all_below(
+    db: &mut SqliteConnection,
+    turn: &str,
+) -> Result<(Took, usize, usize), StoreError> {
     let took = concat!(
         "SELECT ",
         took!(),
         " AND a.turn_id <> ? AND a.turn_id IN ",
         below!()
     );
-    let took = sql(took).bind(turn).bind(turn).one(db, read_took)?;
+    let took = sql(took).bind(turn).bind(turn).one(db, read_took).await?;
     let turns = concat!(
         "SELECT count(*) AS children, count(*) FILTER (WHERE exit = 'aborted') AS aborted FROM turns
              WHERE id <> ? AND id IN ",
         below!()
     );
-    sql(turns).bind(turn).bind(turn).one(db, |row| {
+    let turns = sql(turns).bind(turn).bind(turn);
+    let read = |row: &SqliteRow| {
         let number =
             |name| counted(row, name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         Ok((took, number("children")?, number("aborted")?))
-    })
+    };
+    turns.one(db, read).await
 }
 
-fn read_took(row: &Row<'_>) -> Result<Took, StoreError> {
+fn read_took(row: &SqliteRow) -> Result<Took, StoreError> {
     Ok(Took {
         steps: u32::try_from(counted(row, "steps")?).unwrap_or(u32::MAX),
         usage: tokens(row)?,

@@ -1,7 +1,8 @@
-//! D4 to D7: a tool call from proposal to result, and the question that may come between.
+//! A tool call from proposal to result, and the question that may come between.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::attached::AttachedRows;
@@ -10,7 +11,7 @@ use super::batch::Batch;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
 use super::error::StoreError;
 use super::items::insert_item_of;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar};
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 
 /// A question about to be asked.
@@ -61,7 +62,7 @@ pub struct OpenQuestion {
 }
 
 impl Store {
-    /// D4. Stores the questions about calls that are asked about together, before they are shown: all of them, or none.
+    /// Stores the questions about calls that are asked about together, before they are shown: all of them, or none.
     /// Returns the ids that their buttons contain.
     ///
     /// # Errors
@@ -73,18 +74,17 @@ impl Store {
     ) -> Result<Vec<i64>, StoreError> {
         let mut batch = Batch::default();
         for question in questions {
-            batch
-                .add(
-                    "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
+            batch.add(query!(
+                "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
                      SELECT id, ?, ?, ?, ?, ?, ? FROM turns WHERE id = ? AND state = 'running' RETURNING id",
-                )
-                .bind(question.call.0)
-                .bind(question.channel.as_i64())
-                .bind(question.action)
-                .bind(question.binding)
-                .bind(now())
-                .bind(stamp(question.expires_at))
-                .bind(question.turn.to_string())
+                question.call.0,
+                question.channel.as_i64(),
+                question.action,
+                question.binding,
+                now(),
+                stamp(question.expires_at),
+                question.turn.to_string()
+            ))
                 .must_change(format!("running turn {}", question.turn));
         }
         self.rows(batch, scalar).await
@@ -98,15 +98,16 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         for id in calls {
-            batch
-                .add("UPDATE approvals SET message_id = ? WHERE id = ?")
-                .bind(message.as_i64())
-                .bind(*id);
+            batch.add(query!(
+                "UPDATE approvals SET message_id = ? WHERE id = ?",
+                message.as_i64(),
+                *id
+            ));
         }
         self.run(batch).await.map(drop)
     }
 
-    /// D5. Decides a question, once; the first decision wins.
+    /// Decides a question, once; the first decision wins.
     ///
     /// # Errors
     ///
@@ -119,27 +120,30 @@ impl Store {
         attached: AttachedRows,
     ) -> Result<Settled, StoreError> {
         self.write(move |db| {
-            let decided = sql(
-                "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
+            Box::pin(async move {
+                let decided = checked(query!(
+                    "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
                  WHERE id = ? AND decision IS NULL",
-            )
-            .bind(decision.as_str())
-            .bind(by.map(UserId::as_i64))
-            .bind(now())
-            .bind(id)
-            .execute(db)?;
-            if decided == 1 {
-                let mut batch = Batch::default();
-                attached.add_to(&mut batch);
-                batch.run(db)?;
-                return Ok(Settled::Now);
-            }
-            let before = sql("SELECT decision FROM approvals WHERE id = ?")
-                .bind(id)
-                .first(db, |row| parsed(row, "decision"))?;
-            before
-                .map(Settled::Before)
-                .ok_or_else(|| StoreError::NotFound(format!("question {id}")))
+                    decision.as_str(),
+                    by.map(UserId::as_i64),
+                    now(),
+                    id
+                ))
+                .execute(db)
+                .await?;
+                if decided == 1 {
+                    let mut batch = Batch::default();
+                    attached.add_to(&mut batch);
+                    batch.run(db).await?;
+                    return Ok(Settled::Now);
+                }
+                let before = checked(query!("SELECT decision FROM approvals WHERE id = ?", id))
+                    .first(db, |row| parsed(row, "decision"))
+                    .await?;
+                before
+                    .map(Settled::Before)
+                    .ok_or_else(|| StoreError::NotFound(format!("question {id}")))
+            })
         })
         .await
     }
@@ -151,28 +155,27 @@ impl Store {
     /// [`StoreError::NotFound`] when the question was not allowed, or its call has started.
     pub async fn overrule_question(&self, id: i64, by: UserId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
+        batch.add(query!(
+            "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
                  WHERE id = ? AND decision IN ('allow', 'always_allow') AND EXISTS
                      (SELECT 1 FROM calls c WHERE c.turn_id = approvals.turn_id AND c.call_id = approvals.call_id
                          AND c.state = 'proposed')",
-            )
-            .bind(Decision::Deny.as_str())
-            .bind(by.as_i64())
-            .bind(now())
-            .bind(id)
+            Decision::Deny.as_str(),
+            by.as_i64(),
+            now(),
+            id
+        ))
             .must_change(format!("allowed question {id}"));
         self.run(batch).await.map(drop)
     }
 
     /// One question, open or decided, for a press on an old button.
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
-        let query = sql("SELECT * FROM approvals WHERE id = ?").bind(id);
-        self.read(move |db| query.first(db, question)).await
+        let query = checked(query!("SELECT * FROM approvals WHERE id = ?", id));
+        query.first(&mut *self.reader().await?, question).await
     }
 
-    /// D6. Marks a call started, before it runs.
+    /// Marks a call started, before it runs.
     ///
     /// # Errors
     ///
@@ -189,7 +192,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D7. Stores the result of a started call.
+    /// Stores the result of a started call.
     ///
     /// # Errors
     ///
@@ -244,13 +247,13 @@ pub enum CallEnd {
 
 pub(super) fn start_call(batch: &mut Batch, turn: TurnId, call: &CallId) {
     batch
-        .add(
+        .add(query!(
             "UPDATE calls SET state = 'started', started_at = ?
              WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
-        )
-        .bind(now())
-        .bind(turn.to_string())
-        .bind(&call.0)
+            now(),
+            turn.to_string(),
+            &call.0
+        ))
         .must_change(format!("proposed call {call}"));
 }
 
@@ -264,13 +267,14 @@ pub(super) fn end_call(
         CallEnd::Finished => ["started", "finished"],
         CallEnd::Refused => ["proposed", "refused"],
     };
-    batch
-        .add("UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?")
-        .bind(to)
-        .bind(now())
-        .bind(turn.to_string())
-        .bind(&result.call_id.0)
-        .bind(from)
+    batch.add(query!(
+        "UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?",
+        to,
+        now(),
+        turn.to_string(),
+        &result.call_id.0,
+        from
+    ))
         .must_change(format!("{from} call {}", result.call_id));
     if end == CallEnd::Finished {
         close_call(batch, turn, result);
@@ -278,23 +282,23 @@ pub(super) fn end_call(
     insert_item_of(batch, turn, &Item::ToolResult(result.clone()))
 }
 
-pub(super) fn question(row: &Row<'_>) -> Result<OpenQuestion, StoreError> {
+pub(super) fn question(row: &SqliteRow) -> Result<OpenQuestion, StoreError> {
     Ok(OpenQuestion {
-        id: row.get("id")?,
+        id: row.try_get("id")?,
         asked: NewQuestion {
             turn: parsed(row, "turn_id")?,
-            call: CallId(row.get("call_id")?),
-            channel: ChannelId::from_i64(row.get("channel_id")?),
-            action: row.get("action")?,
-            binding: row.get("binding")?,
+            call: CallId(row.try_get("call_id")?),
+            channel: ChannelId::from_i64(row.try_get("channel_id")?),
+            action: row.try_get("action")?,
+            binding: row.try_get("binding")?,
             expires_at: time(row, "expires_at")?,
         },
         message: row
-            .get::<_, Option<i64>>("message_id")?
+            .try_get::<Option<i64>, _>("message_id")?
             .map(MessageId::from_i64),
         decision: parsed_option(row, "decision")?,
         decided_by: row
-            .get::<_, Option<i64>>("decided_by")?
+            .try_get::<Option<i64>, _>("decided_by")?
             .map(UserId::from_i64),
     })
 }

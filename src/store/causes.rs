@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chrono::Utc;
 use parking_lot::Mutex;
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query, query_scalar};
 
 use super::Store;
 use super::batch::Batch;
@@ -14,7 +15,7 @@ use super::conversations::has_reported;
 use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar};
 use crate::domain::causes::{Cause, PERIOD, Refusal};
 use crate::domain::{AgentId, ChannelId, ConversationId, TurnId};
 
@@ -89,12 +90,13 @@ impl Store {
         &self,
         turn: TurnId,
     ) -> Result<Result<ReservedTurn, Refusal>, StoreError> {
-        let Some(message) = self.read(move |db| message_behind(db, turn)).await? else {
+        let db = &mut *self.reader().await?;
+        let Some(message) = message_behind(db, turn).await? else {
             return Ok(Err(Refusal::UnknownMessage));
         };
         // Reserved before it is counted: of two that do so at the same time, one sees the other.
         let (reserved, others) = self.inner.reserved.one_more(message);
-        let begun = self.read(move |db| begun_for(db, message)).await?;
+        let begun = begun_for(db, message).await?;
         let cause = Cause {
             hops: 0,
             begun: Some(begun + others),
@@ -105,34 +107,32 @@ impl Store {
     /// Counts the turns that began lately without a person, for the message behind `turn`; `None` where that message is
     /// not known.
     pub async fn caused_lately(&self, turn: TurnId) -> Result<Option<u32>, StoreError> {
-        self.read(move |db| {
-            let root = message_behind(db, turn)?;
-            root.map(|root| begun_for(db, root)).transpose()
-        })
-        .await
+        let db = &mut *self.reader().await?;
+        match message_behind(db, turn).await? {
+            Some(root) => Ok(Some(begun_for(db, root).await?)),
+            None => Ok(None),
+        }
     }
 
     /// Keeps a note for the next turn of its conversation, and queues what people are told about it.
     pub async fn keep_note(&self, note: NewKeptNote) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO kept_notes (agent_id, number, text, kept_at, hides_words) VALUES (?, ?, ?, ?,
+        batch.add(query!(
+            "INSERT INTO kept_notes (agent_id, number, text, kept_at, hides_words) VALUES (?, ?, ?, ?,
                      coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?), 0))",
-            )
-            .bind(note.agent.to_string())
-            .bind(note.number)
-            .bind(note.text)
-            .bind(now())
-            .bind(note.caused_by.map(|turn| turn.to_string()));
-        batch
-            .add(
-                "DELETE FROM kept_notes WHERE agent_id = ?1 AND number = ?2 AND id NOT IN
+            note.agent.to_string(),
+            note.number,
+            note.text,
+            now(),
+            note.caused_by.map(|turn| turn.to_string())
+        ));
+        batch.add(query!(
+            "DELETE FROM kept_notes WHERE agent_id = ?1 AND number = ?2 AND id NOT IN
                      (SELECT id FROM kept_notes WHERE agent_id = ?1 AND number = ?2 ORDER BY id DESC LIMIT ?3)",
-            )
-            .bind(note.agent.to_string())
-            .bind(note.number)
-            .bind(MOST_KEPT);
+            note.agent.to_string(),
+            note.number,
+            MOST_KEPT
+        ));
         if let Some(branch) = note.report_of {
             has_reported(&mut batch, branch);
         }
@@ -147,74 +147,81 @@ impl Store {
         agent: AgentId,
         number: u32,
     ) -> Result<Vec<KeptNote>, StoreError> {
-        let query =
-            sql("SELECT id, text FROM kept_notes WHERE agent_id = ? AND number = ? ORDER BY id")
-                .bind(agent.to_string())
-                .bind(number);
-        self.read(move |db| query.all(db, kept_note)).await
+        let query = checked(query!(
+            "SELECT id, text FROM kept_notes WHERE agent_id = ? AND number = ? ORDER BY id",
+            agent.to_string(),
+            number
+        ));
+        query.all(&mut *self.reader().await?, kept_note).await
     }
 }
 
-fn kept_note(row: &Row<'_>) -> Result<KeptNote, StoreError> {
+fn kept_note(row: &SqliteRow) -> Result<KeptNote, StoreError> {
     Ok(KeptNote {
-        id: row.get("id")?,
-        text: row.get("text")?,
+        id: row.try_get("id")?,
+        text: row.try_get("text")?,
     })
 }
 
 /// Finds the message of a person that what `turn` causes is counted for: the latest one that was handed to it or to the
 /// root of its run, else the one that led to it.
-pub(super) fn message_behind(db: &Connection, turn: TurnId) -> Result<Option<i64>, StoreError> {
-    let found = sql(
+pub(super) async fn message_behind(
+    db: &mut SqliteConnection,
+    turn: TurnId,
+) -> Result<Option<i64>, StoreError> {
+    let found = checked(query_scalar!(
         "SELECT coalesce((SELECT max(n.message_id) FROM inbound n WHERE n.turn_id IN (t.id, root.id)),
-             root.caused_by, root.trigger_id)
+             root.caused_by, root.trigger_id) AS \"message: i64\"
          FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?",
-    )
-    .bind(turn.to_string())
-    .first(db, scalar::<Option<i64>>)?;
+        turn.to_string()
+    ))
+    .first(db, scalar::<Option<i64>>)
+    .await?;
     Ok(found.flatten())
 }
 
 /// Counts the turns that the message `root` caused within [`PERIOD`], children and stages included.
-pub(super) fn begun_for(db: &Connection, root: i64) -> Result<u32, StoreError> {
-    sql("SELECT count(*) FROM turns WHERE caused_by = ? AND began_at > ?")
-        .bind(root)
-        .bind(stamp(Utc::now() - PERIOD))
-        .one(db, scalar)
+pub(super) async fn begun_for(db: &mut SqliteConnection, root: i64) -> Result<u32, StoreError> {
+    checked(query!(
+        "SELECT count(*) AS count FROM turns WHERE caused_by = ? AND began_at > ?",
+        root,
+        stamp(Utc::now() - PERIOD)
+    ))
+    .one(db, scalar)
+    .await
 }
 
 /// Notes which message caused a turn that just began. Where its words come from a run whose words pass a role, its
 /// conversation holds such words too.
-pub(super) fn set_cause(
-    db: &Connection,
+pub(super) async fn set_cause(
+    db: &mut SqliteConnection,
     turn: TurnId,
     root: Option<i64>,
 ) -> Result<(), StoreError> {
     let mut batch = Batch::default();
-    batch
-        .add("UPDATE turns SET caused_by = ? WHERE id = ?")
-        .bind(root)
-        .bind(turn.to_string());
-    batch
-        .add(
-            "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
+    batch.add(query!(
+        "UPDATE turns SET caused_by = ? WHERE id = ?",
+        root,
+        turn.to_string()
+    ));
+    batch.add(query!(
+        "UPDATE conversations SET hides_words = 1 WHERE hides_words = 0
                  AND id = (SELECT t.conversation_id FROM turns t JOIN turns parent ON parent.id = t.parent_id
                      JOIN turns root ON root.id = parent.run_id WHERE t.id = ? AND root.hides_words = 1)",
-        )
-        .bind(turn.to_string());
-    batch.run(db).map(drop)
+        turn.to_string()
+    ));
+    batch.run(db).await.map(drop)
 }
 
 /// Removes notes that a turn of `conversation` begins with.
 pub(super) fn forget_kept(batch: &mut Batch, conversation: ConversationId, notes: &[i64]) {
     for note in notes {
-        batch
-            .add(
-                "UPDATE conversations SET hides_words = 1
+        batch.add(query!(
+            "UPDATE conversations SET hides_words = 1
                  WHERE id = ? AND EXISTS (SELECT 1 FROM kept_notes k WHERE k.id = ? AND k.hides_words = 1)",
-            )
-            .bind(conversation.0)
-            .bind(*note);
-        batch.add("DELETE FROM kept_notes WHERE id = ?").bind(*note);
+            conversation.0,
+            *note
+        ));
+        batch.add(query!("DELETE FROM kept_notes WHERE id = ?", *note));
     }
 }

@@ -1,6 +1,7 @@
-//! Child turns: begun together with the call that they answer (C1), ended together with its result (C2).
+//! Child turns: begun together with the call that they answer, ended together with its result.
 
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::attached::AttachedRows;
@@ -12,7 +13,7 @@ use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::statement::sql;
+use super::statement::checked;
 use super::thread_words;
 use super::turn_rows::{TurnRow, turn_row};
 use super::turns::{ChildOf, FinishedTurn, NewTurn, end_turn};
@@ -61,7 +62,7 @@ pub struct NextStage {
 }
 
 impl Store {
-    /// C1. Marks a call started together with the child turn that answers it. Returns the child's conversation.
+    /// Marks a call started together with the child turn that answers it. Returns the child's conversation.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl Store {
         self.row(batch, begun_child).await
     }
 
-    /// Child turns of `parent` end, their outcomes become an item of it (C2), and others begin (C1). Returns the
+    /// Child turns of `parent` end, their outcomes become an item of it, and others begin. Returns the
     /// conversations of those that begin, in their order.
     ///
     /// # Errors
@@ -106,7 +107,7 @@ impl Store {
         self.rows(batch, begun_child).await
     }
 
-    /// C2. Ends a child turn together with the call that it answers: the report, its parent's result and what people are
+    /// Ends a child turn together with the call that it answers: the report, its parent's result and what people are
     /// told are stored at once.
     ///
     /// # Errors
@@ -136,13 +137,13 @@ impl Store {
         conversation: ConversationId,
         id: &str,
     ) -> Result<Vec<TurnRow>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT t.* FROM conversations c JOIN turns t ON t.conversation_id = c.id
              WHERE c.parent_id = ? AND t.kind = 'sub_agent' AND (t.id = ?2 OR substr(t.id, -8, length(?2)) = ?2) LIMIT 2",
-        )
-        .bind(conversation.0)
-        .bind(id);
-        self.read(move |db| query.all(db, turn_row)).await
+            conversation.0,
+            id
+        ));
+        query.all(&mut *self.reader().await?, turn_row).await
     }
 
     /// Stores the thread in which people see the child turns of a conversation.
@@ -152,10 +153,11 @@ impl Store {
         thread: ChannelId,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE conversations SET thread_id = ? WHERE id = ? AND kind = 'child'")
-            .bind(thread.as_i64())
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE conversations SET thread_id = ? WHERE id = ? AND kind = 'child'",
+            thread.as_i64(),
+            conversation.0
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -176,15 +178,14 @@ impl Store {
         conversation: ConversationId,
     ) -> Result<Option<ConversationRow>, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE conversations SET kind = 'branch', parent_id = NULL, closed_at = NULL, last_active_at = ?,
+        batch.add(query!(
+            "UPDATE conversations SET kind = 'branch', parent_id = NULL, closed_at = NULL, last_active_at = ?,
                      number = 1 + (SELECT max(number) FROM conversations o WHERE o.agent_id = conversations.agent_id)
                  WHERE id = ?2 AND kind = 'child'
                      AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = ?2 AND t.state = 'running')",
-            )
-            .bind(now())
-            .bind(conversation.0);
+            now(),
+            conversation.0
+        ));
         self.run(batch).await?;
         let row = self.conversation(conversation).await?;
         Ok(row.filter(|row| row.number > 0))
@@ -192,9 +193,11 @@ impl Store {
 
     /// The child turns of a run, in the order in which they began.
     pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
-        let query = sql("SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid")
-            .bind(run.to_string());
-        self.read(move |db| query.all(db, turn_row)).await
+        let query = checked(query!(
+            "SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid",
+            run.to_string()
+        ));
+        query.all(&mut *self.reader().await?, turn_row).await
     }
 }
 
@@ -227,79 +230,79 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
         Some(former) => go_on_in(batch, *former, &at),
         None => open_for_child(batch, turn, of, seed.as_deref(), &at),
     }
-    batch
-        .add(
-            "INSERT INTO turns (id, agent_id, conversation_id, parent_id, origin_id, depth, channel_id, state, began_at,
+    batch.add(query!(
+        "INSERT INTO turns (id, agent_id, conversation_id, parent_id, origin_id, depth, channel_id, state, began_at,
                  kind, run_id, call_id, path, role, role_sha256, title, caused_by)
              SELECT ?, ?, coalesce(?, last_insert_rowid()), t.id, t.origin_id, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?,
                  coalesce((SELECT max(n.message_id) FROM inbound n WHERE n.turn_id IN (t.id, root.id)),
                      root.caused_by, root.trigger_id)
              FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ? AND t.state = 'running'",
-        )
-        .bind(turn.id.to_string())
-        .bind(turn.agent.to_string())
-        .bind(goes_on.map(|former| former.0))
-        .bind(turn.depth)
-        .bind(turn.channel.as_i64())
-        .bind(&at)
-        .bind(of.kind.as_str())
-        .bind(of.run.to_string())
-        .bind(of.call.as_ref().map(|call| call.0.as_str()))
-        .bind(&turn.path)
-        .bind(&of.role)
-        .bind(&of.role_sha256)
-        .bind(&of.title)
-        .bind(turn.parent.map(|parent| parent.to_string()))
+        turn.id.to_string(),
+        turn.agent.to_string(),
+        goes_on.map(|former| former.0),
+        turn.depth,
+        turn.channel.as_i64(),
+        &at,
+        of.kind.as_str(),
+        of.run.to_string(),
+        of.call.as_ref().map(|call| call.0.as_str()),
+        &turn.path,
+        &of.role,
+        &of.role_sha256,
+        &of.title,
+        turn.parent.map(|parent| parent.to_string())
+    ))
         .must_change("running parent of a child turn");
     insert_item_of(batch, turn.id, item)
 }
 
 /// A former child's conversation, if it still is one and no turn runs in it.
 fn go_on_in(batch: &mut Batch, former: ConversationId, at: &str) {
-    batch
-        .add(
-            "UPDATE conversations SET last_active_at = ? WHERE id = ? AND kind = 'child' AND NOT EXISTS
+    batch.add(query!(
+        "UPDATE conversations SET last_active_at = ? WHERE id = ? AND kind = 'child' AND NOT EXISTS
                  (SELECT 1 FROM turns t WHERE t.conversation_id = conversations.id AND t.state = 'running')",
-        )
-        .bind(at)
-        .bind(former.0)
+        at,
+        former.0
+    ))
         .must_change("former sub-agent at rest");
-    batch.add("SELECT ? AS id").bind(former.0);
+    batch.add(query!(
+        "SELECT id FROM conversations WHERE id = ?",
+        former.0
+    ));
 }
 
 /// Makes the conversation of a child turn.
 fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, seed: Option<&str>, at: &str) {
-    batch
-        .add(
-            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, seed, opened_at, last_active_at, closed_at)
+    batch.add(query!(
+        "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, seed, opened_at, last_active_at, closed_at)
              VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(turn.agent.to_string())
-        .bind(&of.role)
-        .bind(turn.conversation.0)
-        .bind(&of.title)
-        .bind(seed)
-        .bind(at)
-        .bind(at)
-        .bind(at);
+        turn.agent.to_string(),
+        &of.role,
+        turn.conversation.0,
+        &of.title,
+        seed,
+        at,
+        at,
+        at
+    ));
 }
 
-pub(super) fn begun_child(row: &Row<'_>) -> Result<ConversationId, StoreError> {
-    Ok(ConversationId(row.get("id")?))
+pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError> {
+    Ok(ConversationId(row.try_get("id")?))
 }
 
 /// The place of a turn in its run; `None` for the root.
-pub(super) fn child_of(row: &Row<'_>) -> Result<Option<ChildOf>, StoreError> {
+pub(super) fn child_of(row: &SqliteRow) -> Result<Option<ChildOf>, StoreError> {
     if text(row, "kind")? == "turn" {
         return Ok(None);
     }
     let words = |name: &str| -> Result<String, StoreError> {
-        Ok(row.get::<_, Option<String>>(name)?.unwrap_or_default())
+        Ok(row.try_get::<Option<String>, _>(name)?.unwrap_or_default())
     };
     Ok(Some(ChildOf {
         kind: parsed(row, "kind")?,
         run: parsed(row, "run_id")?,
-        call: row.get::<_, Option<String>>("call_id")?.map(CallId),
+        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
         role: words("role")?,
         role_sha256: words("role_sha256")?,
         title: words("title")?,

@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use rusqlite::Row;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
 use super::error::StoreError;
@@ -26,22 +27,21 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
 }
 
 /// The text of column `name`.
-pub(super) fn text<'row>(row: &'row Row<'_>, name: &str) -> Result<&'row str, StoreError> {
-    let value = row.get_ref(name)?.as_str();
-    value.map_err(|error| StoreError::bad_row(name, error))
+pub(super) fn text<'row>(row: &'row SqliteRow, name: &str) -> Result<&'row str, StoreError> {
+    // sqlx reads NULL as an empty text.
+    text_option(row, name)?.ok_or_else(|| StoreError::bad_row(name, "it is NULL"))
 }
 
 /// The text of column `name`, if it holds one.
 pub(super) fn text_option<'row>(
-    row: &'row Row<'_>,
+    row: &'row SqliteRow,
     name: &str,
 ) -> Result<Option<&'row str>, StoreError> {
-    let value = row.get_ref(name)?.as_str_or_null();
-    value.map_err(|error| StoreError::bad_row(name, error))
+    Ok(row.try_get(name)?)
 }
 
 /// JSON text of column `name` as a value.
-pub(super) fn from_json<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
+pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Result<T, StoreError> {
     let text = text(row, name)?;
     serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, fault(&error)))
 }
@@ -58,7 +58,7 @@ fn fault(error: &serde_json::Error) -> String {
 }
 
 /// Column `name` through its `FromStr`.
-pub(super) fn parsed<T>(row: &Row<'_>, name: &str) -> Result<T, StoreError>
+pub(super) fn parsed<T>(row: &SqliteRow, name: &str) -> Result<T, StoreError>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
@@ -69,7 +69,7 @@ where
 }
 
 /// Column `name` through its `FromStr`, if it holds anything.
-pub(super) fn parsed_option<T>(row: &Row<'_>, name: &str) -> Result<Option<T>, StoreError>
+pub(super) fn parsed_option<T>(row: &SqliteRow, name: &str) -> Result<Option<T>, StoreError>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
@@ -83,12 +83,15 @@ where
 }
 
 /// Column `name` as a moment.
-pub(super) fn time(row: &Row<'_>, name: &str) -> Result<DateTime<Utc>, StoreError> {
+pub(super) fn time(row: &SqliteRow, name: &str) -> Result<DateTime<Utc>, StoreError> {
     moment(name, text(row, name)?)
 }
 
 /// Column `name` as a moment, if it holds one.
-pub(super) fn time_option(row: &Row<'_>, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
+pub(super) fn time_option(
+    row: &SqliteRow,
+    name: &str,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
     let text = text_option(row, name)?;
     text.map(|text| moment(name, text)).transpose()
 }
@@ -100,10 +103,10 @@ fn moment(name: &str, text: &str) -> Result<DateTime<Utc>, StoreError> {
 }
 
 /// Logs a row that cannot be read.
-pub(super) fn report_unreadable(row: &Row<'_>, table: &str, key: &str, error: &StoreError) {
+pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: &StoreError) {
     let id = row
-        .get::<_, String>(key)
-        .or_else(|_| row.get::<_, i64>(key).map(|id| id.to_string()))
+        .try_get::<String, _>(key)
+        .or_else(|_| row.try_get::<i64, _>(key).map(|id| id.to_string()))
         .unwrap_or_default();
     error!(
         "in the table {table} the row with {key} {id} does not read back and is left out: {error}"
@@ -124,7 +127,7 @@ pub(super) const fn dollars(cost: Cost) -> Option<f64> {
 }
 
 /// The tokens of a row, in columns that have the same names in all tables.
-pub(super) fn tokens(row: &Row<'_>) -> Result<Usage, StoreError> {
+pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
     Ok(Usage {
         input: counted(row, "input")?,
         output: counted(row, "output")?,
@@ -134,14 +137,14 @@ pub(super) fn tokens(row: &Row<'_>) -> Result<Usage, StoreError> {
 }
 
 /// The money of a row.
-pub(super) fn cost(row: &Row<'_>) -> Result<Cost, StoreError> {
-    let dollars: Option<f64> = row.get("cost_usd")?;
+pub(super) fn cost(row: &SqliteRow) -> Result<Cost, StoreError> {
+    let dollars: Option<f64> = row.try_get("cost_usd")?;
     Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
 /// A count of SQLite's. The sum of no rows is NULL and counts as zero; so does a negative one, which can only be damage.
-pub(super) fn counted(row: &Row<'_>, name: &str) -> Result<u64, StoreError> {
-    let value: Option<i64> = row.get(name)?;
+pub(super) fn counted(row: &SqliteRow, name: &str) -> Result<u64, StoreError> {
+    let value: Option<i64> = row.try_get(name)?;
     Ok(value.and_then(|value| value.try_into().ok()).unwrap_or(0))
 }
 

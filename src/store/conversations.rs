@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, stamp, time, time_option};
 use super::error::StoreError;
 use super::items::replace;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar, sql};
 use super::turn_rows::OF_MESSAGE;
 use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId, TurnId};
 
@@ -109,16 +110,15 @@ impl Store {
     pub async fn main_conversation(&self, agent: AgentId) -> Result<ConversationRow, StoreError> {
         let (agent, at) = (agent.to_string(), now());
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO conversations (agent_id, number, kind, opened_at, last_active_at) SELECT ?, 0, 'main', ?, ?
+        batch.add(query!(
+            "INSERT INTO conversations (agent_id, number, kind, opened_at, last_active_at) SELECT ?, 0, 'main', ?, ?
                  WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE agent_id = ? AND number = 0 AND closed_at IS NULL)",
-            )
-            .bind(&agent)
-            .bind(&at)
-            .bind(&at)
-            .bind(&agent);
-        batch.add(&OPEN_MAIN).bind(&agent);
+            &agent,
+            &at,
+            &at,
+            &agent
+        ));
+        batch.add(sql(OPEN_MAIN.as_str()).bind(&agent));
         self.row(batch.unsynced(), conversation).await
     }
 
@@ -130,10 +130,12 @@ impl Store {
         items: Vec<Item>,
     ) -> Result<ConversationRow, StoreError> {
         self.write(move |db| {
-            let mut row = open_branch(db, agent, branch)?;
-            replace(db, row.id, &items)?;
-            row.items = items.len() as u64;
-            Ok(row)
+            Box::pin(async move {
+                let mut row = open_branch(db, agent, branch).await?;
+                replace(db, row.id, &items).await?;
+                row.items = items.len() as u64;
+                Ok(row)
+            })
         })
         .await
     }
@@ -200,7 +202,13 @@ impl Store {
         key: String,
     ) -> Result<Vec<ConversationRow>, StoreError> {
         let query = sql(format!("{SELECT} {condition}")).bind(key);
-        self.read(move |db| query.readable(db, "conversations", "id", conversation))
+        query
+            .readable(
+                &mut *self.reader().await?,
+                "conversations",
+                "id",
+                conversation,
+            )
             .await
     }
 
@@ -222,27 +230,34 @@ impl Store {
 
     /// Whether a conversation holds words that pass a role before people get them. One that is not known does.
     pub async fn hides_words(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        let query = sql("SELECT hides_words FROM conversations WHERE id = ?").bind(conversation.0);
-        let found = self.read(move |db| query.first(db, scalar::<bool>)).await?;
+        let query = checked(query!(
+            "SELECT hides_words FROM conversations WHERE id = ?",
+            conversation.0
+        ));
+        let found = query
+            .first(&mut *self.reader().await?, scalar::<bool>)
+            .await?;
         Ok(found.unwrap_or(true))
     }
 
     /// Notes that a conversation holds words that pass a role before people get them.
     pub async fn hide_words(&self, conversation: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE conversations SET hides_words = 1 WHERE id = ?")
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE conversations SET hides_words = 1 WHERE id = ?",
+            conversation.0
+        ));
         self.run(batch).await.map(drop)
     }
 
     /// Ends a conversation: its items stay in the ledger, the agent's next message opens a new one.
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE conversations SET closed_at = ?, crash_session = NULL WHERE id = ? AND closed_at IS NULL")
-            .bind(now())
-            .bind(id.0);
+        batch.add(query!(
+            "UPDATE conversations SET closed_at = ?, crash_session = NULL WHERE id = ? AND closed_at IS NULL",
+            now(),
+            id.0
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -254,10 +269,11 @@ impl Store {
         seed: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE conversations SET seed = ? WHERE id = ?")
-            .bind(seed)
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE conversations SET seed = ? WHERE id = ?",
+            seed,
+            conversation.0
+        ));
         self.run(batch.unsynced()).await.map(drop)
     }
 
@@ -269,10 +285,11 @@ impl Store {
         session: SessionId,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE conversations SET crash_session = ? WHERE id = ? AND closed_at IS NULL")
-            .bind(session.to_string())
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE conversations SET crash_session = ? WHERE id = ? AND closed_at IS NULL",
+            session.to_string(),
+            conversation.0
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -283,74 +300,81 @@ impl Store {
         latest: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE conversations SET last_active_at = max(last_active_at, ?)
+        batch.add(query!(
+            "UPDATE conversations SET last_active_at = max(last_active_at, ?)
                  WHERE agent_id = ? AND closed_at IS NULL",
-            )
-            .bind(stamp(latest))
-            .bind(agent.to_string());
+            stamp(latest),
+            agent.to_string()
+        ));
         self.run(batch).await.map(drop)
     }
 }
 
-fn open_branch(
-    db: &Connection,
+async fn open_branch(
+    db: &mut SqliteConnection,
     agent: AgentId,
     branch: NewConversation,
 ) -> Result<ConversationRow, StoreError> {
-    let last: i64 = sql("SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?")
-        .bind(agent.to_string())
-        .one(db, scalar)?;
+    let last: i64 = checked(query!(
+        "SELECT coalesce(max(number), 0) AS number FROM conversations WHERE agent_id = ?",
+        agent.to_string()
+    ))
+    .one(db, scalar)
+    .await?;
     let opened = now();
-    sql(
+    checked(query!(
         "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, hides_words, opened_at,
              last_active_at)
          VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
              WHERE t.id = ?), (SELECT c.hides_words FROM conversations c WHERE c.id = ?), 0), ?, ?)
-         RETURNING *, 0 AS items, NULL AS turn_at, 0 AS has_kept_notes",
-    )
-    .bind(agent.to_string())
-    .bind(last + 1)
-    .bind(branch.thread.map(ChannelId::as_i64))
-    .bind(branch.prompt)
-    .bind(branch.role)
-    .bind(branch.reports_to.map(|conversation| conversation.0))
-    .bind(branch.opened_by.map(|turn| turn.to_string()))
-    .bind(branch.opened_by.map(|turn| turn.to_string()))
-    .bind(branch.from.map(|conversation| conversation.0))
-    .bind(&opened)
-    .bind(&opened)
+         RETURNING *, 0 AS items, opened_at AS turn_at, 0 AS has_kept_notes",
+        agent.to_string(),
+        last + 1,
+        branch.thread.map(ChannelId::as_i64),
+        branch.prompt,
+        branch.role,
+        branch.reports_to.map(|conversation| conversation.0),
+        branch.opened_by.map(|turn| turn.to_string()),
+        branch.opened_by.map(|turn| turn.to_string()),
+        branch.from.map(|conversation| conversation.0),
+        &opened,
+        &opened
+    ))
     .one(db, conversation)
+    .await
 }
 
 /// A branch has reported; it does so once.
 pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
-    batch
-        .add("UPDATE conversations SET parent_id = NULL WHERE id = ? AND kind = 'branch' AND parent_id IS NOT NULL")
-        .bind(branch.0)
+    batch.add(query!(
+        "UPDATE conversations SET parent_id = NULL WHERE id = ? AND kind = 'branch' AND parent_id IS NOT NULL",
+        branch.0
+    ))
         .must_change("branch that has not reported");
 }
 
 /// Notes that an item was added to a conversation outside of its turns.
 pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
-    batch
-        .add("UPDATE conversations SET last_active_at = ? WHERE id = ?")
-        .bind(now())
-        .bind(conversation.0);
+    batch.add(query!(
+        "UPDATE conversations SET last_active_at = ? WHERE id = ?",
+        now(),
+        conversation.0
+    ));
 }
 
-pub(super) fn conversation(row: &Row<'_>) -> Result<ConversationRow, StoreError> {
+pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreError> {
     Ok(ConversationRow {
-        id: ConversationId(row.get("id")?),
+        id: ConversationId(row.try_get("id")?),
         agent: parsed(row, "agent_id")?,
-        number: row.get("number")?,
+        number: row.try_get("number")?,
         thread: row
-            .get::<_, Option<i64>>("thread_id")?
+            .try_get::<Option<i64>, _>("thread_id")?
             .map(ChannelId::from_i64),
-        prompt: row.get("prompt")?,
-        role: row.get("role")?,
-        reports_to: row.get::<_, Option<i64>>("parent_id")?.map(ConversationId),
+        prompt: row.try_get("prompt")?,
+        role: row.try_get("role")?,
+        reports_to: row
+            .try_get::<Option<i64>, _>("parent_id")?
+            .map(ConversationId),
         opened_by: parsed_option(row, "opened_by")?,
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
@@ -359,14 +383,14 @@ pub(super) fn conversation(row: &Row<'_>) -> Result<ConversationRow, StoreError>
         saved_items: counted(row, "saved_items")?,
         saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
-        seed: row.get("seed")?,
-        has_kept_notes: row.get("has_kept_notes")?,
-        hides_words: row.get("hides_words")?,
+        seed: row.try_get("seed")?,
+        has_kept_notes: row.try_get("has_kept_notes")?,
+        hides_words: row.try_get("hides_words")?,
     })
 }
 
 /// A turn with unreadable times makes its own row unreadable, not its conversation's.
-fn last_active_at(row: &Row<'_>) -> Result<DateTime<Utc>, StoreError> {
+fn last_active_at(row: &SqliteRow) -> Result<DateTime<Utc>, StoreError> {
     let turn = time_option(row, "turn_at").ok().flatten();
     Ok(time(row, "last_active_at")?.max(turn.unwrap_or_default()))
 }

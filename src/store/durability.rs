@@ -22,10 +22,10 @@ impl Durability {
     }
 
     /// SQLite's setting for it.
-    pub(super) const fn synchronous(self) -> &'static str {
+    pub(super) const fn pragma(self) -> &'static str {
         match self {
-            Self::Synced => "FULL",
-            Self::Written => "NORMAL",
+            Self::Synced => "PRAGMA synchronous = FULL",
+            Self::Written => "PRAGMA synchronous = NORMAL",
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::ErrorCode;
-use rusqlite::types::FromSqlError;
+use sqlx::migrate::MigrateError;
 
 /// Where the database lies within the home, for messages that do not know the home.
 const DATABASE_FILE: &str = "db/chorus.db";
@@ -82,7 +81,7 @@ pub enum StoreError {
     Broken,
     /// SQLite refused for another reason: a mistake of this program.
     #[error("the database refused: {0}")]
-    Query(Arc<rusqlite::Error>),
+    Query(Arc<sqlx::Error>),
 }
 
 /// A word in a column that this program never writes there.
@@ -146,38 +145,49 @@ impl StoreError {
     }
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::Error;
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error;
         match &error {
-            Error::SqliteFailure(code, detail) => {
-                let detail = detail.clone().unwrap_or_else(|| code.to_string());
-                of_code(code.code, detail).unwrap_or_else(|| Self::Query(Arc::new(error)))
+            Error::Database(refusal) => {
+                let code = refusal.code().and_then(|code| code.parse().ok());
+                let detail = refusal.message().to_owned();
+                code.and_then(|code| of_code(code, detail))
+                    .unwrap_or_else(|| Self::Query(Arc::new(error)))
             }
-            Error::InvalidColumnType(_, name, _) => Self::bad_row(name, &error),
-            Error::FromSqlConversionFailure(at, ..)
-            | Error::IntegralValueOutOfRange(at, _)
-            | Error::Utf8Error(at, _) => Self::bad_row(&format!("column {at}"), &error),
+            Error::ColumnDecode { index, source } => Self::bad_row(index.trim_matches('"'), source),
+            Error::Decode(source) => Self::bad_row("a column", source),
+            Error::PoolClosed | Error::WorkerCrashed => Self::Closed,
             _ => Self::Query(Arc::new(error)),
         }
     }
 }
 
-impl From<FromSqlError> for StoreError {
-    fn from(error: FromSqlError) -> Self {
-        Self::bad_row("a value", error)
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+            MigrateError::VersionMismatch(version) => Self::damaged(format!(
+                "its migration {version} is another than this program's"
+            )),
+            other => Self::damaged(other.to_string()),
+        }
     }
 }
 
-/// SQLite's primary result codes that a caller acts on.
-fn of_code(code: ErrorCode, detail: String) -> Option<StoreError> {
-    let fault = match code {
-        ErrorCode::DiskFull => DiskFault::Full,
-        ErrorCode::ReadOnly => DiskFault::ReadOnly,
-        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => DiskFault::Io,
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
-            return Some(StoreError::damaged(detail));
-        }
+/// Reads SQLite's result codes that a caller acts on; the lowest byte of an extended code is the primary one.
+fn of_code(code: i32, detail: String) -> Option<StoreError> {
+    const READ_ONLY: i32 = 8;
+    const IO: i32 = 10;
+    const CORRUPT: i32 = 11;
+    const FULL: i32 = 13;
+    const CANNOT_OPEN: i32 = 14;
+    const NOT_A_DATABASE: i32 = 26;
+    let fault = match code & 0xff {
+        FULL => DiskFault::Full,
+        READ_ONLY => DiskFault::ReadOnly,
+        IO | CANNOT_OPEN => DiskFault::Io,
+        CORRUPT | NOT_A_DATABASE => return Some(StoreError::damaged(detail)),
         _ => return None,
     };
     Some(StoreError::Disk { fault, detail })

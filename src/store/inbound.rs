@@ -1,6 +1,7 @@
-//! D1: messages from people, each stored once, and how far each channel has been read.
+//! Messages from people, each stored once, and how far each channel has been read.
 
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
@@ -8,7 +9,7 @@ use super::codec::{from_json, json, now, report_unreadable};
 use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::statement::{Statement, scalar, sql};
+use super::statement::{Statement, checked, scalar, sql};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
 /// The outcome of a message that arrived.
@@ -41,19 +42,18 @@ pub struct MessagesOfBots {
 const UNREADABLE: &str = "unreadable";
 
 impl Store {
-    /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show that it has
+    /// Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show that it has
     /// seen it.
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
+        batch.add(query!(
+            "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
                  VALUES (?, ?, ?, 'new', ?) ON CONFLICT (message_id) DO NOTHING",
-            )
-            .bind(message.id.as_i64())
-            .bind(message.channel_id.as_i64())
-            .bind(json(message)?)
-            .bind(now());
+            message.id.as_i64(),
+            message.channel_id.as_i64(),
+            json(message)?,
+            now()
+        ));
         move_cursor(&mut batch, message.channel_id, message.id);
         let stored = self.run(batch).await?;
         Ok(match stored.first() {
@@ -80,11 +80,12 @@ impl Store {
         why: Option<String>,
     ) -> Result<Queued, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'")
-            .bind(state)
-            .bind(why)
-            .bind(message.as_i64());
+        batch.add(query!(
+            "UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'",
+            state,
+            why,
+            message.as_i64()
+        ));
         let left = self.run(batch).await?;
         Ok(match left.first() {
             Some(0) => Queued::NotWaiting,
@@ -101,16 +102,21 @@ impl Store {
     ) -> Result<Queued, StoreError> {
         let content = content.to_owned();
         self.write(move |db| {
-            let Some(mut queued) = waiting(message).first(db, body)? else {
-                return Ok(Queued::NotWaiting);
-            };
-            queued.content = content;
-            queued.attachments = attachments.unwrap_or(queued.attachments);
-            sql("UPDATE inbound SET body = ? WHERE message_id = ?")
-                .bind(json(&queued)?)
-                .bind(message.as_i64())
-                .execute(db)?;
-            Ok(Queued::Changed)
+            Box::pin(async move {
+                let Some(mut queued) = waiting(message).first(db, body).await? else {
+                    return Ok(Queued::NotWaiting);
+                };
+                queued.content = content;
+                queued.attachments = attachments.unwrap_or(queued.attachments);
+                checked(query!(
+                    "UPDATE inbound SET body = ? WHERE message_id = ?",
+                    json(&queued)?,
+                    message.as_i64()
+                ))
+                .execute(db)
+                .await?;
+                Ok(Queued::Changed)
+            })
         })
         .await
     }
@@ -118,24 +124,29 @@ impl Store {
     /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
     /// cannot be read is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
-        let query =
-            sql("SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id");
-        self.read(move |db| query.readable(db, "inbound", "message_id", body))
+        let query = checked(query!(
+            "SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id"
+        ));
+        query
+            .readable(&mut *self.reader().await?, "inbound", "message_id", body)
             .await
     }
 
     /// Drops waiting messages that cannot be read; their authors are told so in `words`.
     pub async fn drop_unreadable(&self, words: &str) -> Result<(), StoreError> {
-        let query = sql("SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'");
-        let found = self.read(move |db| query.all(db, unreadable)).await?;
+        let query = checked(query!(
+            "SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'"
+        ));
+        let found = query.all(&mut *self.reader().await?, unreadable).await?;
         for (message, channel) in found.into_iter().flatten() {
             let mut told = NewPart::notice(words);
             told.body.reply_to = Some(message);
             let mut batch = Batch::default();
-            batch
-                .add("UPDATE inbound SET state = 'dropped', reason = ? WHERE message_id = ?")
-                .bind(UNREADABLE)
-                .bind(message.as_i64());
+            batch.add(query!(
+                "UPDATE inbound SET state = 'dropped', reason = ? WHERE message_id = ?",
+                UNREADABLE,
+                message.as_i64()
+            ));
             queue(&mut batch, channel, None, told, None)?;
             self.run(batch).await?;
         }
@@ -144,7 +155,9 @@ impl Store {
 
     /// A message that waits for its turn, as it is after edits; `None` once it was taken, dropped or skipped.
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
-        self.read(move |db| waiting(message).first(db, body)).await
+        waiting(message)
+            .first(&mut *self.reader().await?, body)
+            .await
     }
 
     /// Counts the messages of bots that were taken in `place` and its threads after `since` and before the message `until`.
@@ -154,6 +167,7 @@ impl Store {
         since: MessageId,
         until: MessageId,
     ) -> Result<MessagesOfBots, StoreError> {
+        // The macros cannot tell which type is in JSON.
         let query = sql(
             "WITH taken (id, is_bot) AS (
                  SELECT message_id, coalesce(json_extract(body, '$.is_from_bot'), 0) FROM inbound
@@ -165,40 +179,44 @@ impl Store {
         .bind(since.as_i64())
         .bind(until.as_i64())
         .bind(place.as_i64());
-        let read = |row: &Row<'_>| {
+        let read = |row: &SqliteRow| {
             Ok(MessagesOfBots {
-                all: row.get(0)?,
-                in_a_row: row.get(1)?,
+                all: row.try_get(0)?,
+                in_a_row: row.try_get(1)?,
             })
         };
-        self.read(move |db| query.one(db, read)).await
+        query.one(&mut *self.reader().await?, read).await
     }
 
     /// A message of a person in the ledger, in any state.
     pub async fn message(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
-        let query = sql("SELECT body FROM inbound WHERE message_id = ?").bind(message.as_i64());
-        self.read(move |db| query.first(db, body)).await
+        let query = checked(query!(
+            "SELECT body FROM inbound WHERE message_id = ?",
+            message.as_i64()
+        ));
+        query.first(&mut *self.reader().await?, body).await
     }
 
     /// The newest message of `channel` that was stored or skipped.
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
-        let query =
-            sql("SELECT message_id FROM cursors WHERE channel_id = ?").bind(channel.as_i64());
-        let id: Option<i64> = self.read(move |db| query.first(db, scalar)).await?;
+        let query = checked(query!(
+            "SELECT message_id FROM cursors WHERE channel_id = ?",
+            channel.as_i64()
+        ));
+        let id: Option<i64> = query.first(&mut *self.reader().await?, scalar).await?;
         Ok(id.map(MessageId::from_i64))
     }
 
     /// All cursors, for finding the channels with new messages after the daemon was away.
     pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
-        self.read(|db| {
-            sql("SELECT channel_id, message_id FROM cursors").all(db, |row| {
-                Ok((
-                    ChannelId::from_i64(row.get(0)?),
-                    MessageId::from_i64(row.get(1)?),
-                ))
-            })
-        })
-        .await
+        let query = checked(query!("SELECT channel_id, message_id FROM cursors"));
+        let cursor = |row: &SqliteRow| {
+            Ok((
+                ChannelId::from_i64(row.try_get(0)?),
+                MessageId::from_i64(row.try_get(1)?),
+            ))
+        };
+        query.all(&mut *self.reader().await?, cursor).await
     }
 
     /// Moves a channel's cursor past messages that are not for an agent, or too old to be answered.
@@ -215,43 +233,46 @@ impl Store {
 
 /// The message `id`, if it waits.
 fn waiting(id: MessageId) -> Statement {
-    sql("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'").bind(id.as_i64())
+    checked(query!(
+        "SELECT body FROM inbound WHERE message_id = ? AND state = 'new'",
+        id.as_i64()
+    ))
 }
 
 /// The message of a row.
-fn body(row: &Row<'_>) -> Result<Inbound, StoreError> {
+fn body(row: &SqliteRow) -> Result<Inbound, StoreError> {
     from_json(row, "body")
 }
 
 /// The message of a row and its channel, if it cannot be read.
-fn unreadable(row: &Row<'_>) -> Result<Option<(MessageId, ChannelId)>, StoreError> {
+fn unreadable(row: &SqliteRow) -> Result<Option<(MessageId, ChannelId)>, StoreError> {
     let Err(error) = body(row) else {
         return Ok(None);
     };
     report_unreadable(row, "inbound", "message_id", &error);
     Ok(Some((
-        MessageId::from_i64(row.get("message_id")?),
-        ChannelId::from_i64(row.get("channel_id")?),
+        MessageId::from_i64(row.try_get("message_id")?),
+        ChannelId::from_i64(row.try_get("channel_id")?),
     )))
 }
 
 /// Cursors only move forward.
 pub(super) fn move_cursor(batch: &mut Batch, channel: ChannelId, message: MessageId) {
-    batch
-        .add(
-            "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
+    batch.add(query!(
+        "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
              ON CONFLICT (channel_id) DO UPDATE SET message_id = max(message_id, excluded.message_id)",
-        )
-        .bind(channel.as_i64())
-        .bind(message.as_i64());
+        channel.as_i64(),
+        message.as_i64()
+    ));
 }
 
 /// Assigns the message `id` to `turn`; not needed for the trigger, which the turn's row names.
 pub(super) fn claim(batch: &mut Batch, turn: Option<TurnId>, id: MessageId) {
-    batch
-        .add("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
-        .bind(turn.map(|turn| turn.to_string()))
-        .bind(id.as_i64());
+    batch.add(query!(
+        "UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?",
+        turn.map(|turn| turn.to_string()),
+        id.as_i64()
+    ));
 }
 
 /// [`claim`] for `message` in exactly this version; fails when it was edited, dropped or taken.
@@ -261,13 +282,13 @@ pub(super) fn claim_unchanged(
     message: &Inbound,
 ) -> Result<(), StoreError> {
     batch
-        .add(
+        .add(query!(
             "UPDATE inbound SET state = 'claimed', turn_id = ?
              WHERE message_id = ? AND state = 'new' AND body = ?",
-        )
-        .bind(turn.map(|turn| turn.to_string()))
-        .bind(message.id.as_i64())
-        .bind(json(message)?)
+            turn.map(|turn| turn.to_string()),
+            message.id.as_i64(),
+            json(message)?
+        ))
         .must_change("message as it came");
     Ok(())
 }

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row};
+use futures_util::TryStreamExt as _;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{count, from_json, json, now, report_unreadable, text, text_option};
 use super::conversations::touch;
 use super::error::StoreError;
-use super::statement::{Statement, sql};
+use super::statement::{Statement, checked};
 use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
 use crate::text::long;
 
@@ -17,8 +19,12 @@ use crate::text::long;
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
 
 /// The items that a conversation tells, without those that its compactions dropped.
-const TOLD: &str =
-    "SELECT id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id";
+fn told(conversation: ConversationId) -> Statement {
+    checked(query!(
+        "SELECT id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id",
+        conversation.0
+    ))
+}
 
 /// Whether items that replace a conversation are in a saved session already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +40,8 @@ pub enum SavedAs {
 impl Store {
     /// The items of a conversation in order; results of one answer's calls in the order of the calls.
     pub async fn items(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
-        let query = sql(TOLD).bind(conversation.0);
-        self.read(move |db| items_of(query, db)).await
+        let query = told(conversation);
+        items_of(query, &mut *self.reader().await?).await
     }
 
     /// The items of a conversation from before `turn`.
@@ -44,14 +50,14 @@ impl Store {
         conversation: ConversationId,
         turn: TurnId,
     ) -> Result<Vec<Item>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT id, body FROM items WHERE conversation_id = ?1 AND dropped_at IS NULL
                  AND id < coalesce((SELECT min(id) FROM items WHERE conversation_id = ?1 AND turn_id = ?2), 9223372036854775807)
              ORDER BY id",
-        )
-        .bind(conversation.0)
-        .bind(turn.to_string());
-        self.read(move |db| items_of(query, db)).await
+            conversation.0,
+            turn.to_string()
+        ));
+        items_of(query, &mut *self.reader().await?).await
     }
 
     /// The items of a conversation up to those of `message`, which `turn` took or gave; `None` where it does not hold them
@@ -62,30 +68,29 @@ impl Store {
         turn: TurnId,
         message: MessageId,
     ) -> Result<Option<Vec<Item>>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT id, turn_id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id",
-        )
-        .bind(conversation.0);
+            conversation.0
+        ));
         let turn = turn.to_string();
-        self.read(move |db| {
-            let rows = query.all(db, |row| {
+        let rows = query
+            .all(&mut *self.reader().await?, |row| {
                 let of = text_option(row, "turn_id");
                 Ok((item(row), of.is_ok_and(|of| of == Some(turn.as_str()))))
-            })?;
-            let (mut items, of_turn): (Vec<Item>, Vec<bool>) = rows.into_iter().unzip();
-            let is_message = |item: &Item| match item {
-                Item::User(user) => user.message_id == Some(message),
-                Item::Assistant(_) | Item::ToolResult(_) => false,
-            };
-            let last = items.iter().rposition(is_message);
-            let Some(last) = last.or_else(|| of_turn.iter().rposition(|of_turn| *of_turn)) else {
-                return Ok(None);
-            };
-            items.truncate(last + 1);
-            order_results(&mut items);
-            Ok(Some(items))
-        })
-        .await
+            })
+            .await?;
+        let (mut items, of_turn): (Vec<Item>, Vec<bool>) = rows.into_iter().unzip();
+        let is_message = |item: &Item| match item {
+            Item::User(user) => user.message_id == Some(message),
+            Item::Assistant(_) | Item::ToolResult(_) => false,
+        };
+        let last = items.iter().rposition(is_message);
+        let Some(last) = last.or_else(|| of_turn.iter().rposition(|of_turn| *of_turn)) else {
+            return Ok(None);
+        };
+        items.truncate(last + 1);
+        order_results(&mut items);
+        Ok(Some(items))
     }
 
     /// Replaces all items of a conversation (restore, compaction, repair).
@@ -96,23 +101,26 @@ impl Store {
         saved: SavedAs,
     ) -> Result<(), StoreError> {
         self.write(move |db| {
-            replace(db, conversation, &items)?;
-            let covered = match saved {
-                SavedAs::This(_) | SavedAs::Others => items.len() as u64,
-                SavedAs::Nothing => 0,
-            };
-            let session = match saved {
-                SavedAs::This(session) => Some(session.to_string()),
-                SavedAs::Others | SavedAs::Nothing => None,
-            };
-            let mut batch = Batch::default();
-            batch
-                .add("UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?")
-                .bind(count(covered))
-                .bind(session)
-                .bind(conversation.0);
-            touch(&mut batch, conversation);
-            batch.run(db).map(drop)
+            Box::pin(async move {
+                replace(db, conversation, &items).await?;
+                let covered = match saved {
+                    SavedAs::This(_) | SavedAs::Others => items.len() as u64,
+                    SavedAs::Nothing => 0,
+                };
+                let session = match saved {
+                    SavedAs::This(session) => Some(session.to_string()),
+                    SavedAs::Others | SavedAs::Nothing => None,
+                };
+                let mut batch = Batch::default();
+                batch.add(query!(
+                    "UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?",
+                    count(covered),
+                    session,
+                    conversation.0
+                ));
+                touch(&mut batch, conversation);
+                batch.run(db).await.map(drop)
+            })
         })
         .await
     }
@@ -127,10 +135,11 @@ impl Store {
         items: &[Item],
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE items SET dropped_at = ? WHERE conversation_id = ? AND dropped_at IS NULL")
-            .bind(now())
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE items SET dropped_at = ? WHERE conversation_id = ? AND dropped_at IS NULL",
+            now(),
+            conversation.0
+        ));
         for item in items {
             insert_item(&mut batch, conversation, item)?;
         }
@@ -144,11 +153,12 @@ fn insert_item(
     conversation: ConversationId,
     item: &Item,
 ) -> Result<(), StoreError> {
-    batch
-        .add("INSERT INTO items (conversation_id, role, body) VALUES (?, ?, ?)")
-        .bind(conversation.0)
-        .bind(role(item))
-        .bind(json(item)?);
+    batch.add(query!(
+        "INSERT INTO items (conversation_id, role, body) VALUES (?, ?, ?)",
+        conversation.0,
+        role(item),
+        json(item)?
+    ));
     Ok(())
 }
 
@@ -159,33 +169,36 @@ pub(super) fn insert_item_of(
     item: &Item,
 ) -> Result<(), StoreError> {
     batch
-        .add(
+        .add(query!(
             "INSERT INTO items (conversation_id, turn_id, role, body)
              SELECT conversation_id, id, ?, ? FROM turns WHERE id = ? AND state = 'running'",
-        )
-        .bind(role(item))
-        .bind(long::work_on(item.size(), || json(item))?)
-        .bind(turn.to_string())
+            role(item),
+            long::work_on(item.size(), || json(item))?,
+            turn.to_string()
+        ))
         .must_change(format!("running turn {turn}"));
     Ok(())
 }
 
 /// Replaces all items of `conversation` with `items`. Unchanged rows at the beginning are not written again: a repair
 /// changes the end of what may be a long history.
-pub(super) fn replace(
-    db: &Connection,
+pub(super) async fn replace(
+    db: &mut SqliteConnection,
     conversation: ConversationId,
     items: &[Item],
 ) -> Result<(), StoreError> {
-    let kept = unchanged(db, conversation, items)?;
-    sql("DELETE FROM items WHERE conversation_id = ? AND id > ? AND dropped_at IS NULL")
-        .bind(conversation.0)
-        .bind(kept.last_row)
-        .execute(db)?;
+    let kept = unchanged(db, conversation, items).await?;
+    checked(query!(
+        "DELETE FROM items WHERE conversation_id = ? AND id > ? AND dropped_at IS NULL",
+        conversation.0,
+        kept.last_row
+    ))
+    .execute(db)
+    .await?;
     for item in &items[kept.items..] {
         let mut batch = Batch::default();
         insert_item(&mut batch, conversation, item)?;
-        batch.run(db)?;
+        batch.run(db).await?;
     }
     Ok(())
 }
@@ -196,8 +209,8 @@ struct Kept {
     last_row: i64,
 }
 
-fn unchanged(
-    db: &Connection,
+async fn unchanged(
+    db: &mut SqliteConnection,
     conversation: ConversationId,
     items: &[Item],
 ) -> Result<Kept, StoreError> {
@@ -205,30 +218,29 @@ fn unchanged(
         items: 0,
         last_row: 0,
     };
-    let mut told = db.prepare_cached(TOLD)?;
-    let mut rows = told.query([conversation.0])?;
+    let mut rows = told(conversation).stream(db)?;
     for item in items {
-        let Some(row) = rows.next()? else {
+        let Some(row) = rows.try_next().await? else {
             break;
         };
-        if json(item)? != text(row, "body")? {
+        if json(item)? != text(&row, "body")? {
             break;
         }
         kept.items += 1;
-        kept.last_row = row.get("id")?;
+        kept.last_row = row.try_get("id")?;
     }
     Ok(kept)
 }
 
 /// The items of the rows that `query` finds.
-fn items_of(query: Statement, db: &Connection) -> Result<Vec<Item>, StoreError> {
-    let mut items = query.all(db, |row| Ok(item(row)))?;
+async fn items_of(query: Statement, db: &mut SqliteConnection) -> Result<Vec<Item>, StoreError> {
+    let mut items = query.all(db, |row| Ok(item(row))).await?;
     order_results(&mut items);
     Ok(items)
 }
 
 /// The item of a row. One that cannot be read is replaced with a note, so that the rest is kept.
-fn item(row: &Row<'_>) -> Item {
+fn item(row: &SqliteRow) -> Item {
     from_json(row, "body").unwrap_or_else(|error| {
         report_unreadable(row, "items", "id", &error);
         Item::User(UserText::note(UNREADABLE))

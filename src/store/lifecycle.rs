@@ -3,9 +3,10 @@
 //! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. A start
 //! after a crash follows the intent: it finishes what it finds, and each step may have been done already.
 
-use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sqlx::query;
+use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::agents::{self, AgentRow, Registered};
@@ -15,7 +16,7 @@ use super::error::StoreError;
 use super::inbound::move_cursor;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::statement::sql;
+use super::statement::checked;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
 /// An operation that is under way with an agent.
@@ -99,13 +100,12 @@ impl Store {
     pub async fn begin_destroy(&self, agent: AgentId, keep_files: bool) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         note(&mut batch, agent, &Intent::Destroy { keep_files })?;
-        batch
-            .add(
-                "UPDATE conversations SET closed_at = ?, crash_session = NULL
+        batch.add(query!(
+            "UPDATE conversations SET closed_at = ?, crash_session = NULL
                  WHERE agent_id = ? AND closed_at IS NULL",
-            )
-            .bind(now())
-            .bind(agent.to_string());
+            now(),
+            agent.to_string()
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -122,18 +122,22 @@ impl Store {
             name: name.to_owned(),
         };
         let mut batch = Batch::default();
-        batch
-            .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ? AND detail = ?")
-            .bind(agent.to_string())
-            .bind(intent.kind().as_str())
-            .bind(json(&intent)?);
+        batch.add(query!(
+            "DELETE FROM lifecycle WHERE agent_id = ? AND operation = ? AND detail = ?",
+            agent.to_string(),
+            intent.kind().as_str(),
+            json(&intent)?
+        ));
         self.run(batch).await.map(drop)
     }
 
     /// Everything under way. What cannot be read is left out.
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
-        let query = sql("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at");
-        self.read(move |db| query.readable(db, "lifecycle", "agent_id", intent))
+        let query = checked(query!(
+            "SELECT agent_id, detail FROM lifecycle ORDER BY begun_at"
+        ));
+        query
+            .readable(&mut *self.reader().await?, "lifecycle", "agent_id", intent)
             .await
     }
 
@@ -143,11 +147,12 @@ impl Store {
         agent: AgentId,
         kind: IntentKind,
     ) -> Result<Option<Intent>, StoreError> {
-        let query =
-            sql("SELECT agent_id, detail FROM lifecycle WHERE agent_id = ? AND operation = ?")
-                .bind(agent.to_string())
-                .bind(kind.as_str());
-        let found = self.read(move |db| query.first(db, intent)).await?;
+        let query = checked(query!(
+            "SELECT agent_id, detail FROM lifecycle WHERE agent_id = ? AND operation = ?",
+            agent.to_string(),
+            kind.as_str()
+        ));
+        let found = query.first(&mut *self.reader().await?, intent).await?;
         Ok(found.map(|(_, intent)| intent))
     }
 
@@ -173,9 +178,7 @@ impl Store {
         match before {
             Some(row) => agents::put(&mut batch, row)?,
             None => {
-                batch
-                    .add("DELETE FROM agents WHERE id = ?")
-                    .bind(agent.to_string());
+                batch.add(query!("DELETE FROM agents WHERE id = ?", agent.to_string()));
             }
         }
         strike(&mut batch, agent, IntentKind::Init);
@@ -202,14 +205,17 @@ impl Store {
     pub async fn destroy_agent(&self, agent: AgentId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
-            .add("UPDATE agents SET status = ? WHERE id = ?")
-            .bind(AgentStatus::Destroyed.as_str())
-            .bind(agent.to_string())
+            .add(query!(
+                "UPDATE agents SET status = ? WHERE id = ?",
+                AgentStatus::Destroyed.as_str(),
+                agent.to_string()
+            ))
             .must_change(format!("agent {agent}"));
-        batch
-            .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation <> ?")
-            .bind(agent.to_string())
-            .bind(IntentKind::Destroy.as_str());
+        batch.add(query!(
+            "DELETE FROM lifecycle WHERE agent_id = ? AND operation <> ?",
+            agent.to_string(),
+            IntentKind::Destroy.as_str()
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -249,25 +255,25 @@ impl Store {
 }
 
 fn note(batch: &mut Batch, agent: AgentId, intent: &Intent) -> Result<(), StoreError> {
-    batch
-        .add(
-            "INSERT INTO lifecycle (agent_id, operation, detail, begun_at) VALUES (?, ?, ?, ?)
+    batch.add(query!(
+        "INSERT INTO lifecycle (agent_id, operation, detail, begun_at) VALUES (?, ?, ?, ?)
              ON CONFLICT (agent_id, operation) DO UPDATE SET detail = excluded.detail, begun_at = excluded.begun_at",
-        )
-        .bind(agent.to_string())
-        .bind(intent.kind().as_str())
-        .bind(json(intent)?)
-        .bind(now());
+        agent.to_string(),
+        intent.kind().as_str(),
+        json(intent)?,
+        now()
+    ));
     Ok(())
 }
 
 fn strike(batch: &mut Batch, agent: AgentId, kind: IntentKind) {
-    batch
-        .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ?")
-        .bind(agent.to_string())
-        .bind(kind.as_str());
+    batch.add(query!(
+        "DELETE FROM lifecycle WHERE agent_id = ? AND operation = ?",
+        agent.to_string(),
+        kind.as_str()
+    ));
 }
 
-fn intent(row: &Row<'_>) -> Result<(AgentId, Intent), StoreError> {
+fn intent(row: &SqliteRow) -> Result<(AgentId, Intent), StoreError> {
     Ok((parsed(row, "agent_id")?, from_json(row, "detail")?))
 }

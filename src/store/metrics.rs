@@ -2,15 +2,15 @@
 //!
 //! A row that ended never changes again, so it is added only once: a [`Tally`] remembers how far it has read.
 
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::codec::counted;
 use super::error::StoreError;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar, sql};
 use crate::domain::Usage;
 
 /// Upper bounds of the buckets for requests to models and for tool calls, in milliseconds.
@@ -128,19 +128,24 @@ impl Tally {
     }
 
     /// Adds what ended since its last update.
-    fn add_ended(&mut self, db: &Connection) -> Result<(), StoreError> {
-        let settled = sql(
+    async fn add_ended(&mut self, db: &mut SqliteConnection) -> Result<(), StoreError> {
+        let settled = checked(query!(
             "SELECT coalesce((SELECT min(rowid) - 1 FROM turns WHERE state = 'running'),
-                 (SELECT max(rowid) FROM turns), 0)",
-        )
-        .one(db, scalar)?;
-        self.add_turns(db, settled)?;
-        self.add_runs(db, settled)?;
+                 (SELECT max(rowid) FROM turns), 0) AS settled"
+        ))
+        .one(db, scalar)
+        .await?;
+        self.add_turns(db, settled).await?;
+        self.add_runs(db, settled).await?;
         self.turns_to = settled.max(self.turns_to);
-        self.add_attempts(db)
+        self.add_attempts(db).await
     }
 
-    fn add_turns(&mut self, db: &Connection, settled: i64) -> Result<(), StoreError> {
+    async fn add_turns(
+        &mut self,
+        db: &mut SqliteConnection,
+        settled: i64,
+    ) -> Result<(), StoreError> {
         let ended = sql(format!(
             "SELECT exit, is_settled, {} FROM
                  (SELECT coalesce(exit, 'interrupted') AS exit, rowid <= ?2 AS is_settled,
@@ -151,25 +156,29 @@ impl Tally {
         ));
         let ended = ended.bind(self.turns_to).bind(settled);
         self.later_turns.clear();
-        let add = |row: &Row<'_>| {
-            let into = if row.get("is_settled")? {
+        let add = |row: &SqliteRow| {
+            let into = if row.try_get("is_settled")? {
                 &mut self.turns
             } else {
                 &mut self.later_turns
             };
-            into.entry(row.get("exit")?)
+            into.entry(row.try_get("exit")?)
                 .or_default()
                 .add(&durations(row, TURN_BOUNDS)?);
             Ok(())
         };
-        ended.each(db, add).map(drop)
+        ended.each(db, add).await
     }
 
-    fn add_runs(&mut self, db: &Connection, settled: i64) -> Result<(), StoreError> {
+    async fn add_runs(
+        &mut self,
+        db: &mut SqliteConnection,
+        settled: i64,
+    ) -> Result<(), StoreError> {
         let ended = sql(run_costs_sql()).bind(self.turns_to).bind(settled);
         self.later_runs = Costs::default();
-        let add = |row: &Row<'_>| {
-            let into = if row.get("is_settled")? {
+        let add = |row: &SqliteRow| {
+            let into = if row.try_get("is_settled")? {
                 &mut self.runs
             } else {
                 &mut self.later_runs
@@ -177,10 +186,10 @@ impl Tally {
             into.add(&costs(row)?);
             Ok(())
         };
-        ended.each(db, add).map(drop)
+        ended.each(db, add).await
     }
 
-    fn add_attempts(&mut self, db: &Connection) -> Result<(), StoreError> {
+    async fn add_attempts(&mut self, db: &mut SqliteConnection) -> Result<(), StoreError> {
         let ended = sql(format!(
             "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
@@ -188,18 +197,18 @@ impl Tally {
             durations_sql(CALL_BOUNDS)
         ));
         let ended = ended.bind(self.attempts_to);
-        let add = |row: &Row<'_>| {
-            self.attempts_to = self.attempts_to.max(row.get("last")?);
+        let add = |row: &SqliteRow| {
+            self.attempts_to = self.attempts_to.max(row.try_get("last")?);
             let sums = self.attempts.entry(labels(row)?).or_default();
             sums.usage.input += counted(row, "input")?;
             sums.usage.output += counted(row, "output")?;
             sums.usage.cache_read += counted(row, "cache_read")?;
             sums.usage.cache_write += counted(row, "cache_write")?;
-            sums.known_usd += row.get::<_, f64>("known_usd")?;
+            sums.known_usd += row.try_get::<f64, _>("known_usd")?;
             sums.durations.add(&durations(row, CALL_BOUNDS)?);
             Ok(())
         };
-        ended.each(db, add).map(drop)
+        ended.each(db, add).await
     }
 }
 
@@ -222,35 +231,31 @@ impl Store {
     /// Adds to `tally` what ended since its last update. An update that failed or was interrupted counts nothing twice.
     pub async fn bring_up_to_date(&self, tally: &mut Tally) -> Result<(), StoreError> {
         let mut next = tally.clone();
-        *tally = self
-            .read(move |db| {
-                next.add_ended(db)?;
-                Ok(next)
-            })
-            .await?;
+        next.add_ended(&mut *self.reader().await?).await?;
+        *tally = next;
         Ok(())
     }
 
     /// What waits or runs now.
     pub async fn under_way(&self) -> Result<UnderWay, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT (SELECT count(*) FROM turns WHERE state = 'running') AS turns,
                  (SELECT count(*) FROM turns WHERE state = 'running' AND kind <> 'turn') AS children,
                  (SELECT count(*) FROM inbound WHERE state = 'new') AS messages,
                  (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS parts,
                  (SELECT count(*) FROM approvals WHERE decision IS NULL) AS approvals,
-                 (SELECT count(*) FROM tasks WHERE status = 'running') AS tasks",
-        );
-        self.read(move |db| query.one(db, under_way)).await
+                 (SELECT count(*) FROM tasks WHERE status = 'running') AS tasks"
+        ));
+        query.one(&mut *self.reader().await?, under_way).await
     }
 
     /// How many questions were decided, by the decision.
     pub async fn decisions(&self) -> Result<BTreeMap<String, u64>, StoreError> {
-        let query = sql(
-            "SELECT decision, count(*) AS count FROM approvals WHERE decision IS NOT NULL GROUP BY 1",
-        );
-        let decision = |row: &Row<'_>| Ok((row.get("decision")?, counted(row, "count")?));
-        let found = self.read(move |db| query.all(db, decision)).await?;
+        let query = checked(query!(
+            "SELECT decision, count(*) AS count FROM approvals WHERE decision IS NOT NULL GROUP BY 1"
+        ));
+        let decision = |row: &SqliteRow| Ok((row.try_get("decision")?, counted(row, "count")?));
+        let found = query.all(&mut *self.reader().await?, decision).await?;
         Ok(found.into_iter().collect())
     }
 }
@@ -280,18 +285,18 @@ fn run_costs_sql() -> String {
     )
 }
 
-fn costs(row: &Row<'_>) -> Result<Costs, StoreError> {
+fn costs(row: &SqliteRow) -> Result<Costs, StoreError> {
     let within = COST_BOUNDS
         .iter()
         .map(|bound| counted(row, &format!("within_{bound}")));
     Ok(Costs {
-        sum: row.get("usd")?,
+        sum: row.try_get("usd")?,
         count: counted(row, "count")?,
         within: within.collect::<Result<_, _>>()?,
     })
 }
 
-fn durations(row: &Row<'_>, bounds: &[u64]) -> Result<Durations, StoreError> {
+fn durations(row: &SqliteRow, bounds: &[u64]) -> Result<Durations, StoreError> {
     let within = bounds
         .iter()
         .map(|bound| counted(row, &format!("within_{bound}")));
@@ -302,15 +307,15 @@ fn durations(row: &Row<'_>, bounds: &[u64]) -> Result<Durations, StoreError> {
     })
 }
 
-fn labels(row: &Row<'_>) -> Result<AttemptLabels, StoreError> {
+fn labels(row: &SqliteRow) -> Result<AttemptLabels, StoreError> {
     Ok(AttemptLabels {
-        provider: row.get("provider")?,
-        model: row.get("model")?,
-        outcome: row.get("outcome")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        outcome: row.try_get("outcome")?,
     })
 }
 
-fn under_way(row: &Row<'_>) -> Result<UnderWay, StoreError> {
+fn under_way(row: &SqliteRow) -> Result<UnderWay, StoreError> {
     Ok(UnderWay {
         turns: counted(row, "turns")?,
         children: counted(row, "children")?,

@@ -3,18 +3,20 @@
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqliteConnection, query_scalar};
 use tracing::{info, warn};
 
 use super::error::StoreError;
-use super::migrations::{expected_schema, migrate, newest, schema, version};
-use super::statement::{scalar, sql};
+use super::migrations::{expected_schema, migrated, newest, schema, version};
+use super::statement::{Found, checked, scalar, sql};
 
 /// Marks a SQLite file as ours: `Chor` in ASCII.
-const APPLICATION_ID: i64 = 0x4368_6f72;
+const APPLICATION_ID: i32 = 0x4368_6f72;
 
 /// The first SQLite without the WAL-reset corruption.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
@@ -44,67 +46,71 @@ pub(super) enum Access {
 }
 
 /// Opens `path` for writing, or returns why it must not be opened.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    match look(path)? {
-        Found::Nothing => create(path)?,
-        Found::Database { in_order } => inspect(path, in_order)?,
+pub(super) async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
+    match on_disk(path, look).await? {
+        OnDisk::Nothing => create(path).await?,
+        OnDisk::Database { in_order } => inspect(path, in_order).await?,
     }
-    let mut writer = connect_writer(path)?;
-    upgrade(&mut writer, path)?;
-    forget_closed(path);
+    let writer = connect_writer(path).await?;
+    let writer = upgraded(writer, path).await?;
+    on_disk(path, forget_closed).await?;
     Ok(writer)
 }
 
-/// The connection that writes.
-pub(super) fn connect_writer(path: &Path) -> Result<Connection, StoreError> {
-    let db = connect(path, Access::Write)?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
-    db.pragma_update(None, "journal_size_limit", KEPT_LOG)?;
-    Ok(db)
+/// Runs `work`, which looks at files, on a thread that may wait for the disk.
+///
+/// Boxed, so that the caller's future does not hold a function over any lifetime: see [`super::statement::Found`].
+fn on_disk<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce(&Path) -> Result<T, StoreError> + Send + 'static,
+) -> Found<'static, T> {
+    let path = path.to_owned();
+    let work = tokio::task::spawn_blocking(move || work(&path));
+    Box::pin(async move {
+        match work.await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => panic::resume_unwind(panic),
+                Err(_) => Err(StoreError::Closed),
+            },
+        }
+    })
 }
 
-pub(super) fn connect(path: &Path, access: Access) -> Result<Connection, StoreError> {
-    let flags = match access {
-        Access::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-    };
-    set_up(Connection::open_with_flags(
-        path,
-        flags | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?)
+/// Opens the connection that writes.
+pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, StoreError> {
+    Ok(writer_options(path).connect().await?)
+}
+
+fn writer_options(path: &Path) -> SqliteConnectOptions {
+    options(path, Access::Write)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT.to_string())
+        .pragma("journal_size_limit", KEPT_LOG.to_string())
 }
 
 /// What holds for each connection.
-fn set_up(db: Connection) -> Result<Connection, StoreError> {
-    db.busy_timeout(BUSY_TIMEOUT)?;
-    db.set_prepared_statement_cache_capacity(PREPARED);
-    db.pragma_update(None, "foreign_keys", true)?;
-    db.pragma_update(None, "trusted_schema", false)?;
-    db.pragma_update(None, "cell_size_check", true)?;
-    Ok(db)
-}
-
-/// The address of a database that nobody changes. In front of an absolute path stands an empty host, so that nothing of the path
-/// is taken for one.
-fn at_rest(path: &str) -> String {
-    let host = if path.starts_with('/') { "//" } else { "" };
-    let escaped = path
-        .replace('%', "%25")
-        .replace('?', "%3f")
-        .replace('#', "%23");
-    format!("file:{host}{escaped}?immutable=1")
+pub(super) fn options(path: &Path, access: Access) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(access == Access::Create)
+        .read_only(access == Access::Read)
+        .busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(PREPARED)
+        .foreign_keys(true)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .disable_statement_logging()
 }
 
 /// What lies at the path.
-enum Found {
+enum OnDisk {
     Nothing,
     Database { in_order: bool },
 }
 
-fn look(path: &Path) -> Result<Found, StoreError> {
+fn look(path: &Path) -> Result<OnDisk, StoreError> {
     let damaged = |reason: &str| StoreError::Damaged {
         path: path.to_owned(),
         reason: reason.to_owned(),
@@ -116,7 +122,7 @@ fn look(path: &Path) -> Result<Found, StoreError> {
                 Ok(log) if log.len() > 0 => Err(damaged(
                     "its write-ahead log is there, the database itself is missing",
                 )),
-                _ => Ok(Found::Nothing),
+                _ => Ok(OnDisk::Nothing),
             };
         }
         Err(error) => return Err(unusable(path, &error)),
@@ -127,14 +133,38 @@ fn look(path: &Path) -> Result<Found, StoreError> {
     if metadata.len() == 0 {
         return Err(damaged("it is empty"));
     }
-    Ok(Found::Database {
+    Ok(OnDisk::Database {
         in_order: closed_in_order(path, &metadata),
     })
 }
 
 /// Makes a new database under a temporary name and moves it into place when it is complete, so that a crash leaves either
 /// nothing or a database.
-fn create(path: &Path) -> Result<(), StoreError> {
+async fn create(path: &Path) -> Result<(), StoreError> {
+    let unfinished = on_disk(path, make_room).await?;
+    let options = options(&unfinished, Access::Create)
+        .page_size(PAGE)
+        .journal_mode(SqliteJournalMode::Delete)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("application_id", APPLICATION_ID.to_string());
+    let mut db = options.connect().await?;
+    assert_version(&mut db).await?;
+    db.close().await?;
+    migrated(options).await?.close().await?;
+    on_disk(path, move |path| put_in_place(&unfinished, path)).await?;
+    info!("made the database {}", path.display());
+    Ok(())
+}
+
+/// Moves a complete file to its name.
+fn put_in_place(unfinished: &Path, path: &Path) -> Result<(), StoreError> {
+    fs::rename(unfinished, path)
+        .and_then(|()| sync_folder(path))
+        .map_err(|error| unusable(path, &error))
+}
+
+/// Makes the folder of a new database, removes what an earlier try left there, and returns the temporary name.
+fn make_room(path: &Path) -> Result<PathBuf, StoreError> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
             .recursive(true)
@@ -151,18 +181,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
             _ => {}
         }
     }
-    let mut db = connect(&unfinished, Access::Create)?;
-    assert_version(&db)?;
-    db.pragma_update(None, "page_size", PAGE)?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    migrate(&mut db)?;
-    db.close().map_err(|(_, error)| error)?;
-    fs::rename(&unfinished, path)
-        .and_then(|()| sync_folder(path))
-        .map_err(|error| unusable(path, &error))?;
-    info!("made the database {}", path.display());
-    Ok(())
+    Ok(unfinished)
 }
 
 /// How much of a database is read before it is trusted.
@@ -173,50 +192,48 @@ pub(super) enum Depth {
     Whole,
 }
 
-pub(super) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
     // Without a log no process uses it, and it can be read without side effects: SQLite would leave an empty log behind.
-    let is_at_rest = ["-wal", "-journal"]
-        .iter()
-        .all(|log| !beside(path, log).exists());
-    match path.to_str() {
-        Some(path) if is_at_rest => {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-                | OpenFlags::SQLITE_OPEN_URI
-                | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            set_up(Connection::open_with_flags(at_rest(path), flags)?)
-        }
-        _ => connect(path, Access::Read),
-    }
+    let is_at_rest = on_disk(path, |path| {
+        let logs = ["-wal", "-journal"];
+        Ok(logs.iter().all(|log| !beside(path, log).exists()))
+    });
+    let options = options(path, Access::Read).immutable(is_at_rest.await?);
+    Ok(options.connect().await?)
 }
 
 /// Checks a database that another process may be using.
-pub(super) fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
-    match look(path)? {
-        Found::Nothing => Err(StoreError::NotFound(format!("database {}", path.display()))),
-        Found::Database { .. } => {
-            inspect(path, depth == Depth::Shallow).map_err(|error| error.at(path))
-        }
+pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
+    match on_disk(path, look).await? {
+        OnDisk::Nothing => Err(StoreError::NotFound(format!("database {}", path.display()))),
+        OnDisk::Database { .. } => inspect(path, depth == Depth::Shallow)
+            .await
+            .map_err(|error| error.at(path)),
     }
 }
 
 /// Checks a database without the ability to change it.
-fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
-    judge(&connect_read_only(path)?, path, in_order)
+async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
+    let mut db = connect_read_only(path).await?;
+    let judged = judge(&mut db, path, in_order).await;
+    db.close().await?;
+    judged
 }
 
-fn judge(db: &Connection, path: &Path, in_order: bool) -> Result<(), StoreError> {
-    assert_version(db)?;
+async fn judge(db: &mut SqliteConnection, path: &Path, in_order: bool) -> Result<(), StoreError> {
+    assert_version(db).await?;
     let foreign = |reason: String| StoreError::Foreign {
         path: path.to_owned(),
         reason,
     };
-    let application: i64 = sql("PRAGMA application_id").one(db, scalar)?;
+    // No macro describes a pragma.
+    let application: i32 = sql("PRAGMA application_id").one(db, scalar).await?;
     if application != APPLICATION_ID {
         return Err(foreign(format!(
             "its application id is {application}, ours is {APPLICATION_ID}"
         )));
     }
-    let found = version(db, path)?;
+    let found = version(db, path).await?;
     let known = newest();
     if found > known {
         return Err(StoreError::Newer {
@@ -232,16 +249,17 @@ fn judge(db: &Connection, path: &Path, in_order: bool) -> Result<(), StoreError>
         "checking {} after a stop that was not in order",
         path.display()
     );
-    check(db, path, found)
+    check(db, path, found).await
 }
 
 /// Reads the whole file and compares its tables with what the migrations make.
-fn check(db: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(), StoreError> {
     let damaged = |reason: String| StoreError::Damaged {
         path: path.to_owned(),
         reason,
     };
-    let findings: Vec<String> = sql("PRAGMA quick_check").all(db, scalar)?;
+    // No macro describes a pragma.
+    let findings: Vec<String> = sql("PRAGMA quick_check").all(db, scalar).await?;
     for finding in findings.into_iter().filter(|finding| finding != "ok") {
         if !is_of_a_value(&finding) {
             return Err(damaged(finding));
@@ -251,7 +269,7 @@ fn check(db: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
             path.display()
         );
     }
-    if version == newest() && schema(db)? != expected_schema()? {
+    if version == newest() && schema(db).await? != expected_schema().await? {
         return Err(damaged(format!(
             "its tables are not those of schema version {version}"
         )));
@@ -265,60 +283,80 @@ fn is_of_a_value(finding: &str) -> bool {
 }
 
 /// Upgrades an older database, after making a copy of it.
-fn upgrade(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let found = version(db, path)?;
+async fn upgraded(mut db: SqliteConnection, path: &Path) -> Result<SqliteConnection, StoreError> {
+    let found = version(&mut db, path).await?;
     if found == newest() {
-        return Ok(());
+        return Ok(db);
     }
     let copy = beside(path, &format!(".before-{:04}", found + 1));
-    if !copy.exists() {
-        let unfinished = beside(&copy, ".new");
-        let _ = fs::remove_file(&unfinished);
-        vacuum_into(db, &unfinished)?;
-        fs::rename(&unfinished, &copy)
-            .and_then(|()| sync_folder(&copy))
-            .map_err(|error| unusable(&copy, &error))?;
+    let unfinished = beside(&copy, ".new");
+    if on_disk(&copy, is_missing).await? {
+        vacuum_into(&mut db, &unfinished).await?;
+        on_disk(&copy, move |copy| put_in_place(&unfinished, copy)).await?;
     }
     info!(
         "upgrading {} from schema version {found}; a copy is {}",
         path.display(),
         copy.display()
     );
-    migrate(db)?;
-    resize_pages(db, path)
+    db.close().await?;
+    let mut db = migrated(writer_options(path)).await?;
+    resize_pages(&mut db, path).await?;
+    Ok(db)
+}
+
+/// Checks that there is no copy yet, and removes what an earlier try left of one.
+fn is_missing(copy: &Path) -> Result<bool, StoreError> {
+    let _ = fs::remove_file(beside(copy, ".new"));
+    Ok(!copy.exists())
 }
 
 /// Gives a database with larger pages our page size. It works with any size: a disk without room for the change prevents no
 /// upgrade.
-fn resize_pages(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    let found: u32 = sql("PRAGMA page_size").one(db, scalar)?;
+async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    // No macro describes a pragma.
+    let found: u32 = sql("PRAGMA page_size").one(db, scalar).await?;
     if found == PAGE {
         return Ok(());
     }
     let rewrite = format!("PRAGMA journal_mode = DELETE; PRAGMA page_size = {PAGE}; VACUUM");
-    if let Err(error) = db.execute_batch(&rewrite) {
+    if let Err(error) = sqlx::raw_sql(AssertSqlSafe(rewrite))
+        .execute(&mut *db)
+        .await
+    {
         warn!(
             "failed to give {} pages of {PAGE} bytes, it goes on with pages of {found}: {error}",
             path.display()
         );
     }
-    Ok(db.pragma_update(None, "journal_mode", "WAL")?)
+    sql("PRAGMA journal_mode = WAL").rows(db).await.map(drop)
 }
 
 /// Copies a database, in the state of one moment, into a new file.
-pub(super) fn vacuum_into(db: &Connection, target: &Path) -> Result<(), StoreError> {
+pub(super) async fn vacuum_into(
+    db: &mut SqliteConnection,
+    target: &Path,
+) -> Result<(), StoreError> {
     let name = target.to_str().ok_or_else(|| StoreError::Home {
         path: target.to_owned(),
         reason: "the path is not UTF-8".to_owned(),
     })?;
-    db.execute("VACUUM INTO ?", [name])?;
+    // No macro describes it: it is no query.
+    sql("VACUUM INTO ?").bind(name).execute(db).await?;
+    on_disk(target, sync).await
+}
+
+/// Waits until a file is on the disk.
+fn sync(target: &Path) -> Result<(), StoreError> {
     fs::File::open(target)
         .and_then(|file| file.sync_all())
         .map_err(|error| unusable(target, &error))
 }
 
-fn assert_version(db: &Connection) -> Result<(), StoreError> {
-    let found: String = sql("SELECT sqlite_version()").one(db, scalar)?;
+async fn assert_version(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let found: String = checked(query_scalar!("SELECT sqlite_version()"))
+        .one(db, scalar)
+        .await?;
     let parts: Vec<u32> = found
         .split('.')
         .map_while(|part| part.parse().ok())
@@ -367,15 +405,19 @@ fn closed_in_order(path: &Path, metadata: &fs::Metadata) -> bool {
 }
 
 /// Notes that the database was closed cleanly, so that the next start need not read it whole.
-pub(super) fn mark_closed(path: &Path) {
-    let written = fs::metadata(path)
-        .and_then(|metadata| fs::write(beside(path, ".closed"), stamp(&metadata)));
-    if let Err(error) = written {
+pub(super) async fn mark_closed(path: &Path) {
+    let written = on_disk(path, |path| {
+        fs::metadata(path)
+            .and_then(|metadata| fs::write(beside(path, ".closed"), stamp(&metadata)))
+            .map_err(|error| unusable(path, &error))
+    });
+    if let Err(error) = written.await {
         warn!("failed to note a clean stop; the next start checks the whole database: {error}");
     }
 }
 
-fn forget_closed(path: &Path) {
+fn forget_closed(path: &Path) -> Result<(), StoreError> {
     // If it stays, it can only match a database that has not changed since.
     let _ = fs::remove_file(beside(path, ".closed"));
+    Ok(())
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 
 use super::codec::text_option;
 use super::error::StoreError;
-use super::readers::blocking;
 use super::statement::{scalar, sql};
 
 /// What Chorus imports from the original's database. Everything else stays in the copy of the file.
@@ -87,50 +87,56 @@ impl Original {
     ///
     /// When it is not a database of the original, or cannot be read.
     pub async fn read(path: &Path) -> Result<Self, StoreError> {
-        let path = path.to_owned();
-        blocking(move || {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            Self::read_from(&Connection::open_with_flags(&path, flags)?, &path)
-        })
-        .await
+        let options = SqliteConnectOptions::new().filename(path).read_only(true);
+        let mut db = options.disable_statement_logging().connect().await?;
+        let found = Self::read_from(&mut db, path).await;
+        db.close().await?;
+        found
     }
 
-    fn read_from(db: &Connection, path: &Path) -> Result<Self, StoreError> {
+    async fn read_from(db: &mut SqliteConnection, path: &Path) -> Result<Self, StoreError> {
+        // The tables are not ours, so no macro knows them.
         let tables: i64 = sql(
             "SELECT count(*) FROM sqlite_schema WHERE name IN ('agents', 'sessions', 'messages', 'audit_log')
                  AND type = 'table'",
         )
-        .one(db, scalar)?;
+        .one(db, scalar)
+        .await?;
         let ours: i64 = sql("SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'")
-            .one(db, scalar)?;
+            .one(db, scalar)
+            .await?;
         if tables != 4 || ours != 0 {
             return Err(StoreError::Foreign {
                 path: path.to_owned(),
                 reason: "it lacks the tables of the Python original".to_owned(),
             });
         }
+        let agents = sql("SELECT * FROM agents ORDER BY name");
+        let sessions = sql("SELECT * FROM sessions ORDER BY saved_at, id");
+        let messages = sql("SELECT * FROM messages ORDER BY timestamp, id");
+        let decisions = sql("SELECT * FROM audit_log ORDER BY id");
         Ok(Self {
-            agents: sql("SELECT * FROM agents ORDER BY name").all(db, agent)?,
-            sessions: sql("SELECT * FROM sessions ORDER BY saved_at, id").all(db, session)?,
-            messages: sql("SELECT * FROM messages ORDER BY timestamp, id").all(db, message)?,
-            audit: sql("SELECT * FROM audit_log ORDER BY id").all(db, audit)?,
+            agents: agents.all(db, agent).await?,
+            sessions: sessions.all(db, session).await?,
+            messages: messages.all(db, message).await?,
+            audit: decisions.all(db, audit).await?,
         })
     }
 }
 
-fn agent(row: &Row<'_>) -> Result<OriginalAgent, StoreError> {
+fn agent(row: &SqliteRow) -> Result<OriginalAgent, StoreError> {
     Ok(OriginalAgent {
-        name: row.get("name")?,
-        channel_id: row.get("channel_id")?,
-        guild_id: row.get("guild_id")?,
-        model: row.get("model")?,
+        name: row.try_get("name")?,
+        channel_id: row.try_get("channel_id")?,
+        guild_id: row.try_get("guild_id")?,
+        model: row.try_get("model")?,
         permissions: words(row, "permissions")?,
         created_at: words(row, "created_at")?,
         status: words(row, "status")?,
     })
 }
 
-fn session(row: &Row<'_>) -> Result<OriginalSession, StoreError> {
+fn session(row: &SqliteRow) -> Result<OriginalSession, StoreError> {
     Ok(OriginalSession {
         id: words(row, "id")?,
         agent_name: words(row, "agent_name")?,
@@ -142,30 +148,30 @@ fn session(row: &Row<'_>) -> Result<OriginalSession, StoreError> {
     })
 }
 
-fn message(row: &Row<'_>) -> Result<OriginalMessage, StoreError> {
+fn message(row: &SqliteRow) -> Result<OriginalMessage, StoreError> {
     let calls = text_option(row, "tool_calls")?;
     Ok(OriginalMessage {
         agent_name: words(row, "agent_name")?,
         role: words(row, "role")?,
         content: words(row, "content")?,
         tool_calls: calls.and_then(|calls| serde_json::from_str(calls).ok()),
-        tool_call_id: row.get("tool_call_id")?,
+        tool_call_id: row.try_get("tool_call_id")?,
         timestamp: words(row, "timestamp")?,
     })
 }
 
-fn audit(row: &Row<'_>) -> Result<OriginalAudit, StoreError> {
+fn audit(row: &SqliteRow) -> Result<OriginalAudit, StoreError> {
     Ok(OriginalAudit {
         agent_name: words(row, "agent_name")?,
         timestamp: words(row, "timestamp")?,
         action: words(row, "action_string")?,
         decision: words(row, "decision")?,
-        user_id: row.get("user_id")?,
-        detail: row.get("detail")?,
+        user_id: row.try_get("user_id")?,
+        detail: row.try_get("detail")?,
     })
 }
 
 /// The text of a column, which the original may have left empty.
-fn words(row: &Row<'_>, name: &str) -> Result<String, StoreError> {
+fn words(row: &SqliteRow, name: &str) -> Result<String, StoreError> {
     Ok(text_option(row, name)?.unwrap_or_default().to_owned())
 }

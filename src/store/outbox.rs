@@ -1,4 +1,4 @@
-//! D8 and D9: what people will be shown, decided before it is sent, and sent once.
+//! What people will be shown, decided before it is sent, and sent once.
 //!
 //! ```text
 //! pending ──mark_sending──▶ sending ──mark_sent──▶ sent
@@ -6,6 +6,7 @@
 //!                              └──────mark_unknown─▶ unknown  (it may be there; said, never sent twice)
 //! ```
 
+use sqlx::{Row as _, query};
 use uuid::Uuid;
 
 use super::Store;
@@ -14,7 +15,7 @@ use super::codec::{json, now, report_unreadable};
 use super::error::StoreError;
 use super::part::{NewPart, Part, PartState, part_row};
 use super::settings::put_meta;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Discord's limit on a nonce, in characters.
@@ -93,27 +94,21 @@ impl Store {
     /// The parts that wait in a channel, in order, including one that is being sent; at most 32 at a time. One that cannot
     /// be read cannot be sent: it is marked as failed here, so that those after it can be.
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             // With a bound limit SQLite would compile the statement again each time.
             "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT 32",
-        );
-        let query = query.bind(channel.as_i64());
-        let (parts, unreadable) = self
-            .read(move |db| {
-                let (mut parts, mut unreadable) = (Vec::new(), Vec::new());
-                query.each(db, |row| {
-                    match part_row(row) {
-                        Ok(part) => parts.push(part),
-                        Err(error) => {
-                            report_unreadable(row, "outbox", "id", &error);
-                            unreadable.push(row.get("id")?);
-                        }
-                    }
-                    Ok(())
-                })?;
-                Ok((parts, unreadable))
-            })
-            .await?;
+            channel.as_i64()
+        ));
+        let (mut parts, mut unreadable) = (Vec::new(), Vec::new());
+        for row in query.rows(&mut *self.reader().await?).await? {
+            match part_row(&row) {
+                Ok(part) => parts.push(part),
+                Err(error) => {
+                    report_unreadable(&row, "outbox", "id", &error);
+                    unreadable.push(row.try_get("id")?);
+                }
+            }
+        }
         for part in unreadable {
             self.mark_failed(part, UNREADABLE).await?;
         }
@@ -122,20 +117,29 @@ impl Store {
 
     /// Whether a part replaces, or replaced, this message.
     pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
-        let query = sql("SELECT id FROM outbox WHERE edits = ? LIMIT 1").bind(message.as_i64());
-        let found = self.read(move |db| query.first(db, scalar::<i64>)).await?;
+        let query = checked(query!(
+            "SELECT id FROM outbox WHERE edits = ? LIMIT 1",
+            message.as_i64()
+        ));
+        let found = query
+            .first(&mut *self.reader().await?, scalar::<i64>)
+            .await?;
         Ok(found.is_some())
     }
 
     /// The channels that have something waiting.
     pub async fn waiting_channels(&self) -> Result<Vec<ChannelId>, StoreError> {
-        let query =
-            sql("SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')");
-        self.read(move |db| query.all(db, |row| scalar(row).map(ChannelId::from_i64)))
+        let query = checked(query!(
+            "SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')"
+        ));
+        query
+            .all(&mut *self.reader().await?, |row| {
+                scalar(row).map(ChannelId::from_i64)
+            })
             .await
     }
 
-    /// D9, before the POST. The time of the first try is stored. Returns the part as it is now.
+    /// Marks a part as about to be posted. The time of the first try is stored. Returns the part as it is now.
     ///
     /// # Errors
     ///
@@ -150,13 +154,12 @@ impl Store {
     /// Marks a part as `sending`, even if its row cannot be read; `None` when the part is done.
     async fn sending(&self, part: i64) -> Result<Option<Result<Part, StoreError>>, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
+        batch.add(query!(
+            "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
                  WHERE id = ? AND state IN ('pending', 'sending') RETURNING *",
-            )
-            .bind(now())
-            .bind(part);
+            now(),
+            part
+        ));
         Ok(self.rows(batch, |row| Ok(part_row(row))).await?.pop())
     }
 
@@ -168,31 +171,31 @@ impl Store {
     pub async fn take_place_of(&self, part: i64, shown: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
-            .add("UPDATE outbox SET edits = ? WHERE id = ? AND state IN ('pending', 'sending')")
-            .bind(shown.as_i64())
-            .bind(part)
+            .add(query!(
+                "UPDATE outbox SET edits = ? WHERE id = ? AND state IN ('pending', 'sending')",
+                shown.as_i64(),
+                part
+            ))
             .must_change(format!("unsent part {part}"));
         self.run(batch).await.map(drop)
     }
 
-    /// D9, after the POST. The channel's next part is marked `sending` and returned, to be posted now.
+    /// Marks a part as posted. The channel's next part is marked `sending` and returned, to be posted now.
     ///
     /// The mark itself needs no fsync: if a power cut undoes it, the part is `sending`, and recovery looks for it in the
     /// channel.
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<NextPart, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
-            )
-            .bind(message.as_i64())
-            .bind(part);
-        batch
-            .add(
-                "SELECT min(w.id) AS next FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
+        batch.add(query!(
+            "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
+            message.as_i64(),
+            part
+        ));
+        batch.add(query!(
+            "SELECT min(w.id) AS next FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
                  WHERE s.id = ? AND w.state IN ('pending', 'sending')",
-            )
-            .bind(part);
+            part
+        ));
         let next: Option<i64> = self.row(batch.unsynced(), scalar).await?;
         let next = match next {
             Some(next) => self.sending(next).await?,
@@ -218,11 +221,12 @@ impl Store {
 
     async fn settle(&self, part: i64, state: PartState, why: &str) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')")
-            .bind(state.as_str())
-            .bind(why)
-            .bind(part);
+        batch.add(query!(
+            "UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')",
+            state.as_str(),
+            why,
+            part
+        ));
         self.run(batch).await.map(drop)
     }
 }
@@ -235,18 +239,17 @@ pub(super) fn queue(
     part: NewPart,
     edits: Option<MessageId>,
 ) -> Result<(), StoreError> {
-    batch
-        .add(
-            "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at)
+    batch.add(query!(
+        "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at)
              VALUES (?, ?, 0, ?, ?, ?, ?, 'pending', ?) RETURNING *",
-        )
-        .bind(channel.as_i64())
-        .bind(turn.map(|turn| turn.to_string()))
-        .bind(part.kind.as_str())
-        .bind(json(&part.body)?)
-        .bind(nonce())
-        .bind(edits.map(MessageId::as_i64))
-        .bind(now());
+        channel.as_i64(),
+        turn.map(|turn| turn.to_string()),
+        part.kind.as_str(),
+        json(&part.body)?,
+        nonce(),
+        edits.map(MessageId::as_i64),
+        now()
+    ));
     Ok(())
 }
 
@@ -261,22 +264,21 @@ pub(super) fn queue_of_turn(
     let queued = now();
     for (position, part) in (0_i64..).zip(parts) {
         let leads = position == 0;
-        batch
-            .add(
-                "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, channel_id, turn_id)
+        batch.add(query!(
+            "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, channel_id, turn_id)
                  SELECT ?, ?, ?, ?, ?, iif(goes, 'sending', 'pending'), iif(goes, ?, NULL), channel_id, id
                  FROM (SELECT id, channel_id, ? AND NOT EXISTS (SELECT 1 FROM outbox
                            WHERE outbox.channel_id = turns.channel_id AND state IN ('pending', 'sending')) AS goes
                        FROM turns WHERE id = ?) RETURNING *",
-            )
-            .bind(position)
-            .bind(part.kind.as_str())
-            .bind(json(&part.body)?)
-            .bind(nonce())
-            .bind(&queued)
-            .bind(&queued)
-            .bind(leads && first == FirstPart::Sends)
-            .bind(turn.to_string());
+            position,
+            part.kind.as_str(),
+            json(&part.body)?,
+            nonce(),
+            &queued,
+            &queued,
+            leads && first == FirstPart::Sends,
+            turn.to_string()
+        ));
     }
     Ok(())
 }

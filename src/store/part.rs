@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
 use serde::{Deserialize, Serialize};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 
 use super::codec::{from_json, parsed, parsed_option, time, time_option, words};
 use super::error::StoreError;
@@ -160,18 +161,20 @@ impl Part {
     }
 }
 
-pub(super) fn part_row(row: &Row<'_>) -> Result<Part, StoreError> {
+pub(super) fn part_row(row: &SqliteRow) -> Result<Part, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        Ok(row.get::<_, Option<i64>>(name)?.map(MessageId::from_i64))
+        Ok(row
+            .try_get::<Option<i64>, _>(name)?
+            .map(MessageId::from_i64))
     };
     Ok(Part {
-        id: row.get("id")?,
-        channel: ChannelId::from_i64(row.get("channel_id")?),
+        id: row.try_get("id")?,
+        channel: ChannelId::from_i64(row.try_get("channel_id")?),
         turn: parsed_option(row, "turn_id")?,
-        part: row.get("part")?,
+        part: row.try_get("part")?,
         kind: parsed(row, "kind")?,
         body: from_json(row, "body")?,
-        nonce: row.get("nonce")?,
+        nonce: row.try_get("nonce")?,
         edits: message("edits")?,
         state: parsed(row, "state")?,
         message: message("message_id")?,

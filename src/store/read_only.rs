@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sqlx::{Connection as _, SqliteConnection, query_scalar};
 use tokio::sync::mpsc;
 
 use super::causes::Reserved;
 use super::error::StoreError;
 use super::open::{self, Depth};
-use super::readers::{Readers, blocking};
-use super::statement::{scalar, sql};
+use super::readers::readers;
+use super::statement::{checked, scalar};
 use super::{Inner, Store};
 use crate::text;
 
@@ -22,21 +23,17 @@ impl Store {
     ///
     /// A damaged, foreign or newer database is refused.
     pub async fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        let path = path.to_owned();
-        blocking(move || {
-            open::judge_read_only(&path, Depth::Shallow)?;
-            let (jobs, _) = mpsc::channel(1);
-            Ok(Self {
-                inner: Arc::new(Inner {
-                    readers: Readers::new(path.clone(), 1),
-                    path,
-                    jobs,
-                    reserved: Reserved::default(),
-                    writer: Mutex::new(None),
-                }),
-            })
+        open::judge_read_only(path, Depth::Shallow).await?;
+        let (jobs, _) = mpsc::channel(1);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                readers: readers(path, 1),
+                path: path.to_owned(),
+                jobs,
+                reserved: Reserved::default(),
+                writer: Mutex::new(None),
+            }),
         })
-        .await
     }
 
     /// Reads the whole database and returns the result in one line.
@@ -45,18 +42,26 @@ impl Store {
     ///
     /// What is wrong with it.
     pub async fn examine(path: &Path) -> Result<String, StoreError> {
-        let path = path.to_owned();
-        blocking(move || examine(&path)).await
+        open::judge_read_only(path, Depth::Whole).await?;
+        let mut db = open::connect_read_only(path).await?;
+        let found = examine(&mut db).await;
+        db.close().await?;
+        found
     }
 }
 
-fn examine(path: &Path) -> Result<String, StoreError> {
-    open::judge_read_only(path, Depth::Whole)?;
-    let db = open::connect_read_only(path)?;
-    let version: String = sql("SELECT sqlite_version()").one(&db, scalar)?;
-    let agents: i64 =
-        sql("SELECT count(*) FROM agents WHERE status <> 'destroyed'").one(&db, scalar)?;
-    let sessions: i64 = sql("SELECT count(*) FROM sessions").one(&db, scalar)?;
+async fn examine(db: &mut SqliteConnection) -> Result<String, StoreError> {
+    let version: String = checked(query_scalar!("SELECT sqlite_version()"))
+        .one(db, scalar)
+        .await?;
+    let agents: i64 = checked(query_scalar!(
+        "SELECT count(*) FROM agents WHERE status <> 'destroyed'"
+    ))
+    .one(db, scalar)
+    .await?;
+    let sessions: i64 = checked(query_scalar!("SELECT count(*) FROM sessions"))
+        .one(db, scalar)
+        .await?;
     Ok(format!(
         "whole; {}, {} (SQLite {version})",
         text::count(agents.max(0) as usize, "agent", "agents"),

@@ -7,14 +7,14 @@ mod exit;
 mod list;
 mod rows;
 mod tree;
-
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection as _, Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::attempts::attempt;
 use super::codec::{parsed, text};
 use super::error::StoreError;
-use super::statement::sql;
+use super::statement::{checked, sql};
 use crate::domain::{CausedRun, TurnId};
 
 pub use exit::{EndFacts, ExitCode, Lacking, exit_code};
@@ -57,62 +57,75 @@ impl Store {
         run: TurnId,
         previews: Previews,
     ) -> Result<Option<RunRows>, StoreError> {
-        self.read(move |db| {
-            let moment = db.unchecked_transaction()?;
-            run_rows(&moment, run, previews)
-        })
-        .await
+        let mut db = self.reader().await?;
+        let mut moment = db.begin().await?;
+        let rows = run_rows(&mut moment, run, previews).await;
+        moment.rollback().await?;
+        rows
     }
 
     /// Whether people get the words of a run's turns.
     pub async fn words_of_run(&self, run: TurnId) -> Result<Words, StoreError> {
-        let query = sql("SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?")
-            .bind(run.to_string());
-        let found = self.read(move |db| query.first(db, words)).await?;
+        let query = checked(query!(
+            "SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?",
+            run.to_string()
+        ));
+        let found = query.first(&mut *self.reader().await?, words).await?;
         Ok(found.unwrap_or(Words::Said))
     }
 }
 
-fn run_rows(
-    db: &Connection,
+async fn run_rows(
+    db: &mut SqliteConnection,
     run: TurnId,
     previews: Previews,
 ) -> Result<Option<RunRows>, StoreError> {
     let mut rows = RunRows::new(run);
     let of_run = |text: String| sql(text).bind(run.to_string());
     let of_turns = |select, order| of_run(of_turns(select, order));
-    rows.turns = rows.read(db, of_run(turns_sql()), "turns", MOST_ROWS, rows::turn)?;
+    rows.turns = rows
+        .read(db, of_run(turns_sql()), "turns", MOST_ROWS, rows::turn)
+        .await?;
     if rows.turns.is_empty() && rows.gaps.is_empty() {
         return Ok(None);
     }
     let attempts = of_turns("SELECT * FROM attempts", "ORDER BY id");
-    rows.attempts = rows.read(db, attempts, "attempts", MOST_ROWS, attempt)?;
+    rows.attempts = rows
+        .read(db, attempts, "attempts", MOST_ROWS, attempt)
+        .await?;
     let calls = of_turns(
         "SELECT * FROM calls",
         "ORDER BY turn_id, started_at, position",
     );
-    rows.calls = rows.read(db, calls, "calls", MOST_ROWS, rows::call)?;
+    rows.calls = rows.read(db, calls, "calls", MOST_ROWS, rows::call).await?;
     let questions = of_turns("SELECT * FROM approvals", "ORDER BY id");
-    rows.questions = rows.read(db, questions, "approvals", MOST_ROWS, rows::question)?;
+    rows.questions = rows
+        .read(db, questions, "approvals", MOST_ROWS, rows::question)
+        .await?;
     let asked = of_run(ASKED.to_owned());
     rows.asked = rows
-        .read(db, asked, "inbound", MOST_ROWS, rows::asked)?
+        .read(db, asked, "inbound", MOST_ROWS, rows::asked)
+        .await?
         .pop();
     let caused = of_run(caused_sql());
-    rows.caused = rows.read(db, caused, "turns", MOST_ROWS, caused_run)?;
+    rows.caused = rows
+        .read(db, caused, "turns", MOST_ROWS, caused_run)
+        .await?;
     let causing = of_run(CAUSED_BY.to_owned());
-    let causing = rows.read(db, causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))?;
+    let causing = rows
+        .read(db, causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))
+        .await?;
     rows.caused_by = causing.into_iter().last();
     if let Previews::Bytes(most) = previews {
         rows.previews = most;
         let said = of_run(said_sql(rows::read_for(most)));
-        rows.said = rows.read(db, said, "items", MOST_SAID, rows::said)?;
+        rows.said = rows.read(db, said, "items", MOST_SAID, rows::said).await?;
     }
     Ok(Some(rows))
 }
 
-fn words(row: &Row<'_>) -> Result<Words, StoreError> {
-    Ok(match (row.get("hides_words")?, row.get("runs")?) {
+fn words(row: &SqliteRow) -> Result<Words, StoreError> {
+    Ok(match (row.try_get("hides_words")?, row.try_get("runs")?) {
         (true, _) => Words::Pass,
         (false, true) => Words::OnTheirWay,
         (false, false) => Words::Said,
@@ -149,7 +162,7 @@ fn caused_sql() -> String {
     )
 }
 
-fn caused_run(row: &Row<'_>) -> Result<CausedRun, StoreError> {
+fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     let kind = text(row, "conversation_kind")?;
     Ok(CausedRun {
         run: parsed(row, "id")?,

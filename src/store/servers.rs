@@ -1,13 +1,14 @@
 //! Servers in which the bot was seen, and the operator's decision about each.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{count, parsed, stamp, time_option, words};
 use super::error::StoreError;
-use super::statement::sql;
+use super::statement::checked;
 use crate::domain::{GuildId, UserId};
 
 words! {
@@ -67,42 +68,42 @@ impl ServerRow {
 impl Store {
     /// All servers that are known.
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
-        let query = sql("SELECT * FROM servers ORDER BY guild_id");
-        self.read(move |db| query.readable(db, "servers", "guild_id", read))
+        let query = checked(query!("SELECT * FROM servers ORDER BY guild_id"));
+        query
+            .readable(&mut *self.reader().await?, "servers", "guild_id", read)
             .await
     }
 
     /// Keeps a server as it is now.
     pub async fn put_server(&self, row: &ServerRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT OR REPLACE INTO servers
+        batch.add(query!(
+            "INSERT OR REPLACE INTO servers
                  (guild_id, name, owner_id, members, state, asked_at, told_at, decided_by, decided_at)
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            )
-            .bind(row.guild.as_i64())
-            .bind(row.name.as_str())
-            .bind(row.owner.map(UserId::as_i64))
-            .bind(row.members.map(count))
-            .bind(row.state.as_str())
-            .bind(row.asked_at.map(stamp))
-            .bind(row.told_at.map(stamp))
-            .bind(row.decided_by.map(UserId::as_i64))
-            .bind(row.decided_at.map(stamp));
+            row.guild.as_i64(),
+            row.name.as_str(),
+            row.owner.map(UserId::as_i64),
+            row.members.map(count),
+            row.state.as_str(),
+            row.asked_at.map(stamp),
+            row.told_at.map(stamp),
+            row.decided_by.map(UserId::as_i64),
+            row.decided_at.map(stamp)
+        ));
         self.run(batch).await.map(drop)
     }
 }
 
-fn read(row: &Row<'_>) -> Result<ServerRow, StoreError> {
+fn read(row: &SqliteRow) -> Result<ServerRow, StoreError> {
     let user = |name| -> Result<Option<UserId>, StoreError> {
-        let id: Option<i64> = row.get(name)?;
+        let id: Option<i64> = row.try_get(name)?;
         Ok(id.map(UserId::from_i64))
     };
-    let members: Option<i64> = row.get("members")?;
+    let members: Option<i64> = row.try_get("members")?;
     Ok(ServerRow {
-        guild: GuildId::from_i64(row.get("guild_id")?),
-        name: row.get("name")?,
+        guild: GuildId::from_i64(row.try_get("guild_id")?),
+        name: row.try_get("name")?,
         owner: user("owner_id")?,
         members: members.and_then(|members| u64::try_from(members).ok()),
         state: parsed(row, "state")?,

@@ -1,13 +1,15 @@
 //! The index of saved sessions; the sessions themselves are files.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
+use tokio::runtime::Handle;
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{cost, count, counted, parsed, stamp, text, time};
 use super::error::StoreError;
-use super::statement::{Statement, scalar, sql};
+use super::statement::{Statement, checked, scalar, sql};
 use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta, SessionUsage};
 
 /// A page of sessions, newest first.
@@ -46,13 +48,13 @@ const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = 
     WHERE id = ? AND tokens_in IS NULL";
 
 fn last_closed_branch(agent: AgentId) -> Statement {
-    sql(
+    checked(query!(
         "SELECT * FROM (SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC LIMIT ?)
          WHERE trigger = ? ORDER BY saved_at DESC LIMIT 1",
-    )
-    .bind(agent.to_string())
-    .bind(RECENT)
-    .bind(SaveTrigger::BranchClosed.as_str())
+        agent.to_string(),
+        RECENT,
+        SaveTrigger::BranchClosed.as_str()
+    ))
 }
 
 impl Store {
@@ -62,7 +64,7 @@ impl Store {
         agent: AgentId,
     ) -> Result<Option<SessionMeta>, StoreError> {
         let query = last_closed_branch(agent);
-        self.read(move |db| query.first(db, session)).await
+        query.first(&mut *self.reader().await?, session).await
     }
 
     /// The same on a thread that may wait for the disk; `None` while all connections are in use.
@@ -71,8 +73,9 @@ impl Store {
         agent: AgentId,
     ) -> Option<Result<Option<SessionMeta>, StoreError>> {
         let query = last_closed_branch(agent);
-        let readers = &self.inner.readers;
-        readers.read_here(|db| query.first(db, session))
+        let mut reader = self.inner.readers.try_acquire()?;
+        let found = async { query.first(&mut reader, session).await };
+        Some(Handle::try_current().ok()?.block_on(found))
     }
 
     /// Indexes a session whose file is on disk, and notes which part of which conversation it covers. Indexing the same
@@ -84,39 +87,37 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         let id = session.id.to_string();
-        batch
-            .add(
-                "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
+        batch.add(query!(
+            "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
                      message_count, token_estimate, file_path, file_sha256, hides_words)
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            )
-            .bind(&id)
-            .bind(session.session_id)
-            .bind(session.agent_id.to_string())
-            .bind(session.agent_name)
-            .bind(session.description)
-            .bind(session.summary)
-            .bind(stamp(session.saved_at))
-            .bind(session.trigger.as_str())
-            .bind(count(session.message_count))
-            .bind(count(session.token_estimate))
-            .bind(session.file_path)
-            .bind(session.file_sha256)
-            .bind(session.hides_words);
+            &id,
+            session.session_id,
+            session.agent_id.to_string(),
+            session.agent_name,
+            session.description,
+            session.summary,
+            stamp(session.saved_at),
+            session.trigger.as_str(),
+            count(session.message_count),
+            count(session.token_estimate),
+            session.file_path,
+            session.file_sha256,
+            session.hides_words
+        ));
         if let Some(covered) = covered {
-            batch.add(SPENT).bind(covered.conversation.0).bind(&id);
-            batch
-                .add(
-                    "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
+            batch.add(sql(SPENT).bind(covered.conversation.0).bind(&id));
+            batch.add(query!(
+                "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
                          saved_items = max(saved_items, min(?, (SELECT count(*) FROM items WHERE conversation_id = conversations.id))),
                          crash_session = nullif(crash_session, ?)
                      WHERE id = ?",
-                )
-                .bind(count(covered.items))
-                .bind(&id)
-                .bind(count(covered.items))
-                .bind(&id)
-                .bind(covered.conversation.0);
+                count(covered.items),
+                &id,
+                count(covered.items),
+                &id,
+                covered.conversation.0
+            ));
         }
         self.run(batch).await.map(drop)
     }
@@ -135,19 +136,20 @@ impl Store {
             "SELECT * FROM sessions {OF_AGENT} ORDER BY saved_at DESC, rowid DESC LIMIT ?2 OFFSET ?3"
         ));
         let page = page.bind(&agent).bind(limit).bind(offset);
-        self.read(move |db| {
-            Ok(SessionPage {
-                total: u64::try_from(total.one(db, scalar::<i64>)?).unwrap_or(0),
-                sessions: page.readable(db, "sessions", "id", session)?,
-            })
+        let db = &mut *self.reader().await?;
+        Ok(SessionPage {
+            total: u64::try_from(total.one(db, scalar::<i64>).await?).unwrap_or(0),
+            sessions: page.readable(db, "sessions", "id", session).await?,
         })
-        .await
     }
 
     /// The session of this id, of any agent.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        let query = sql("SELECT * FROM sessions WHERE id = ?").bind(id.to_string());
-        self.read(move |db| query.first(db, session)).await
+        let query = checked(query!(
+            "SELECT * FROM sessions WHERE id = ?",
+            id.to_string()
+        ));
+        query.first(&mut *self.reader().await?, session).await
     }
 
     /// An agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches, only that
@@ -158,22 +160,24 @@ impl Store {
         word: &str,
         limit: u32,
     ) -> Result<Vec<SessionMeta>, StoreError> {
-        let by_stem = sql("SELECT * FROM sessions WHERE agent_id = ? AND session_id = ?")
-            .bind(agent.to_string())
-            .bind(word);
-        let by_id = sql(
+        let by_stem = checked(query!(
+            "SELECT * FROM sessions WHERE agent_id = ? AND session_id = ?",
+            agent.to_string(),
+            word
+        ));
+        let by_id = checked(query!(
             "SELECT * FROM sessions WHERE agent_id = ? AND substr(id, 1, ?) = ?
              ORDER BY saved_at DESC, rowid DESC LIMIT ?",
-        )
-        .bind(agent.to_string())
-        .bind(i64::try_from(word.chars().count()).unwrap_or(i64::MAX))
-        .bind(word.to_lowercase())
-        .bind(limit);
-        self.read(move |db| match by_stem.first(db, session)? {
+            agent.to_string(),
+            i64::try_from(word.chars().count()).unwrap_or(i64::MAX),
+            word.to_lowercase(),
+            limit
+        ));
+        let db = &mut *self.reader().await?;
+        match by_stem.first(db, session).await? {
             Some(named) => Ok(vec![named]),
-            None => by_id.readable(db, "sessions", "id", session),
-        })
-        .await
+            None => by_id.readable(db, "sessions", "id", session).await,
+        }
     }
 
     /// When the first turn of an agent began whose words pass a role before people get them.
@@ -181,23 +185,26 @@ impl Store {
         &self,
         agent: AgentId,
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT began_at FROM turns WHERE agent_id = ? AND hides_words = 1 ORDER BY began_at LIMIT 1",
-        )
-        .bind(agent.to_string());
-        self.read(move |db| query.first(db, |row| time(row, "began_at")))
+            agent.to_string()
+        ));
+        query
+            .first(&mut *self.reader().await?, |row| time(row, "began_at"))
             .await
     }
 
     /// The files of an agent's sessions that the index knows, relative to the agent's directory.
     pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
-        let query =
-            sql("SELECT file_path FROM sessions WHERE agent_id = ?").bind(agent.to_string());
-        self.read(move |db| query.all(db, scalar)).await
+        let query = checked(query!(
+            "SELECT file_path FROM sessions WHERE agent_id = ?",
+            agent.to_string()
+        ));
+        query.all(&mut *self.reader().await?, scalar).await
     }
 }
 
-fn session(row: &Row<'_>) -> Result<SessionMeta, StoreError> {
+fn session(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
     let word = text(row, "trigger")?;
     let trigger = SaveTrigger::ALL
         .into_iter()
@@ -205,24 +212,24 @@ fn session(row: &Row<'_>) -> Result<SessionMeta, StoreError> {
         .ok_or_else(|| StoreError::bad_row("sessions.trigger", format!("unknown word `{word}`")))?;
     Ok(SessionMeta {
         id: parsed(row, "id")?,
-        session_id: row.get("session_id")?,
+        session_id: row.try_get("session_id")?,
         agent_id: parsed(row, "agent_id")?,
-        agent_name: row.get("agent_name")?,
-        description: row.get("description")?,
-        summary: row.get("summary")?,
+        agent_name: row.try_get("agent_name")?,
+        description: row.try_get("description")?,
+        summary: row.try_get("summary")?,
         saved_at: time(row, "saved_at")?,
         trigger,
         message_count: counted(row, "message_count")?,
         token_estimate: counted(row, "token_estimate")?,
-        file_path: row.get("file_path")?,
-        file_sha256: row.get("file_sha256")?,
+        file_path: row.try_get("file_path")?,
+        file_sha256: row.try_get("file_sha256")?,
         spent: spent(row)?,
-        hides_words: row.get("hides_words")?,
+        hides_words: row.try_get("hides_words")?,
     })
 }
 
-fn spent(row: &Row<'_>) -> Result<Option<SessionUsage>, StoreError> {
-    if row.get::<_, Option<i64>>("tokens_in")?.is_none() {
+fn spent(row: &SqliteRow) -> Result<Option<SessionUsage>, StoreError> {
+    if row.try_get::<Option<i64>, _>("tokens_in")?.is_none() {
         return Ok(None);
     }
     Ok(Some(SessionUsage {

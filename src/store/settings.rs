@@ -2,21 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Row;
 use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{from_json, report_unreadable};
 use super::error::StoreError;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar};
 use crate::domain::GuildId;
 
 impl Store {
     /// What a server's administrators have set, by key; null where that cannot be read.
     pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
-        let query = sql("SELECT key, value FROM settings WHERE guild_id = ?").bind(guild.as_i64());
-        let found = self.read(move |db| query.all(db, setting)).await?;
+        let query = checked(query!(
+            "SELECT key, value FROM settings WHERE guild_id = ?",
+            guild.as_i64()
+        ));
+        let found = query.all(&mut *self.reader().await?, setting).await?;
         Ok(found.into_iter().collect())
     }
 
@@ -29,26 +33,26 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         match value {
-            Some(value) => batch
-                .add(
-                    "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
+            Some(value) => batch.add(query!(
+                "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
                      ON CONFLICT (guild_id, key) DO UPDATE SET value = excluded.value",
-                )
-                .bind(guild.as_i64())
-                .bind(key)
-                .bind(value.to_string()),
-            None => batch
-                .add("DELETE FROM settings WHERE guild_id = ? AND key = ?")
-                .bind(guild.as_i64())
-                .bind(key),
+                guild.as_i64(),
+                key,
+                value.to_string()
+            )),
+            None => batch.add(query!(
+                "DELETE FROM settings WHERE guild_id = ? AND key = ?",
+                guild.as_i64(),
+                key
+            )),
         };
         self.run(batch).await.map(drop)
     }
 
     /// A fact of the daemon (for example the hash of its registered commands).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
-        let query = sql("SELECT value FROM meta WHERE key = ?").bind(key);
-        self.read(move |db| query.first(db, scalar)).await
+        let query = checked(query!("SELECT value FROM meta WHERE key = ?", key));
+        query.first(&mut *self.reader().await?, scalar).await
     }
 
     /// Keeps a fact of the daemon.
@@ -60,21 +64,20 @@ impl Store {
 }
 
 /// A setting, by its key.
-fn setting(row: &Row<'_>) -> Result<(String, Value), StoreError> {
+fn setting(row: &SqliteRow) -> Result<(String, Value), StoreError> {
     let value = from_json(row, "value").unwrap_or_else(|error| {
         report_unreadable(row, "settings", "key", &error);
         Value::Null
     });
-    Ok((row.get("key")?, value))
+    Ok((row.try_get("key")?, value))
 }
 
 /// Stores a fact of the daemon together with other rows.
 pub(super) fn put_meta(batch: &mut Batch, (key, value): (&str, &str)) {
-    batch
-        .add(
-            "INSERT INTO meta (key, value) VALUES (?, ?)
+    batch.add(query!(
+        "INSERT INTO meta (key, value) VALUES (?, ?)
              ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        )
-        .bind(key)
-        .bind(value);
+        key,
+        value
+    ));
 }

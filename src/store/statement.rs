@@ -2,142 +2,161 @@
 //!
 //! Statements stay prepared in the connection that runs them, so the same text costs its compilation once.
 
-use std::borrow::Cow;
-
-use rusqlite::types::{FromSql, ToSqlOutput, Value};
-use rusqlite::{CachedStatement, Connection, Row, ToSql, params_from_iter};
+use futures_util::TryStreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{
+    AssertSqlSafe, Decode, Encode, Execute, Row as _, SqlSafeStr as _, Sqlite, SqliteConnection,
+    Type,
+};
 
 use super::codec::report_unreadable;
 use super::error::StoreError;
 
-/// It owns its values, so that it can be made by a caller and run by another thread.
+/// What a statement finds. Boxed: the compiler cannot show that the future of a function over closures of any lifetime may be
+/// sent to another thread, once it lies within others.
+pub(super) type Found<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
+
+/// A statement that owns its values, so that it can be made by a caller and run by another task.
 #[must_use]
 pub(super) struct Statement {
-    text: Cow<'static, str>,
-    values: Vec<Value>,
+    query: Query<'static, Sqlite, SqliteArguments>,
     fault: Option<StoreError>,
 }
 
-/// A statement without values yet; they follow with [`Statement::bind`].
-pub(super) fn sql(text: impl Into<Cow<'static, str>>) -> Statement {
+/// Takes a statement that one of the macros of sqlx has checked when the program was compiled.
+pub(super) fn checked(query: impl Execute<'static, Sqlite>) -> Statement {
+    let mut query = query;
+    match query.take_arguments() {
+        Ok(values) => Statement {
+            query: sqlx::query_with(query.sql(), values.unwrap_or_default()),
+            fault: None,
+        },
+        Err(error) => Statement {
+            query: sqlx::query_with(query.sql(), SqliteArguments::default()),
+            fault: Some(StoreError::bad_row("a value to store", error)),
+        },
+    }
+}
+
+/// Makes a statement that is put together when it is needed, so that no macro can check it. Its values follow with
+/// [`Statement::bind`]. No part of `text` may come from outside of this module.
+pub(super) fn sql(text: impl Into<String>) -> Statement {
     Statement {
-        text: text.into(),
-        values: Vec::new(),
+        // Put together from constants of this module: see the callers for why each cannot be a literal.
+        query: sqlx::query(AssertSqlSafe(text.into()).into_sql_str()),
         fault: None,
     }
 }
 
-/// The first column of a row.
-pub(super) fn scalar<T: FromSql>(row: &Row<'_>) -> Result<T, StoreError> {
-    Ok(row.get(0)?)
+/// Returns the first column of a row.
+pub(super) fn scalar<T>(row: &SqliteRow) -> Result<T, StoreError>
+where
+    T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,
+{
+    Ok(row.try_get(0)?)
 }
 
 impl Statement {
-    /// The next value.
-    pub(super) fn bind(mut self, value: impl ToSql) -> Self {
-        self.push(value);
+    /// Adds the next value.
+    pub(super) fn bind<'t>(mut self, value: impl Encode<'t, Sqlite> + Type<Sqlite>) -> Self {
+        if let Err(error) = self.query.try_bind(value) {
+            self.fault = Some(StoreError::bad_row("a value to store", error));
+        }
         self
     }
 
-    /// [`Self::bind`] of a statement in its place.
-    pub(super) fn push(&mut self, value: impl ToSql) {
-        match owned(&value) {
-            Ok(value) => self.values.push(value),
-            Err(error) => self.fault = Some(error),
-        }
-    }
-
     /// Runs it and returns how many rows it changed.
-    pub(super) fn execute(self, db: &Connection) -> Result<usize, StoreError> {
-        self.each(db, |_| Ok(()))
+    pub(super) fn execute(self, db: &mut SqliteConnection) -> Found<'_, u64> {
+        Box::pin(async move { Ok(self.ready()?.execute(db).await?.rows_affected()) })
     }
 
-    /// What `read` makes of each of its rows.
-    pub(super) fn all<T>(
-        self,
-        db: &Connection,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::new();
-        self.each(db, |row| {
-            found.push(read(row)?);
-            Ok(())
-        })?;
-        Ok(found)
+    /// Returns all of its rows.
+    pub(super) fn rows(self, db: &mut SqliteConnection) -> Found<'_, Vec<SqliteRow>> {
+        Box::pin(async move { Ok(self.ready()?.fetch_all(db).await?) })
     }
 
-    /// What `read` makes of its first row, if there is one.
-    pub(super) fn first<T>(
+    /// Returns what `read` makes of each of its rows.
+    pub(super) fn all<'c, T: 'c>(
         self,
-        db: &Connection,
-        read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.prepared(db)?;
-        let mut rows = statement.query(params_from_iter(self.values))?;
-        rows.next()?.map(read).transpose()
+        db: &'c mut SqliteConnection,
+        read: impl FnMut(&SqliteRow) -> Result<T, StoreError> + Send + 'c,
+    ) -> Found<'c, Vec<T>> {
+        Box::pin(async move { self.rows(db).await?.iter().map(read).collect() })
     }
 
-    /// What `read` makes of its first row, of a statement that must give one.
-    pub(super) fn one<T>(
+    /// Returns what `read` makes of its first row, if there is one.
+    pub(super) fn first<'c, T: 'c>(
         self,
-        db: &Connection,
-        read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.first(db, read)?
-            .ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+        db: &'c mut SqliteConnection,
+        read: impl FnOnce(&SqliteRow) -> Result<T, StoreError> + Send + 'c,
+    ) -> Found<'c, Option<T>> {
+        Box::pin(async move {
+            let row = self.ready()?.fetch_optional(db).await?;
+            row.as_ref().map(read).transpose()
+        })
     }
 
-    /// What `read` makes of each of its rows, which are of `table`. One that cannot be read is left out, and the log says
-    /// which: it must not make the others unusable. `key` is the column that identifies the row.
-    pub(super) fn readable<T>(
+    /// Returns what `read` makes of the first row of a statement that must give one.
+    pub(super) fn one<'c, T: 'c>(
         self,
-        db: &Connection,
-        table: &str,
-        key: &str,
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::new();
-        self.each(db, |row| {
-            match read(row) {
-                Ok(value) => found.push(value),
-                Err(error) => report_unreadable(row, table, key, &error),
+        db: &'c mut SqliteConnection,
+        read: impl FnOnce(&SqliteRow) -> Result<T, StoreError> + Send + 'c,
+    ) -> Found<'c, T> {
+        Box::pin(async move { read(&self.ready()?.fetch_one(db).await?) })
+    }
+
+    /// Returns what `read` makes of each of its rows, which are of `table`. One that cannot be read is left out, and the
+    /// log says which: it must not make the others unusable. `key` is the column that identifies the row.
+    pub(super) fn readable<'c, T: Send + 'c>(
+        self,
+        db: &'c mut SqliteConnection,
+        table: &'static str,
+        key: &'static str,
+        mut read: impl FnMut(&SqliteRow) -> Result<T, StoreError> + Send + 'c,
+    ) -> Found<'c, Vec<T>> {
+        Box::pin(async move {
+            let mut rows = self.stream(db)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.try_next().await? {
+                match read(&row) {
+                    Ok(value) => found.push(value),
+                    Err(error) => report_unreadable(&row, table, key, &error),
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns its rows as they come.
+    pub(super) fn stream<'c>(
+        self,
+        db: &'c mut SqliteConnection,
+    ) -> Result<BoxStream<'c, Result<SqliteRow, sqlx::Error>>, StoreError> {
+        Ok(self.ready()?.fetch(db))
+    }
+
+    /// Calls `visit` with each of its rows as it comes.
+    pub(super) fn each<'c>(
+        self,
+        db: &'c mut SqliteConnection,
+        mut visit: impl FnMut(&SqliteRow) -> Result<(), StoreError> + Send + 'c,
+    ) -> Found<'c, ()> {
+        Box::pin(async move {
+            let mut rows = self.stream(db)?;
+            while let Some(row) = rows.try_next().await? {
+                visit(&row)?;
             }
             Ok(())
-        })?;
-        Ok(found)
+        })
     }
 
-    /// Runs it to its end, calls `visit` with each row, and returns how many rows it changed, if it is of those that change
-    /// any.
-    pub(super) fn each(
-        self,
-        db: &Connection,
-        mut visit: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
-    ) -> Result<usize, StoreError> {
-        let mut statement = self.prepared(db)?;
-        let mut rows = statement.query(params_from_iter(self.values))?;
-        while let Some(row) = rows.next()? {
-            visit(row)?;
+    fn ready(self) -> Result<Query<'static, Sqlite, SqliteArguments>, StoreError> {
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.query),
         }
-        drop(rows);
-        Ok(usize::try_from(db.changes()).unwrap_or(usize::MAX))
-    }
-
-    fn prepared<'db>(&self, db: &'db Connection) -> Result<CachedStatement<'db>, StoreError> {
-        match &self.fault {
-            Some(fault) => Err(fault.clone()),
-            None => Ok(db.prepare_cached(&self.text)?),
-        }
-    }
-}
-
-fn owned(value: &impl ToSql) -> Result<Value, StoreError> {
-    match value.to_sql()? {
-        ToSqlOutput::Owned(value) => Ok(value),
-        ToSqlOutput::Borrowed(value) => Ok(value.try_into()?),
-        other => Err(StoreError::bad_row(
-            "a value to store",
-            format!("{other:?}"),
-        )),
     }
 }

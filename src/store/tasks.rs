@@ -1,14 +1,15 @@
 //! Long-running commands and the hooks on them, as the daemon's truth about both.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
 use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
 use super::codec::{from_json, now, parsed, parsed_option, stamp, time, time_option, words};
 use super::error::StoreError;
-use super::statement::sql;
+use super::statement::checked;
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {
@@ -102,26 +103,25 @@ impl Store {
     pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
         let turn = task.turn.map(|turn| turn.to_string());
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO tasks (number, agent_id, kind, command, directory, turn_id, conversation_id, channel_id,
+        batch.add(query!(
+            "INSERT INTO tasks (number, agent_id, kind, command, directory, turn_id, conversation_id, channel_id,
                      depth, status, started_at, hides_words)
                  VALUES ((SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE agent_id = ?),
                      ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?,
                      coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?), 0))
                  RETURNING *",
-            )
-            .bind(task.agent.to_string())
-            .bind(task.agent.to_string())
-            .bind(task.kind.as_str())
-            .bind(task.command)
-            .bind(task.directory)
-            .bind(&turn)
-            .bind(task.conversation.map(|conversation| conversation.0))
-            .bind(task.channel.as_i64())
-            .bind(task.depth)
-            .bind(now())
-            .bind(&turn);
+            task.agent.to_string(),
+            task.agent.to_string(),
+            task.kind.as_str(),
+            task.command,
+            task.directory,
+            &turn,
+            task.conversation.map(|conversation| conversation.0),
+            task.channel.as_i64(),
+            task.depth,
+            now(),
+            &turn
+        ));
         self.row(batch, task_row).await
     }
 
@@ -135,12 +135,13 @@ impl Store {
     ) -> Result<(), StoreError> {
         let number = number(task)?;
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?")
-            .bind(pid)
-            .bind(i64::try_from(pid_started).unwrap_or(i64::MAX))
-            .bind(agent.to_string())
-            .bind(number);
+        batch.add(query!(
+            "UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?",
+            pid,
+            i64::try_from(pid_started).unwrap_or(i64::MAX),
+            agent.to_string(),
+            number
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -157,20 +158,20 @@ impl Store {
     ) -> Result<TaskRow, StoreError> {
         let number = number(task)?;
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
+        batch.add(query!(
+            "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
                  WHERE agent_id = ? AND number = ? AND status = 'running'",
-            )
-            .bind(end.status.as_str())
-            .bind(end.exit_code)
-            .bind(now())
-            .bind(agent.to_string())
-            .bind(number);
-        batch
-            .add("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
-            .bind(agent.to_string())
-            .bind(number);
+            end.status.as_str(),
+            end.exit_code,
+            now(),
+            agent.to_string(),
+            number
+        ));
+        batch.add(query!(
+            "SELECT * FROM tasks WHERE agent_id = ? AND number = ?",
+            agent.to_string(),
+            number
+        ));
         // It has ended even if its row cannot be read.
         match self.rows(batch, |row| Ok(task_row(row))).await?.pop() {
             Some(task) => task,
@@ -180,14 +181,15 @@ impl Store {
 
     /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
     pub async fn tasks(&self, agent: AgentId, ended: u32) -> Result<Vec<TaskRow>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT * FROM tasks WHERE agent_id = ?1 AND (status = 'running' OR number IN
                  (SELECT number FROM tasks WHERE agent_id = ?1 AND status <> 'running'
                   ORDER BY ended_at DESC, number DESC LIMIT ?2)) ORDER BY number DESC",
-        )
-        .bind(agent.to_string())
-        .bind(ended);
-        self.read(move |db| query.readable(db, "tasks", "number", task_row))
+            agent.to_string(),
+            ended
+        ));
+        query
+            .readable(&mut *self.reader().await?, "tasks", "number", task_row)
             .await
     }
 
@@ -197,16 +199,21 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn task(&self, agent: AgentId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
-        let query = sql("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
-            .bind(agent.to_string())
-            .bind(number(id)?);
-        self.read(move |db| query.first(db, task_row)).await
+        let query = checked(query!(
+            "SELECT * FROM tasks WHERE agent_id = ? AND number = ?",
+            agent.to_string(),
+            number(id)?
+        ));
+        query.first(&mut *self.reader().await?, task_row).await
     }
 
     /// All agents' tasks that run, as far as is known.
     pub async fn running_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let query = sql("SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number");
-        self.read(move |db| query.readable(db, "tasks", "number", task_row))
+        let query = checked(query!(
+            "SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number"
+        ));
+        query
+            .readable(&mut *self.reader().await?, "tasks", "number", task_row)
             .await
     }
 
@@ -218,12 +225,13 @@ impl Store {
     pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
         let number = number(&hook.task)?;
         let mut batch = Batch::default();
-        batch
-            .add("INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *")
-            .bind(hook.agent.to_string())
-            .bind(number)
-            .bind(hook.spec.to_string())
-            .bind(hook.max_fires);
+        batch.add(query!(
+            "INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *",
+            hook.agent.to_string(),
+            number,
+            hook.spec.to_string(),
+            hook.max_fires
+        ));
         self.row(batch, hook_row).await
     }
 
@@ -233,23 +241,25 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an invalid task id.
     pub async fn hooks(&self, agent: AgentId, task: &TaskId) -> Result<Vec<Hook>, StoreError> {
-        let query = sql("SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id")
-            .bind(agent.to_string())
-            .bind(number(task)?);
-        self.read(move |db| query.readable(db, "hooks", "id", hook_row))
+        let query = checked(query!(
+            "SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id",
+            agent.to_string(),
+            number(task)?
+        ));
+        query
+            .readable(&mut *self.reader().await?, "hooks", "id", hook_row)
             .await
     }
 
     /// Counts one firing before it happens; `None` when the hook has fired as often as it may, or is gone.
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE hooks SET fires = fires + 1, last_fired = ?
+        batch.add(query!(
+            "UPDATE hooks SET fires = fires + 1, last_fired = ?
                  WHERE id = ? AND fires < max_fires RETURNING *",
-            )
-            .bind(stamp(at))
-            .bind(id);
+            stamp(at),
+            id
+        ));
         Ok(self.rows(batch, hook_row).await?.pop())
     }
 }
@@ -263,43 +273,43 @@ fn number(task: &TaskId) -> Result<i64, StoreError> {
         .ok_or_else(|| StoreError::NotFound(format!("task `{task}`")))
 }
 
-fn task_row(row: &Row<'_>) -> Result<TaskRow, StoreError> {
+fn task_row(row: &SqliteRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
-        id: TaskId::nth(row.get("number")?),
+        id: TaskId::nth(row.try_get("number")?),
         task: NewTask {
             agent: parsed(row, "agent_id")?,
             kind: parsed(row, "kind")?,
-            command: row.get("command")?,
-            directory: row.get("directory")?,
+            command: row.try_get("command")?,
+            directory: row.try_get("directory")?,
             turn: parsed_option(row, "turn_id")?,
             conversation: row
-                .get::<_, Option<i64>>("conversation_id")?
+                .try_get::<Option<i64>, _>("conversation_id")?
                 .map(ConversationId),
-            channel: ChannelId::from_i64(row.get("channel_id")?),
-            depth: row.get("depth")?,
+            channel: ChannelId::from_i64(row.try_get("channel_id")?),
+            depth: row.try_get("depth")?,
         },
-        pid: row.get("pid")?,
+        pid: row.try_get("pid")?,
         pid_started: row
-            .get::<_, Option<i64>>("pid_started")?
+            .try_get::<Option<i64>, _>("pid_started")?
             .and_then(|ticks| u64::try_from(ticks).ok()),
         status: parsed(row, "status")?,
-        exit_code: row.get("exit_code")?,
+        exit_code: row.try_get("exit_code")?,
         started_at: time(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
-        hides_words: row.get("hides_words")?,
+        hides_words: row.try_get("hides_words")?,
     })
 }
 
-fn hook_row(row: &Row<'_>) -> Result<Hook, StoreError> {
+fn hook_row(row: &SqliteRow) -> Result<Hook, StoreError> {
     Ok(Hook {
-        id: row.get("id")?,
+        id: row.try_get("id")?,
         hook: NewHook {
             agent: parsed(row, "agent_id")?,
-            task: TaskId::nth(row.get("task")?),
+            task: TaskId::nth(row.try_get("task")?),
             spec: from_json(row, "spec")?,
-            max_fires: row.get("max_fires")?,
+            max_fires: row.try_get("max_fires")?,
         },
-        fires: row.get("fires")?,
+        fires: row.try_get("fires")?,
         last_fired: time_option(row, "last_fired")?,
     })
 }

@@ -1,5 +1,7 @@
-//! The last words of child turns in their threads: stored with their end (C2), because a thread may still be opening then,
+//! The last words of child turns in their threads: stored with their end, because a thread may still be opening then,
 //! and what was said in it before may not be in the outbox yet.
+
+use sqlx::query;
 
 use super::Store;
 use super::batch::Batch;
@@ -7,7 +9,7 @@ use super::codec::{json, now};
 use super::error::StoreError;
 use super::outbox::nonce;
 use super::part::NewPart;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar};
 use crate::domain::{ConversationId, TurnId};
 
 impl Store {
@@ -15,25 +17,25 @@ impl Store {
     /// any. Without a thread they are dropped.
     pub async fn say_in_thread(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO outbox (channel_id, part, kind, body, nonce, state, queued_at)
+        batch.add(query!(
+            "INSERT INTO outbox (channel_id, part, kind, body, nonce, state, queued_at)
                  SELECT c.thread_id, w.part, w.kind, w.body, w.nonce, 'pending', w.queued_at
                  FROM thread_words w JOIN conversations c ON c.id = w.conversation_id
                  WHERE w.conversation_id = ? AND c.thread_id IS NOT NULL ORDER BY w.id",
-            )
-            .bind(conversation.0);
-        batch
-            .add("DELETE FROM thread_words WHERE conversation_id = ?")
-            .bind(conversation.0);
+            conversation.0
+        ));
+        batch.add(query!(
+            "DELETE FROM thread_words WHERE conversation_id = ?",
+            conversation.0
+        ));
         let said = self.run(batch).await?;
         Ok(said.first().is_some_and(|count| *count > 0))
     }
 
     /// The same for all that a crash left behind.
     pub async fn say_in_threads(&self) -> Result<(), StoreError> {
-        let query = sql("SELECT DISTINCT conversation_id FROM thread_words");
-        let left = self.read(move |db| query.all(db, scalar)).await?;
+        let query = checked(query!("SELECT DISTINCT conversation_id FROM thread_words"));
+        let left = query.all(&mut *self.reader().await?, scalar).await?;
         for conversation in left {
             self.say_in_thread(ConversationId(conversation)).await?;
         }
@@ -48,17 +50,16 @@ pub(super) fn keep(
     words: Vec<NewPart>,
 ) -> Result<(), StoreError> {
     for (position, part) in (0_i64..).zip(words) {
-        batch
-            .add(
-                "INSERT INTO thread_words (conversation_id, part, kind, body, nonce, queued_at)
+        batch.add(query!(
+            "INSERT INTO thread_words (conversation_id, part, kind, body, nonce, queued_at)
                  SELECT conversation_id, ?, ?, ?, ?, ? FROM turns WHERE id = ?",
-            )
-            .bind(position)
-            .bind(part.kind.as_str())
-            .bind(json(&part.body)?)
-            .bind(nonce())
-            .bind(now())
-            .bind(child.to_string());
+            position,
+            part.kind.as_str(),
+            json(&part.body)?,
+            nonce(),
+            now(),
+            child.to_string()
+        ));
     }
     Ok(())
 }

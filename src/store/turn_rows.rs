@@ -1,15 +1,16 @@
 //! Turns as the ledger holds them, and the queries that find one.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Row;
 use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, query};
 
 use super::Store;
 use super::broken::BROKE_OFF;
 use super::children::child_of;
 use super::codec::{cost, parsed, parsed_option, text_option, time, time_option, tokens, words};
 use super::error::StoreError;
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar, sql};
 use super::turns::{EndReason, NewTurn};
 use crate::domain::{ChannelId, ConversationId, Cost, MessageId, TurnId, Usage};
 
@@ -62,16 +63,19 @@ pub(super) const OF_MESSAGE: &str = "coalesce(
 
 impl Store {
     pub async fn turn(&self, id: TurnId) -> Result<Option<TurnRow>, StoreError> {
-        let query = sql("SELECT * FROM turns WHERE id = ?").bind(id.to_string());
-        self.read(move |db| query.first(db, turn_row)).await
+        let query = checked(query!("SELECT * FROM turns WHERE id = ?", id.to_string()));
+        query.first(&mut *self.reader().await?, turn_row).await
     }
 
     /// Whether a turn runs in a conversation.
     pub async fn has_running_turn(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        let query =
-            sql("SELECT 1 FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1")
-                .bind(conversation.0);
-        let found = self.read(move |db| query.first(db, scalar::<i64>)).await?;
+        let query = checked(query!(
+            "SELECT 1 AS runs FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1",
+            conversation.0
+        ));
+        let found = query
+            .first(&mut *self.reader().await?, scalar::<i64>)
+            .await?;
         Ok(found.is_some())
     }
 
@@ -79,20 +83,23 @@ impl Store {
     pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
         let query = sql(format!("SELECT * FROM turns WHERE id = {OF_MESSAGE}"));
         let query = query.bind(message.as_i64());
-        self.read(move |db| query.first(db, turn_row)).await
+        query.first(&mut *self.reader().await?, turn_row).await
     }
 
     /// The messages that were answered by the answer which `message` is, or is a part of; empty for any other message. A
     /// refusal does not count, because no conversation keeps it.
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "WITH answering AS (SELECT t.id, t.trigger_id FROM outbox o JOIN turns t ON t.id = o.turn_id
                  WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused')
              SELECT trigger_id FROM answering WHERE trigger_id IS NOT NULL
              UNION SELECT n.message_id FROM answering JOIN inbound n ON n.turn_id = answering.id",
-        )
-        .bind(message.as_i64());
-        self.read(move |db| query.all(db, |row| scalar(row).map(MessageId::from_i64)))
+            message.as_i64()
+        ));
+        query
+            .all(&mut *self.reader().await?, |row| {
+                scalar(row).map(MessageId::from_i64)
+            })
             .await
     }
 
@@ -104,14 +111,14 @@ impl Store {
         channel: ChannelId,
         reply_to: Option<MessageId>,
     ) -> Result<Option<TurnRow>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3 AND kind = 'turn')
              ORDER BY preview_id IS ?1 DESC, rowid DESC LIMIT 1",
-        )
-        .bind(shown.as_i64())
-        .bind(channel.as_i64())
-        .bind(reply_to.map(MessageId::as_i64));
-        self.read(move |db| query.first(db, turn_row)).await
+            shown.as_i64(),
+            channel.as_i64(),
+            reply_to.map(MessageId::as_i64)
+        ));
+        query.first(&mut *self.reader().await?, turn_row).await
     }
 
     /// The latest turns of a conversation, newest first.
@@ -120,35 +127,40 @@ impl Store {
         conversation: ConversationId,
         limit: u32,
     ) -> Result<Vec<TurnRow>, StoreError> {
-        let query =
-            sql("SELECT * FROM turns WHERE conversation_id = ? ORDER BY rowid DESC LIMIT ?")
-                .bind(conversation.0)
-                .bind(limit);
-        self.read(move |db| query.all(db, turn_row)).await
+        let query = checked(query!(
+            "SELECT * FROM turns WHERE conversation_id = ? ORDER BY rowid DESC LIMIT ?",
+            conversation.0,
+            limit
+        ));
+        query.all(&mut *self.reader().await?, turn_row).await
     }
 }
 
-pub(super) fn turn_row(row: &Row<'_>) -> Result<TurnRow, StoreError> {
+pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        Ok(row.get::<_, Option<i64>>(name)?.map(MessageId::from_i64))
+        Ok(row
+            .try_get::<Option<i64>, _>(name)?
+            .map(MessageId::from_i64))
     };
     Ok(TurnRow {
         begun: NewTurn {
             id: parsed(row, "id")?,
             agent: parsed(row, "agent_id")?,
-            conversation: ConversationId(row.get("conversation_id")?),
+            conversation: ConversationId(row.try_get("conversation_id")?),
             trigger: message("trigger_id")?,
             parent: parsed_option(row, "parent_id")?,
-            depth: row.get("depth")?,
-            channel: ChannelId::from_i64(row.get("channel_id")?),
+            depth: row.try_get("depth")?,
+            channel: ChannelId::from_i64(row.try_get("channel_id")?),
             reply_to: message("reply_to")?,
-            path: row.get::<_, Option<String>>("path")?.unwrap_or_default(),
+            path: row
+                .try_get::<Option<String>, _>("path")?
+                .unwrap_or_default(),
             child: child_of(row)?,
         },
         origin: parsed(row, "origin_id")?,
         state: parsed(row, "state")?,
         exit: parsed_option(row, "exit")?,
-        steps: row.get("steps")?,
+        steps: row.try_get("steps")?,
         usage: tokens(row)?,
         cost: cost(row)?,
         preview: message("preview_id")?,

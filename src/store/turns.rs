@@ -1,9 +1,9 @@
-//! D2, D3 and D8: a turn from the message that starts it to its one outcome.
+//! A turn from the message that starts it to its one outcome.
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
 use serde_json::Value;
+use sqlx::{SqliteConnection, query};
 
 use super::Store;
 use super::attached::AttachedRows;
@@ -126,7 +126,7 @@ pub enum Begun {
 /// The end of a turn: its outcome, decided before any of it is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedTurn {
-    /// The final answer, if it is not stored yet (D3 and D8 in one).
+    /// The final answer, if it is not stored yet (`record_and_start` and `finish_turn` in one).
     pub answer: Option<Assistant>,
     /// Exit reason, one of `docs/models.md`.
     pub exit: EndReason,
@@ -135,7 +135,7 @@ pub struct FinishedTurn {
     pub cost: Cost,
     /// What people are shown, in order.
     pub parts: Vec<NewPart>,
-    /// Whether the first part is sent at once (D8 and D9 in one).
+    /// Whether the first part is sent at once (`finish_turn` and `mark_sending` in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
     /// The fields of its report, where its role owes one: `{source, data, meta, missing}`; for a turn that panicked, that
@@ -222,7 +222,7 @@ pub struct Recorded {
 }
 
 impl Store {
-    /// D2. Begins a turn with the items that start it; the messages they came in are claimed. A turn that no person began
+    /// Begins a turn with the items that start it; the messages they came in are claimed. A turn that no person began
     /// is judged in the same transaction: it does not begin where its message has caused enough.
     pub async fn begin_turn(&self, opening: Opening<'_>) -> Result<Begun, StoreError> {
         let Opening {
@@ -238,26 +238,25 @@ impl Store {
             has_reported(&mut batch, branch);
         }
         forget_kept(&mut batch, turn.conversation, &kept);
-        batch
-            .add(
-                "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
+        batch.add(query!(
+            "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
                      reply_to, state, began_at, run_id, path) VALUES (?, ?, ?, ?, ?,
                      coalesce((SELECT origin_id FROM turns WHERE id = ?), ?), ?, ?, ?, 'running', ?, ?, ?)
                  ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
-            )
-            .bind(turn.id.to_string())
-            .bind(turn.agent.to_string())
-            .bind(turn.conversation.0)
-            .bind(turn.trigger.map(MessageId::as_i64))
-            .bind(turn.parent.map(|id| id.to_string()))
-            .bind(turn.parent.map(|id| id.to_string()))
-            .bind(turn.id.to_string())
-            .bind(turn.depth)
-            .bind(turn.channel.as_i64())
-            .bind(turn.reply_to.map(MessageId::as_i64))
-            .bind(now())
-            .bind(turn.run().to_string())
-            .bind(&turn.path)
+            turn.id.to_string(),
+            turn.agent.to_string(),
+            turn.conversation.0,
+            turn.trigger.map(MessageId::as_i64),
+            turn.parent.map(|id| id.to_string()),
+            turn.parent.map(|id| id.to_string()),
+            turn.id.to_string(),
+            turn.depth,
+            turn.channel.as_i64(),
+            turn.reply_to.map(MessageId::as_i64),
+            now(),
+            turn.run().to_string(),
+            &turn.path
+        ))
             .must_change("trigger that no turn has");
         // The index of a turn's messages holds only those that its own row does not name.
         let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
@@ -283,7 +282,9 @@ impl Store {
             self.run(batch).await.map(|_| Begun::Running)
         } else {
             let reserved = self.inner.reserved.clone();
-            let begun = self.write(move |db| begin_caused(db, &turn, batch, most_hops, &reserved));
+            let begun = self.write(move |db| {
+                Box::pin(begin_caused(db, turn, batch, most_hops, reserved))
+            });
             // What was reserved counts until the turn is stored.
             begun.await.map(|(begun, _reserved)| begun)
         };
@@ -321,8 +322,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D3. Stores a whole answer of the model, with its tool calls as `proposed`; and, in the same transaction, D6 of the
-    /// calls in `starting` and C1 of the children that answer them: where nobody is asked, nobody can see a state in
+    /// Stores a whole answer of the model, with its tool calls as `proposed`; and, in the same transaction, the start of
+    /// the calls in `starting` and of the children that answer them: where nobody is asked, nobody can see a state in
     /// between. What people are to read of the answer is queued and returned.
     ///
     /// # Errors
@@ -349,17 +350,16 @@ impl Store {
         let meant = answer.tool_calls.iter().map(ToolCall::meant);
         for (position, call) in (0_i64..).zip(meant) {
             let starts = starting.calls.contains(&call.id);
-            batch
-                .add(
-                    "INSERT INTO calls (turn_id, call_id, position, name, state, started_at)
+            batch.add(query!(
+                "INSERT INTO calls (turn_id, call_id, position, name, state, started_at)
                      VALUES (?, ?, ?, ?, ?, ?)",
-                )
-                .bind(turn.to_string())
-                .bind(&call.id.0)
-                .bind(position)
-                .bind(&call.name)
-                .bind(if starts { "started" } else { "proposed" })
-                .bind(starts.then_some(&at));
+                turn.to_string(),
+                &call.id.0,
+                position,
+                &call.name,
+                if starts { "started" } else { "proposed" },
+                starts.then_some(&at)
+            ));
         }
         attached.add_to(&mut batch);
         for child in &starting.children {
@@ -368,14 +368,16 @@ impl Store {
         let mut said = Batch::default();
         queue_of_turn(&mut said, turn, words, FirstPart::Sends)?;
         self.write(move |db| {
-            let children = batch.rows(db, begun_child)?;
-            let parts = said.rows(db, part_row)?;
-            Ok(Recorded { parts, children })
+            Box::pin(async move {
+                let children = batch.rows(db, begun_child).await?;
+                let parts = said.rows(db, part_row).await?;
+                Ok(Recorded { parts, children })
+            })
         })
         .await
     }
 
-    /// D8. Gives a turn its outcome: final answer, exit reason and the parts for people, together. Returns the parts as
+    /// Gives a turn its outcome: final answer, exit reason and the parts for people, together. Returns the parts as
     /// queued. The first is `sending` if it was to be sent at once and nothing older waits in its channel.
     ///
     /// # Errors
@@ -396,7 +398,7 @@ impl Store {
         self.rows(batch, part_row).await
     }
 
-    /// D8 of a turn that a child turn answered in its place: both end in one transaction.
+    /// Ends a turn that a child turn answered in its place: both end in one transaction.
     ///
     /// # Errors
     ///
@@ -417,10 +419,11 @@ impl Store {
     /// Stores the id of the preview, so that it is cleaned up after a crash.
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE turns SET preview_id = ? WHERE id = ?")
-            .bind(message.as_i64())
-            .bind(turn.to_string());
+        batch.add(query!(
+            "UPDATE turns SET preview_id = ? WHERE id = ?",
+            message.as_i64(),
+            turn.to_string()
+        ));
         self.run(batch).await.map(drop)
     }
 
@@ -431,28 +434,32 @@ impl Store {
         message: MessageId,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE turns SET status_id = ? WHERE id = ?")
-            .bind(message.as_i64())
-            .bind(turn.to_string());
+        batch.add(query!(
+            "UPDATE turns SET status_id = ? WHERE id = ?",
+            message.as_i64(),
+            turn.to_string()
+        ));
         self.run(batch).await.map(drop)
     }
 }
 
 /// Begins a turn that no person began, unless its message caused too much already.
-fn begin_caused(
-    db: &Connection,
-    turn: &NewTurn,
+async fn begin_caused(
+    db: &mut SqliteConnection,
+    turn: NewTurn,
     batch: Batch,
     most_hops: u32,
-    reserved: &Reserved,
+    reserved: Reserved,
 ) -> Result<(Begun, Option<ReservedTurn>), StoreError> {
     let root = match turn.parent {
-        Some(parent) => message_behind(db, parent)?,
+        Some(parent) => message_behind(db, parent).await?,
         None => None,
     };
     let (reserved, others) = root.map(|root| reserved.one_more(root)).unzip();
-    let begun = root.map(|root| begun_for(db, root)).transpose()?;
+    let begun = match root {
+        Some(root) => Some(begun_for(db, root).await?),
+        None => None,
+    };
     let cause = Cause {
         hops: turn.depth,
         begun: begun.map(|begun| begun + others.unwrap_or_default()),
@@ -460,8 +467,8 @@ fn begin_caused(
     if let Err(refusal) = cause.may_begin(most_hops) {
         return Ok((Begun::Refused(refusal), None));
     }
-    batch.run(db)?;
-    set_cause(db, turn.id, root)?;
+    batch.run(db).await?;
+    set_cause(db, turn.id, root).await?;
     Ok((Begun::Running, reserved))
 }
 
@@ -474,23 +481,22 @@ pub(super) fn end_turn(
     if let Some(answer) = &end.answer {
         insert_item_of(batch, turn, &Item::Assistant(answer.clone()))?;
     }
-    batch
-        .add(
-            "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
+    batch.add(query!(
+        "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
                  cache_write = ?, cost_usd = ?, ended_at = ?, report = ?, has_answer = ?
              WHERE id = ? AND state = 'running'",
-        )
-        .bind(end.exit.as_str())
-        .bind(end.steps)
-        .bind(count(end.usage.input))
-        .bind(count(end.usage.output))
-        .bind(count(end.usage.cache_read))
-        .bind(count(end.usage.cache_write))
-        .bind(dollars(end.cost))
-        .bind(now())
-        .bind(end.report.as_ref().map(Value::to_string))
-        .bind(end.answer.is_some())
-        .bind(turn.to_string())
+        end.exit.as_str(),
+        end.steps,
+        count(end.usage.input),
+        count(end.usage.output),
+        count(end.usage.cache_read),
+        count(end.usage.cache_write),
+        dollars(end.cost),
+        now(),
+        end.report.as_ref().map(Value::to_string),
+        end.answer.is_some(),
+        turn.to_string()
+    ))
         .must_change(format!("running turn {turn}"));
     end.attached.add_to(batch);
     Ok(())

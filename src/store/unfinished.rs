@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::batch::Batch;
@@ -15,7 +16,7 @@ use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
-use super::statement::{scalar, sql};
+use super::statement::{checked, scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use crate::domain::{
     AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Item, MessageId, SessionId,
@@ -100,26 +101,29 @@ impl Store {
         &self,
         since: DateTime<Utc>,
     ) -> Result<Vec<ChannelId>, StoreError> {
-        let query = sql(
+        let query = checked(query!(
             "WITH cut AS (SELECT id, channel_id FROM turns WHERE state = 'interrupted' AND ended_at > ?
                  UNION SELECT id, channel_id FROM (SELECT id, channel_id FROM turns ORDER BY rowid DESC LIMIT 16))
              SELECT channel_id FROM cut
              UNION SELECT approvals.channel_id FROM approvals JOIN cut ON cut.id = approvals.turn_id",
-        )
-        .bind(stamp(since));
-        self.read(move |db| query.all(db, |row| scalar(row).map(ChannelId::from_i64)))
+            stamp(since)
+        ));
+        query
+            .all(&mut *self.reader().await?, |row| {
+                scalar(row).map(ChannelId::from_i64)
+            })
             .await
     }
 
     /// What the last stop left behind; nothing after an orderly one.
     pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
-        self.read(left_behind).await
+        left_behind(&mut *self.reader().await?).await
     }
 
     /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
     /// turn that is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
-        self.write(move |db| close(db, closing)).await
+        self.write(move |db| Box::pin(close(db, closing))).await
     }
 
     /// Notes that the session of an interrupted conversation is saved, with its first `items` items.
@@ -129,66 +133,76 @@ impl Store {
         items: u64,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE conversations SET saved_as = coalesce(crash_session, saved_as), crash_session = NULL,
+        batch.add(query!(
+            "UPDATE conversations SET saved_as = coalesce(crash_session, saved_as), crash_session = NULL,
                      saved_items = max(saved_items, ?) WHERE id = ?",
-            )
-            .bind(count(items))
-            .bind(conversation.0);
+            count(items),
+            conversation.0
+        ));
         self.run(batch).await.map(drop)
     }
 }
 
-fn left_behind(db: &Connection) -> Result<Unfinished, StoreError> {
+async fn left_behind(db: &mut SqliteConnection) -> Result<Unfinished, StoreError> {
     let mut found = Unfinished::default();
-    let running = sql("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id");
-    running.each(db, |row| {
-        match turn_row(row) {
-            Ok(turn) => found.turns.push(unfinished_turn(db, turn)?),
+    let running = checked(query!(
+        "SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id"
+    ));
+    for row in running.rows(db).await? {
+        match turn_row(&row) {
+            Ok(turn) => found.turns.push(unfinished_turn(db, turn).await?),
             Err(error) => {
-                report_unreadable(row, "turns", "id", &error);
-                found.unreadable.push(unreadable_turn(row)?);
+                report_unreadable(&row, "turns", "id", &error);
+                found.unreadable.push(unreadable_turn(&row)?);
             }
         }
-        Ok(())
-    })?;
+    }
     let open = sql(format!(
         "SELECT * FROM ({SELECT} WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
     ));
-    found.conversations = open.readable(db, "conversations", "id", conversation)?;
+    found.conversations = open
+        .readable(db, "conversations", "id", conversation)
+        .await?;
     // In the words of its index, which SQLite does not infer from the second condition.
-    let doubts = sql(
-        "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id",
-    );
-    found.doubts = doubts.readable(db, "outbox", "id", part_row)?;
+    let doubts = checked(query!(
+        "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id"
+    ));
+    found.doubts = doubts.readable(db, "outbox", "id", part_row).await?;
     Ok(found)
 }
 
-fn unfinished_turn(db: &Connection, turn: TurnRow) -> Result<UnfinishedTurn, StoreError> {
+async fn unfinished_turn(
+    db: &mut SqliteConnection,
+    turn: TurnRow,
+) -> Result<UnfinishedTurn, StoreError> {
     let id = turn.begun.id.to_string();
-    let calls = "SELECT call_id, name, state FROM calls
-         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY position";
-    let calls = sql(calls).bind(&id);
-    let questions =
-        sql("SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id").bind(&id);
-    let answers =
-        sql("SELECT count(*) FROM attempts WHERE turn_id = ? AND kind = ? AND outcome = ?")
-            .bind(&id)
-            .bind(AttemptKind::Model.as_str())
-            .bind(AttemptOutcome::Ok.as_str());
+    let calls = checked(query!(
+        "SELECT call_id, name, state FROM calls
+         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY position",
+        &id
+    ));
+    let questions = checked(query!(
+        "SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id",
+        &id
+    ));
+    let answers = checked(query!(
+        "SELECT count(*) AS answers FROM attempts WHERE turn_id = ? AND kind = ? AND outcome = ?",
+        &id,
+        AttemptKind::Model.as_str(),
+        AttemptOutcome::Ok.as_str()
+    ));
     Ok(UnfinishedTurn {
         turn,
-        calls: calls.all(db, open_call)?,
-        questions: questions.readable(db, "approvals", "id", question)?,
-        answers: usize::try_from(answers.one(db, scalar::<i64>)?).unwrap_or_default(),
+        calls: calls.all(db, open_call).await?,
+        questions: questions.readable(db, "approvals", "id", question).await?,
+        answers: usize::try_from(answers.one(db, scalar::<i64>).await?).unwrap_or_default(),
     })
 }
 
-fn open_call(row: &Row<'_>) -> Result<OpenCall, StoreError> {
+fn open_call(row: &SqliteRow) -> Result<OpenCall, StoreError> {
     Ok(OpenCall {
-        id: CallId(row.get("call_id")?),
-        name: row.get("name")?,
+        id: CallId(row.try_get("call_id")?),
+        name: row.try_get("name")?,
         reach: if text(row, "state")? == "started" {
             CallReach::Started
         } else {
@@ -197,20 +211,20 @@ fn open_call(row: &Row<'_>) -> Result<OpenCall, StoreError> {
     })
 }
 
-fn unreadable_turn(row: &Row<'_>) -> Result<UnreadableTurn, StoreError> {
+fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        let id: Option<i64> = row.get(name)?;
+        let id: Option<i64> = row.try_get(name)?;
         Ok(id.map(MessageId::from_i64))
     };
     let shown = [message("preview_id")?, message("status_id")?];
     Ok(UnreadableTurn {
-        channel: ChannelId::from_i64(row.get("channel_id")?),
+        channel: ChannelId::from_i64(row.try_get("channel_id")?),
         reply_to: message("reply_to")?,
         shown: shown.into_iter().flatten().collect(),
     })
 }
 
-fn close(db: &Connection, closing: Closing) -> Result<(), StoreError> {
+async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
     for ending in [
         "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
@@ -223,20 +237,21 @@ fn close(db: &Connection, closing: Closing) -> Result<(), StoreError> {
             " WHERE state = 'running'"
         ),
     ] {
-        sql(ending).bind(&at).execute(db)?;
+        sql(ending).bind(&at).execute(db).await?;
     }
     for (conversation, items) in &closing.histories {
-        replace(db, *conversation, items)?;
+        replace(db, *conversation, items).await?;
     }
     let mut batch = Batch::default();
     for (conversation, session) in &closing.sessions {
-        batch
-            .add("UPDATE conversations SET crash_session = ? WHERE id = ?")
-            .bind(session.to_string())
-            .bind(conversation.0);
+        batch.add(query!(
+            "UPDATE conversations SET crash_session = ? WHERE id = ?",
+            session.to_string(),
+            conversation.0
+        ));
     }
     for told in closing.told {
         queue(&mut batch, told.channel, None, told.part, told.edits)?;
     }
-    batch.run(db).map(drop)
+    batch.run(db).await.map(drop)
 }

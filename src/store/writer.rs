@@ -1,23 +1,26 @@
-//! The one connection that writes, on a thread of its own, and its group commit.
+//! The one connection that writes, in a task of its own, and its group commit.
 //!
 //! ```text
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
 //! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a failing disk undoes
-//! them all. Success is reported only after the commit. The thread ends when it is told to stop or when no
+//! them all. Success is reported only after the commit. The task ends when it is told to stop or when no
 //! [`Store`](super::Store) is left, after finishing what waits.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 
-use rusqlite::{Connection, TransactionBehavior};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
 use super::durability::Durability;
-use super::error::{DiskFault, StoreError};
+use super::error::StoreError;
 use super::open;
+use super::statement::sql;
 
 /// Most jobs that share one transaction: bounds how long the first waits for the last.
 const MAX_BATCH: usize = 256;
@@ -38,7 +41,10 @@ pub(super) trait Job: Send {
     fn durability(&self) -> Durability;
 
     /// Does the work within a transaction. An error ends the transaction; an error of the work itself is for its caller.
-    fn run(&mut self, db: &Connection) -> Result<Done, StoreError>;
+    fn run<'c>(
+        &'c mut self,
+        db: &'c mut SqliteConnection,
+    ) -> BoxFuture<'c, Result<Done, StoreError>>;
 
     /// Answers the waiting caller, after the transaction has ended.
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>);
@@ -76,26 +82,33 @@ impl<T, F> Work<T, F> {
 impl<T, F> Job for Work<T, F>
 where
     T: Send,
-    F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
 {
     fn durability(&self) -> Durability {
         self.durability
     }
 
-    fn run(&mut self, db: &Connection) -> Result<Done, StoreError> {
-        let Some(work) = self.work.take() else {
-            return Ok(Done::Keep);
-        };
-        // A mistake in it must not end the thread that everybody's writes need.
-        let result = panic::catch_unwind(AssertUnwindSafe(|| work(db)));
-        let result = result.unwrap_or(Err(StoreError::Broken));
-        let done = match &result {
-            Err(error) if error.ends_transaction() => return Err(error.clone()),
-            Err(_) => Done::Undo,
-            Ok(_) => Done::Keep,
-        };
-        self.result = Some(result);
-        Ok(done)
+    fn run<'c>(
+        &'c mut self,
+        db: &'c mut SqliteConnection,
+    ) -> BoxFuture<'c, Result<Done, StoreError>> {
+        Box::pin(async move {
+            let Some(work) = self.work.take() else {
+                return Ok(Done::Keep);
+            };
+            // A mistake in it must not end the task that everybody's writes need.
+            let result = AssertUnwindSafe(async move { work(db).await })
+                .catch_unwind()
+                .await;
+            let result = result.unwrap_or(Err(StoreError::Broken));
+            let done = match &result {
+                Err(error) if error.ends_transaction() => return Err(error.clone()),
+                Err(_) => Done::Undo,
+                Ok(_) => Done::Keep,
+            };
+            self.result = Some(result);
+            Ok(done)
+        })
     }
 
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>) {
@@ -113,16 +126,16 @@ where
 /// The writing side: a connection that is opened again after the disk has failed.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
-    pub(super) db: Option<Connection>,
+    pub(super) db: Option<SqliteConnection>,
     /// What commits of `db` wait for with its present setting; `None` where that is not known.
     pub(super) level: Option<Durability>,
 }
 
 impl Writer {
     /// Works until told to stop, then closes the connection, which writes the log back into the database.
-    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
+    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(MAX_BATCH);
-        while inbox.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
+        while inbox.recv_many(&mut messages, MAX_BATCH).await > 0 {
             let mut jobs = Vec::with_capacity(messages.len());
             for message in messages.drain(..) {
                 match message {
@@ -130,84 +143,74 @@ impl Writer {
                     Message::Stop => inbox.close(),
                 }
             }
-            self.commit(jobs);
+            self.commit(jobs).await;
         }
-        match self.db.take().map(Connection::close) {
-            Some(Ok(())) => open::mark_closed(&self.path),
-            Some(Err((_, error))) => warn!("failed to close the database: {error}"),
-            None => {}
+        let Some(db) = self.db.take() else { return };
+        match db.close().await {
+            Ok(()) => open::mark_closed(&self.path).await,
+            Err(error) => warn!("failed to close the database: {error}"),
         }
     }
 
-    fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    async fn commit(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if jobs.is_empty() {
             return;
         }
-        let end = self.transact(&mut jobs);
+        let end = self.transact(&mut jobs).await;
         let end = end.map_err(|error| error.at(&self.path));
         if let Err(error) = &end {
             error!("failed to commit {} writes: {error}", jobs.len());
-            self.after_failure(error);
         }
         for job in jobs {
             job.settle(end.clone());
         }
     }
 
-    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let durability = Durability::of_all(jobs.iter().map(|job| job.durability()));
         let level = self.level.take();
-        let db = self.connection()?;
+        let mut db = self.connection().await?;
         if level != Some(durability) {
-            db.pragma_update(None, "synchronous", durability.synchronous())?;
+            // No macro describes a pragma.
+            sql(durability.pragma()).execute(&mut db).await?;
         }
-        transact(db, jobs)?;
+        if let Err(error) = transact(&mut db, jobs).await {
+            // SQLite may have ended the transaction, and after a failed fsync the system's cache may differ from the disk:
+            // read everything again. It has failed already; a further error of closing does not help.
+            let _ = db.close().await;
+            return Err(error);
+        }
+        self.db = Some(db);
         self.level = Some(durability);
         Ok(())
     }
 
-    fn connection(&mut self) -> Result<&mut Connection, StoreError> {
-        let db = match self.db.take() {
-            Some(db) => db,
-            None => open::connect_writer(&self.path)?,
-        };
-        Ok(self.db.insert(db))
-    }
-
-    /// After a failed fsync the system's cache may differ from the disk: read everything again.
-    fn after_failure(&mut self, error: &StoreError) {
-        let distrust = matches!(
-            error,
-            StoreError::Disk {
-                fault: DiskFault::Io,
-                ..
-            } | StoreError::Closed
-        );
-        if distrust {
-            // It has failed already; a further error of closing does not help.
-            self.db = None;
+    async fn connection(&mut self) -> Result<SqliteConnection, StoreError> {
+        match self.db.take() {
+            Some(db) => Ok(db),
+            None => open::connect_writer(&self.path).await,
         }
     }
 }
 
 /// Runs `jobs` in one transaction. An error means that none of them is stored.
-fn transact(db: &mut Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    let mut transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+async fn transact(db: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    let mut transaction = db.begin_with("BEGIN IMMEDIATE").await?;
     match jobs {
         [job] => {
-            if job.run(&transaction)? == Done::Undo {
-                return Ok(transaction.rollback()?);
+            if job.run(&mut transaction).await? == Done::Undo {
+                return Ok(transaction.rollback().await?);
             }
         }
         jobs => {
             for job in jobs {
-                let savepoint = transaction.savepoint()?;
-                match job.run(&savepoint)? {
-                    Done::Keep => savepoint.commit()?,
-                    Done::Undo => savepoint.finish()?,
+                let mut savepoint = transaction.begin().await?;
+                match job.run(&mut savepoint).await? {
+                    Done::Keep => savepoint.commit().await?,
+                    Done::Undo => savepoint.rollback().await?,
                 }
             }
         }
     }
-    Ok(transaction.commit()?)
+    Ok(transaction.commit().await?)
 }

@@ -26,7 +26,6 @@ use std::time::Duration;
 use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
 use chorus_playground::{Discord, Message};
-use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -338,22 +337,20 @@ impl World {
     }
 
     /// The ledger, opened beside the daemon.
-    pub(crate) fn opens_ledger(&self) -> Connection {
+    pub(crate) fn opens_ledger(&self) -> database::Connection {
         database::open(&self.ledger_file())
     }
 
     /// The first column of what the ledger answers, each row as text; NULL is an empty one.
     pub(crate) async fn ledger(&self, sql: &str) -> Vec<String> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(self.ledger_file(), flags).unwrap();
-        let shown = |row: &Row<'_>| Ok(row.get::<_, Option<String>>(0)?.unwrap_or_default());
-        database::rows(&db, sql, shown)
+        let db = database::open_to_read(&self.ledger_file());
+        let texts = database::texts(&db, sql).into_iter();
+        texts.map(Option::unwrap_or_default).collect()
     }
 
     /// Changes the ledger from outside, by a script.
     pub(crate) async fn changes_ledger(&self, script: impl AsRef<str>) {
         let db = self.opens_ledger();
-        db.busy_timeout(PATIENCE).unwrap();
         db.execute_batch(script.as_ref()).unwrap();
     }
 

@@ -1,14 +1,15 @@
 //! Runs in a list, and runs by the beginning of their ids.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, query};
 
 use super::TURNS;
 use crate::domain::{AgentId, ChannelId, Cost, GuildId, TurnId};
 use crate::store::Store;
 use crate::store::codec::{parsed, parsed_option, stamp, time, time_option};
 use crate::store::error::StoreError;
-use crate::store::statement::sql;
+use crate::store::statement::{checked, sql};
 use crate::store::turns::EndReason;
 
 /// A run in a list.
@@ -98,14 +99,12 @@ impl Store {
             .bind(since.map(stamp))
             .bind(limit)
             .bind(offset);
-        self.read(move |db| {
-            let mut lines = query.readable(db, "turns", "id", line)?;
-            for line in &mut lines {
-                line.cost = cost_of(db, line.run)?;
-            }
-            Ok(lines)
-        })
-        .await
+        let db = &mut *self.reader().await?;
+        let mut lines = query.readable(db, "turns", "id", line).await?;
+        for line in &mut lines {
+            line.cost = cost_of(db, line.run).await?;
+        }
+        Ok(lines)
     }
 
     /// The runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more characters)
@@ -120,50 +119,56 @@ impl Store {
             return Ok(Vec::new());
         }
         // For this, only the ids are read, from the index of the table.
-        let query = sql(
+        let query = checked(query!(
             "SELECT DISTINCT r.id, r.agent_id, a.guild_id FROM turns t JOIN turns r ON r.id = coalesce(t.run_id, t.id)
                  JOIN agents a ON a.id = r.agent_id
              WHERE t.id IN (SELECT id FROM turns WHERE id = ?1 OR substr(id, -8, length(?1)) = ?1)
              ORDER BY r.id DESC LIMIT ?2",
-        )
-        .bind(word)
-        .bind(MOST);
-        self.read(move |db| query.readable(db, "turns", "id", found))
+            word,
+            MOST
+        ));
+        query
+            .readable(&mut *self.reader().await?, "turns", "id", found)
             .await
     }
 }
 
 /// What a run cost with all of its child turns.
-fn cost_of(db: &Connection, run: TurnId) -> Result<Cost, StoreError> {
+async fn cost_of(db: &mut SqliteConnection, run: TurnId) -> Result<Cost, StoreError> {
     let (unpriced, usd): (i64, f64) = sql(format!("{COST} WHERE turn_id IN ({TURNS})"))
         .bind(run.to_string())
-        .one(db, |row| Ok((row.get("unpriced")?, row.get("usd")?)))?;
+        .one(db, |row| {
+            Ok((row.try_get("unpriced")?, row.try_get("usd")?))
+        })
+        .await?;
     Ok(match unpriced {
         0 => Cost::Usd(usd),
         _ => Cost::Unknown,
     })
 }
 
-fn line(row: &Row<'_>) -> Result<RunLine, StoreError> {
+fn line(row: &SqliteRow) -> Result<RunLine, StoreError> {
     Ok(RunLine {
         run: parsed(row, "id")?,
         agent: parsed(row, "agent_id")?,
-        path: row.get::<_, Option<String>>("path")?.unwrap_or_default(),
-        asked_by: row.get("name")?,
-        words: row.get("words")?,
+        path: row
+            .try_get::<Option<String>, _>("path")?
+            .unwrap_or_default(),
+        asked_by: row.try_get("name")?,
+        words: row.try_get("words")?,
         began_at: time(row, "began_at")?,
         ended_at: time_option(row, "ended_at")?,
         exit: parsed_option(row, "exit")?,
-        steps: row.get("steps")?,
-        children: row.get("children")?,
+        steps: row.try_get("steps")?,
+        children: row.try_get("children")?,
         cost: Cost::Unknown,
     })
 }
 
-fn found(row: &Row<'_>) -> Result<FoundRun, StoreError> {
+fn found(row: &SqliteRow) -> Result<FoundRun, StoreError> {
     Ok(FoundRun {
         run: parsed(row, "id")?,
         agent: parsed(row, "agent_id")?,
-        guild: GuildId::from_i64(row.get("guild_id")?),
+        guild: GuildId::from_i64(row.try_get("guild_id")?),
     })
 }

@@ -1,7 +1,8 @@
 //! The rows of a run as they are read, before they become a tree.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Row};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection};
 
 use crate::domain::{CallId, CausedRun, TurnId};
 use crate::store::attempts::AttemptRow;
@@ -110,24 +111,26 @@ impl RunRows {
     }
 
     /// The rows of `query` that can be read; the others are counted as a gap.
-    pub(super) fn read<T>(
+    pub(super) async fn read<T: Send>(
         &mut self,
-        db: &Connection,
+        db: &mut SqliteConnection,
         query: Statement,
-        table: &str,
+        table: &'static str,
         most: i64,
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: fn(&SqliteRow) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut good = Vec::new();
         let mut found = 0;
-        query.each(db, |row| {
-            found += 1;
-            match read(row) {
-                Ok(value) => good.push(value),
-                Err(error) => report_unreadable(row, table, "id", &error),
-            }
-            Ok(())
-        })?;
+        query
+            .each(db, |row| {
+                found += 1;
+                match read(row) {
+                    Ok(value) => good.push(value),
+                    Err(error) => report_unreadable(row, table, "id", &error),
+                }
+                Ok(())
+            })
+            .await?;
         match found - good.len() {
             0 => {}
             1 => self.gaps.push(format!(
@@ -152,41 +155,41 @@ pub(super) const fn read_for(most: usize) -> usize {
     most.saturating_add(BEYOND)
 }
 
-pub(super) fn turn(row: &Row<'_>) -> Result<RunTurn, StoreError> {
+pub(super) fn turn(row: &SqliteRow) -> Result<RunTurn, StoreError> {
     Ok(RunTurn {
         row: turn_row(row)?,
-        begun_with: row.get("begun_with")?,
-        has_answer: row.get("has_answer")?,
-        report: row.get("report")?,
+        begun_with: row.try_get("begun_with")?,
+        has_answer: row.try_get("has_answer")?,
+        report: row.try_get("report")?,
     })
 }
 
-pub(super) fn call(row: &Row<'_>) -> Result<RunCall, StoreError> {
+pub(super) fn call(row: &SqliteRow) -> Result<RunCall, StoreError> {
     Ok(RunCall {
         turn: parsed(row, "turn_id")?,
-        id: CallId(row.get("call_id")?),
-        name: row.get("name")?,
-        state: row.get("state")?,
+        id: CallId(row.try_get("call_id")?),
+        name: row.try_get("name")?,
+        state: row.try_get("state")?,
         started_at: time_option(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
     })
 }
 
-pub(super) fn question(row: &Row<'_>) -> Result<RunQuestion, StoreError> {
+pub(super) fn question(row: &SqliteRow) -> Result<RunQuestion, StoreError> {
     Ok(RunQuestion {
         turn: parsed(row, "turn_id")?,
-        call: CallId(row.get("call_id")?),
-        action: row.get("action")?,
+        call: CallId(row.try_get("call_id")?),
+        action: row.try_get("action")?,
         asked_at: time(row, "asked_at")?,
         decision: parsed_option(row, "decision")?,
         decided_at: time_option(row, "decided_at")?,
     })
 }
 
-pub(super) fn asked(row: &Row<'_>) -> Result<Asked, StoreError> {
+pub(super) fn asked(row: &SqliteRow) -> Result<Asked, StoreError> {
     is_sound(row)?;
     let text = |name| -> Result<String, StoreError> {
-        Ok(row.get::<_, Option<String>>(name)?.unwrap_or_default())
+        Ok(row.try_get::<Option<String>, _>(name)?.unwrap_or_default())
     };
     Ok(Asked {
         name: text("name")?,
@@ -194,30 +197,35 @@ pub(super) fn asked(row: &Row<'_>) -> Result<Asked, StoreError> {
     })
 }
 
-pub(super) fn said(row: &Row<'_>) -> Result<Said, StoreError> {
+pub(super) fn said(row: &SqliteRow) -> Result<Said, StoreError> {
     is_sound(row)?;
     let what = match codec::text(row, "role")? {
         "assistant" => SaidWhat::Answer {
             calls: calls(row)?,
-            tokens: match row.get::<_, Option<i64>>("output")? {
+            tokens: match row.try_get::<Option<i64>, _>("output")? {
                 Some(_) => Some((counted(row, "input")?, counted(row, "output")?)),
                 None => None,
             },
         },
         "tool_result" => SaidWhat::Result {
-            call: CallId(row.get::<_, Option<String>>("call_id")?.unwrap_or_default()),
-            is_error: row.get::<_, Option<bool>>("is_error")?.unwrap_or(false),
+            call: CallId(
+                row.try_get::<Option<String>, _>("call_id")?
+                    .unwrap_or_default(),
+            ),
+            is_error: row.try_get::<Option<bool>, _>("is_error")?.unwrap_or(false),
         },
         _ => SaidWhat::Input,
     };
     Ok(Said {
         turn: parsed(row, "turn_id")?,
-        words: row.get::<_, Option<String>>("words")?.unwrap_or_default(),
+        words: row
+            .try_get::<Option<String>, _>("words")?
+            .unwrap_or_default(),
         what,
     })
 }
 
-fn calls(row: &Row<'_>) -> Result<Vec<(CallId, String)>, StoreError> {
+fn calls(row: &SqliteRow) -> Result<Vec<(CallId, String)>, StoreError> {
     let Some(text) = text_option(row, "calls")? else {
         return Ok(Vec::new());
     };
@@ -233,8 +241,8 @@ fn calls(row: &Row<'_>) -> Result<Vec<(CallId, String)>, StoreError> {
 }
 
 /// Whether its JSON could be read.
-fn is_sound(row: &Row<'_>) -> Result<(), StoreError> {
-    if row.get("is_sound")? {
+fn is_sound(row: &SqliteRow) -> Result<(), StoreError> {
+    if row.try_get("is_sound")? {
         Ok(())
     } else {
         Err(StoreError::bad_row("body", "it is not JSON"))

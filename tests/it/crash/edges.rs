@@ -260,8 +260,8 @@ fn stored_messages(database: &Path) -> Option<BTreeSet<MessageId>> {
               + (SELECT count(*) FROM inbound WHERE state = 'new')
               + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))
               + (SELECT count(*) FROM conversations WHERE closed_at IS NULL AND crash_session IS NOT NULL)";
-    let unfinished: i64 = db.query_row(unfinished, [], |row| row.get(0)).unwrap();
-    let ids = database::rows(&db, "SELECT message_id FROM inbound", |row| row.get(0));
+    let unfinished: i64 = db.value(unfinished).unwrap();
+    let ids = database::column(&db, "SELECT message_id FROM inbound");
     let ids = ids.into_iter().map(MessageId::from_i64).collect();
     (unfinished == 0).then_some(ids)
 }

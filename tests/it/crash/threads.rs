@@ -66,6 +66,5 @@ fn last_words_wait(home: &Path) -> bool {
     }
     let db = database::open(&copy.path().join("chorus.db"));
     let waiting = "SELECT count(*) FROM thread_words";
-    let waiting = db.query_row(waiting, [], |row| row.get::<_, i64>(0));
-    waiting.unwrap_or(0) > 0
+    db.value::<i64>(waiting).unwrap_or(0) > 0
 }

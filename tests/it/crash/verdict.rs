@@ -202,9 +202,7 @@ fn succeeded(world: &World) -> BTreeSet<usize> {
 fn ended_wrong(world: &World) -> Vec<String> {
     let ended = "SELECT c.thread_id, substr(t.id, -8), t.state FROM turns t JOIN conversations c ON c.id = t.conversation_id
          WHERE t.kind = 'sub_agent' AND c.thread_id IS NOT NULL";
-    let ended = database::rows(&world.opens_ledger(), ended, |row| {
-        <(i64, String, String)>::try_from(row)
-    });
+    let ended: Vec<(i64, String, String)> = database::rows(&world.opens_ledger(), ended);
     let mut wrong = Vec::new();
     for (thread, turn, state) in ended {
         let messages = world.discord.messages(ChannelId::from_i64(thread));
@@ -237,13 +235,13 @@ fn corrupt(world: &World) -> Vec<String> {
     }
     let db = world.opens_ledger();
     let verdict = "PRAGMA integrity_check(1)";
-    let verdict: String = db.query_row(verdict, [], |row| row.get(0)).unwrap();
+    let verdict: String = db.value(verdict).unwrap();
     if verdict != "ok" {
         corrupt.push(verdict);
     }
     let left = "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
              + (SELECT count(*) FROM calls WHERE state IN ('proposed', 'started'))";
-    let left: i64 = db.query_row(left, [], |row| row.get(0)).unwrap();
+    let left: i64 = db.value(left).unwrap();
     if left > 0 {
         corrupt.push(format!("{left} turns or calls are left open"));
     }

@@ -62,7 +62,7 @@ fn puts_first_releases_database(world: &World) {
     let (new, old) = (folder.join("chorus.db"), folder.join("first.db"));
     let db = database::earlier(&old, 1);
     let run = |sql: String| db.execute_batch(&sql).unwrap();
-    let names = |sql: &str| database::rows(&db, sql, |row| row.get::<_, String>(0));
+    let names = |sql: &str| database::column::<String>(&db, sql);
     run(format!("ATTACH '{}' AS now", new.display()));
     let tables = names(
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%'",

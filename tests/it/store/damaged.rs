@@ -51,13 +51,13 @@ async fn a_new_database_is_made_of_every_file_of_migrations() {
     let (_home, path) = sound().await;
     let db = database::open(&path);
     let applied = "SELECT version, description FROM _sqlx_migrations ORDER BY version";
-    let applied = database::rows(&db, applied, |row| <(i64, String)>::try_from(row));
+    let applied: Vec<(i64, String)> = database::rows(&db, applied);
     let files = migrations().into_iter();
     let files: Vec<_> = files.map(|one| (one.version, one.description)).collect();
     assert_eq!(applied, files);
     // An earlier program takes no other words for this table.
     let table = "SELECT sql FROM sqlite_schema WHERE name = '_sqlx_migrations'";
-    let table: String = db.query_row(table, [], |row| row.get(0)).unwrap();
+    let table: String = db.value(table).unwrap();
     assert_eq!(table, APPLIED);
 }
 

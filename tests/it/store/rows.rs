@@ -7,7 +7,6 @@ use chorus::domain::{AgentId, CallId, ChannelId, GuildId, MessageId};
 use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{Accepted, AttachedRows, AuditFilter, HomeLock, NewPart, Store, StoreError};
 use futures_util::{StreamExt as _, future, stream};
-use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{CHANNEL, Home, answer, finished, message, new_question, result};
@@ -62,7 +61,7 @@ async fn full() -> (TempDir, AgentId) {
     (home.folder, home.agent)
 }
 
-fn by_hand(home: &Path) -> Connection {
+fn by_hand(home: &Path) -> database::Connection {
     let db = database::open(&home.join("db/chorus.db"));
     let lenient = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON";
     db.execute_batch(lenient).unwrap();
@@ -75,7 +74,7 @@ type Column = (String, String, String, bool);
 fn columns(home: &Path) -> Vec<Column> {
     let columns = "SELECT m.name, c.name, c.type, NOT c.\"notnull\" AND c.pk = 0 FROM sqlite_schema m, pragma_table_info(m.name) c
          WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE '_sqlx%'";
-    database::rows(&by_hand(home), columns, |row| Column::try_from(row))
+    database::rows(&by_hand(home), columns)
 }
 
 /// Values of a type that a column of it would hardly hold, as SQL.

@@ -52,7 +52,7 @@ fn counts(path: &Path) -> BTreeMap<String, i64> {
     let db = database::open(path);
     let count = |table: String| {
         let count = format!("SELECT count(*) FROM {table}");
-        let count = db.query_row(&count, [], |row| row.get(0)).unwrap();
+        let count = db.value(&count).unwrap();
         (table, count)
     };
     let tables = texts(path, tables).into_iter();
@@ -60,7 +60,7 @@ fn counts(path: &Path) -> BTreeMap<String, i64> {
 }
 
 fn texts(path: &Path, sql: &str) -> Vec<String> {
-    database::rows(&database::open(path), sql, |row| row.get(0))
+    database::column(&database::open(path), sql)
 }
 
 #[tokio::test]

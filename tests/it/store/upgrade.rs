@@ -69,7 +69,7 @@ async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
         (SELECT group_concat(id || kind || cost_usd || millis) FROM attempts),
         (SELECT group_concat(id || agent_name || decision) FROM audit_log))";
     let db = database::open(&path);
-    let found: String = db.query_row(found, [], |row| row.get(0)).unwrap();
+    let found: String = db.value(found).unwrap();
     assert_eq!(found, "512 wal 12 1onepending,2twosent 1step0.56 1laballow");
 }
 
@@ -77,9 +77,7 @@ async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
 fn versions(path: &Path) -> Vec<(i64, String, bool, Vec<u8>)> {
     let versions =
         "SELECT version, description, success, checksum FROM _sqlx_migrations ORDER BY version";
-    database::rows(&database::open(path), versions, |row| {
-        <(i64, String, bool, Vec<u8>)>::try_from(row)
-    })
+    database::rows(&database::open(path), versions)
 }
 
 #[tokio::test]
@@ -97,6 +95,25 @@ async fn an_earlier_program_finds_every_version_as_it_knows_it() {
         drop(database::earlier(&path, version));
         Store::open(&path).await.unwrap().close().await;
         assert_eq!(versions(&path), known, "from version {version}");
+    }
+}
+
+#[tokio::test]
+async fn versions_that_a_program_named_with_underscores_are_accepted() {
+    let newest = migrations().last().unwrap().version;
+    for version in [newest - 1, newest] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("db/chorus.db");
+        let names = "UPDATE _sqlx_migrations SET description = replace(description, ' ', '_')";
+        database::earlier(&path, version)
+            .execute_batch(names)
+            .unwrap();
+        let before = versions(&path);
+        // Nothing says that it was closed in order, so its tables are compared too.
+        Store::open(&path).await.unwrap().close().await;
+        let after = versions(&path);
+        assert_eq!(after[..before.len()], before, "from version {version}");
+        assert_eq!(after.len(), migrations().len());
     }
 }
 

@@ -1,6 +1,7 @@
 //! `/context save` and `/context clear`.
 
 use super::{asks, exchange, files, is_remembered, only_file};
+use crate::database;
 use crate::world::{World, run_test};
 
 #[tokio::test]
@@ -42,8 +43,8 @@ type Row = (String, String, String, String, i64, i64, String);
 /// What the ledger says of the only session.
 fn row(world: &World) -> Row {
     let row = "SELECT id, session_id, description, summary, message_count, token_estimate, file_path FROM sessions";
-    let db = world.opens_ledger();
-    db.query_row(row, [], |row| Row::try_from(row)).unwrap()
+    let mut rows = database::rows(&world.opens_ledger(), row);
+    rows.remove(0)
 }
 
 #[tokio::test]
