@@ -165,6 +165,7 @@ mod tests {
                 body: Default::default(),
                 model: request.model.clone(),
                 format: "scripted",
+                changed_by: Default::default(),
             })
         }
 
