@@ -17,6 +17,7 @@ mod cut_secrets;
 mod day;
 mod drawn;
 mod first_contact;
+mod forced;
 mod forms;
 mod gate;
 mod gateway;
