@@ -157,20 +157,29 @@ pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
 fn quote(message: &Message, own: UserId, server: Option<&Guild>) -> Option<Quote> {
     let replied = replied_to(message)?;
     let original = message.referenced_message.as_deref();
-    let author = original.map(|original| &original.author);
-    let author = author.filter(|author| author.id.get() != own.0);
-    let text = original.map(|original| {
-        let text = clip(&shown(original), QUOTED);
-        match legend(&text, original.mentions.iter(), own, server) {
-            Some(legend) => format!("{text}\n{legend}"),
-            None => text,
-        }
-    });
-    Some(Quote {
+    Some(original.map_or_else(
+        || Quote {
+            author: None,
+            at: replied.sent_at(),
+            text: None,
+        },
+        |original| quoted(original, own, server),
+    ))
+}
+
+/// A message as it is quoted to the agent whose user is `own`.
+pub(super) fn quoted(original: &Message, own: UserId, server: Option<&Guild>) -> Quote {
+    let author = Some(&original.author).filter(|author| author.id.get() != own.0);
+    let text = clip(&shown(original), QUOTED);
+    let text = match legend(&text, original.mentions.iter(), own, server) {
+        Some(legend) => format!("{text}\n{legend}"),
+        None => text,
+    };
+    Quote {
         author: author.map(|author| author.global_name.as_ref().unwrap_or(&author.name).clone()),
-        at: replied.sent_at(),
-        text,
-    })
+        at: MessageId(original.id.get()).sent_at(),
+        text: Some(text),
+    }
 }
 
 /// All that a message shows, in words.

@@ -158,7 +158,7 @@ impl Queue {
 }
 
 /// A message as serenity reads it; one that it cannot read is skipped.
-fn readable(mut message: serde_json::Value) -> Option<Message> {
+pub(super) fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {
         normalise_message(message);

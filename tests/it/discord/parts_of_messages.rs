@@ -174,7 +174,7 @@ async fn a_thread_s_first_message_tells_its_name_and_its_starter() {
     run_test(async |world| {
         let robot = world.discord.other_bot("robot");
         let lab = world.channel("#lab");
-        let report = robot.says(lab, "rsync died with rc=23");
+        let report = robot.says(lab, &format!("rsync died with rc=23 in <#{lab}>"));
         let thread = world.ann.person.opens_thread(lab, Some(report), "rsync \"trouble\"");
         for (round, text) in ["why could that be?", "and now?"].into_iter().enumerate() {
             world.model.answers("The disk is full.");
@@ -183,6 +183,8 @@ async fn a_thread_s_first_message_tells_its_name_and_its_starter() {
             let told = told(world);
             let head = "[in the thread \"rsync 'trouble'\"]\n[which was started from what \"robot\" wrote on ";
             assert_eq!(told.contains(head), round == 0, "{told}");
+            let legend = format!("> [<#{lab}> is the channel #lab]");
+            assert_eq!(told.contains(&legend), round == 0, "{told}");
             assert_eq!(told.contains("> rsync died with rc=23"), round == 0, "{told}");
             assert!(told.contains(text), "{told}");
             world
