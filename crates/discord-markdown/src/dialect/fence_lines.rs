@@ -10,8 +10,8 @@ use super::fences::names_language;
 use super::lines::{is_margin, line_start, prefix_of};
 use crate::code::{self, FENCE, run_length};
 
-/// Lines that are read to find out which of several fences ends a block.
-const MAX_AHEAD: usize = 1_000;
+/// Lines that are read behind a fence that may end a block, to find out whether another one does.
+const MAX_AHEAD: usize = 300;
 
 /// `text` with line feeds beside the fences that share their line with words.
 pub(crate) fn on_own_lines(text: &str) -> Cow<'_, str> {
@@ -144,7 +144,7 @@ impl Reader<'_> {
         let mut behind_code = None;
         let mut at = inside;
         let mut ahead = 0;
-        while at < self.text.len() && (alone.is_none() || ahead < MAX_AHEAD) {
+        while at < self.text.len() && ahead < MAX_AHEAD {
             let line = line_at(self.text, at);
             if quoted > 0 && quotes(line) < quoted {
                 return chosen(alone, alone_count, behind_code);
@@ -167,7 +167,7 @@ impl Reader<'_> {
                 (Some(_), Some(_)) | (None, _) => {}
             }
             at += line.len() + 1;
-            ahead += 1;
+            ahead += usize::from(behind_code.is_some());
         }
         self.unclosed = behind_code.is_none();
         chosen(alone, alone_count, behind_code)
