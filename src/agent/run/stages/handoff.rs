@@ -198,15 +198,16 @@ impl Orchestrator {
         let assignment = stages.assignment(turn, ChildKind::Handoff, &role, task);
         let speech = stages.speech.clone().filter(|_| is_last);
         let id = turn.context.id();
-        let reserved = match &stage.role {
-            Ok(_) => {
-                let reserved = turn.context.deps.store.reserve_turn(id).await?;
-                reserved.map_err(|why| why.to_string())
-            }
-            Err(_) => Err("it cannot be used".to_owned()),
+        let (reserved, refused) = match &stage.role {
+            Ok(_) => match turn.context.deps.store.reserve_turn(id).await? {
+                Ok(reserved) => (Some(reserved), None),
+                Err(why) => (None, Some(why.to_string())),
+            },
+            Err(_) => (None, Some("it cannot be used".to_owned())),
         };
         let begun = self.begin_handoff(turn, assignment).await?;
-        if let Err(why) = reserved.map(drop) {
+        drop(reserved);
+        if let Some(why) = refused {
             self.in_its_place = Some(never_ran(begun.new.turn.id));
             return Ok(Through::Not {
                 exit: EndReason::Failed,
