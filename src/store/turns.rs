@@ -282,9 +282,8 @@ impl Store {
             self.run(batch).await.map(|_| Begun::Running)
         } else {
             let reserved = self.inner.reserved.clone();
-            let begun = self.write(move |db| {
-                Box::pin(begin_caused(db, turn, batch, most_hops, reserved))
-            });
+            let begun =
+                self.write(move |db| Box::pin(begin_caused(db, turn, batch, most_hops, reserved)));
             // What was reserved counts until the turn is stored.
             begun.await.map(|(begun, _reserved)| begun)
         };

@@ -90,7 +90,7 @@ pub(in crate::agent) enum Taken {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use std::collections::VecDeque;
     use std::path::Path;

@@ -360,7 +360,7 @@ pub(in crate::agent) fn fullness(share: f64, begin: f64, wait: f64) -> Fullness 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
     use crate::domain::{CallId, ToolCall};

@@ -156,10 +156,11 @@ fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> an
 
 /// Uses the server whose name or address an option gives.
 pub(super) fn take_server(guide: &Guide, named: &str) -> Result<(), Failure> {
-    Ok(match described(named)? {
+    match described(named)? {
         (OWN, provider) => take_address(guide, named, provider)?,
         (name, provider) => keep_server(&guide.place, name, provider)?,
-    })
+    }
+    Ok(())
 }
 
 /// Returns the name of a server and its keys in `providers`.

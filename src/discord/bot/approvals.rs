@@ -144,9 +144,17 @@ impl Approvals {
 
     /// What a press on the message `pressed` is about. Only the question's own message can decide it.
     pub(in crate::discord) async fn find(&self, question: i64, pressed: Pressed) -> Found {
+        // Another question, which is open, may stand there.
+        let ended = |book: &Book| {
+            if book.is_card(pressed.message) {
+                Found::Elsewhere
+            } else {
+                Found::Closed
+            }
+        };
         let found = self.wait_for(|book| match book.asked_about(question) {
-            None => Some(Found::Closed),
-            Some(asked) if asked.is_over() => Some(Found::Closed),
+            None => Some(ended(book)),
+            Some(asked) if asked.is_over() => Some(ended(book)),
             Some(asked) if asked.question.turn.channel != pressed.channel => Some(Found::Elsewhere),
             Some(asked) => match asked.message {
                 Some(message) if message == pressed.message => {
@@ -157,6 +165,11 @@ impl Approvals {
             },
         });
         found.await.unwrap_or(Found::Elsewhere)
+    }
+
+    /// Whether a question that is open stands in `message`.
+    pub(in crate::discord) fn is_card(&self, message: MessageId) -> bool {
+        self.with(|book| book.is_card(message))
     }
 
     /// [`Self::find`] for a press on a private message about a call, of which only the channel is known.

@@ -40,6 +40,13 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         .custom_id
         .split_once(':')
         .unwrap_or((&press.data.custom_id, ""));
+    // Only its own buttons may change the message of an open question.
+    let is_foreign = !matches!(kind, "approval" | "stop" | "abort");
+    if is_foreign && bot.approvals.is_card(message_of(press).message) {
+        let body = Body::text(NOT_ITS_MESSAGE);
+        let _ = responder.say(&body, Visibility::Ephemeral).await;
+        return;
+    }
     match kind {
         "approval" | "one" => decide(bot, &responder, press, arrived).await,
         "always" => allow_always(bot, &responder, press, rest).await,

@@ -98,6 +98,18 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("pip download", What::Not("it takes the network")),
     (
+        "export DATABASE_URL",
+        What::Not("it belongs to the command below; .ci/run does the same"),
+    ),
+    (
+        "cargo check --lib",
+        What::Not("it compiles the library; .ci/run does the same"),
+    ),
+    (
+        "python3 .ci/schema",
+        What::Not("it makes a file for the command below; .ci/run does the same"),
+    ),
+    (
         "python3 docs/maintaining/models-json.py",
         What::Not("it takes what was downloaded"),
     ),

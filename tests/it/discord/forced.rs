@@ -1,8 +1,10 @@
-//! What a person without rights forces past Discord: commands that it would not offer them. Nothing is run or changed.
+//! What a person without rights forces past Discord: presses of buttons that were never shown to them, and commands that
+//! Discord would not offer them. Nothing is decided, run or changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use chorus_playground::Rights;
 use serde_json::{Value, json};
@@ -40,6 +42,139 @@ async fn state(world: &World) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
             (SELECT count(*) FROM tasks) || ' tasks, ' ||
             (SELECT count(*) FROM approvals WHERE decision IS NULL) || ' questions'";
     (found, world.ledger(counted).await)
+}
+
+/// Where a press seems to come from.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    ItsChannel,
+    OtherChannel(u64),
+    OtherServer,
+    DirectMessage,
+}
+
+impl Origin {
+    fn forge(self, custom_id: &str, event: &mut Value) {
+        event["data"]["custom_id"] = json!(custom_id);
+        match self {
+            Self::ItsChannel => {}
+            Self::OtherChannel(channel) => {
+                event["channel_id"] = json!(channel.to_string());
+                event["channel"]["id"] = json!(channel.to_string());
+            }
+            Self::OtherServer => event["guild_id"] = json!("4242"),
+            Self::DirectMessage => {
+                let all = event.as_object_mut().unwrap();
+                all.remove("guild_id");
+                let member = all.remove("member").unwrap();
+                all.insert("user".to_owned(), member["user"].clone());
+            }
+        }
+    }
+}
+
+/// Ids of buttons, menus and confirmations of every kind. Pages and *Cancel* are not among them: they change only the message
+/// that holds them.
+fn ids(approval: &str, turn: &str) -> Vec<String> {
+    let kinds = [
+        "approval:A:allow",
+        "approval:A:deny",
+        "approval:A:always",
+        "approval:A:reason",
+        "approval:A:pick",
+        "approval:999:allow",
+        "one:A:allow",
+        "one:A:deny",
+        "one:A:always",
+        "always:A",
+        "always:A:yes",
+        "continue:T",
+        "again:T",
+        "stop:T",
+        "abort:T",
+        "clear:99999999999",
+        "purge:99999999999",
+        "destroy:delete:99999999999:lab",
+        "destroy:keep:99999999999:lab",
+        "repair:lab",
+        "repair:99999999999:lab",
+        "prompt:lab",
+        "config:model:lab",
+        "config:permissions:lab",
+        "setting:default_permissions",
+        "setting:model",
+        "init:profile:lab",
+        "ungrant:0123456789abcdef:lab",
+        "server:accept:4242",
+        "restore:0123456789ab",
+    ];
+    let filled = kinds.iter();
+    filled
+        .map(|kind| {
+            kind.replace(":A", &format!(":{approval}"))
+                .replace(":T", &format!(":{turn}"))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
+    run_test(async |world| {
+        world.makes_agent("other").await;
+        is_for_vips(world, "lab");
+        world.asks_to_write(&world.ann.clone(), "It is done.").await;
+        let card = world.question("#lab").await;
+        let shown = card.buttons();
+        let allow = shown.iter().find(|button| button.label == "Allow").unwrap();
+        let approval = allow.custom_id.split(':').nth(1).unwrap().to_owned();
+        let turn = world
+            .ledger("SELECT id FROM turns WHERE state = 'running'")
+            .await;
+        let before = state(world).await;
+
+        let places = [
+            Origin::ItsChannel,
+            Origin::OtherChannel(world.channel("#other").0),
+            Origin::OtherServer,
+            Origin::DirectMessage,
+        ];
+        let forged: VecDeque<(Origin, String)> = places
+            .into_iter()
+            .flat_map(|from| {
+                ids(&approval, &turn[0])
+                    .into_iter()
+                    .map(move |id| (from, id))
+            })
+            .collect();
+        assert_eq!(forged.len(), 120);
+        let count = forged.len();
+        let waiting = Arc::new(Mutex::new(forged));
+        let next = Arc::clone(&waiting);
+        world.discord.alters_events(move |name, event| {
+            if name == "INTERACTION_CREATE"
+                && let Some((from, id)) = next.lock().unwrap().pop_front()
+            {
+                from.forge(&id, event);
+            }
+        });
+        let lab = world.channel("#lab");
+        for _ in 0..count {
+            world.bob.person.clicks(lab, card.id, "Allow").unwrap();
+        }
+        world
+            .becomes("all presses sent", || waiting.lock().unwrap().is_empty())
+            .await;
+        world.discord.leaves_events_alone();
+        // What comes later is answered, so what came before was judged.
+        world.bob.asks("/ping", "#other").await;
+        assert!(!world.was_written());
+        assert_eq!(state(world).await, before);
+        // The card is as it was.
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "It is done.").await;
+        assert!(world.was_written());
+    })
+    .await;
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
@@ -125,7 +260,7 @@ async fn every_command_forced_past_discord_by_somebody_without_rights_changes_no
             .collect();
         for name in &names {
             let is_tried = |typed: &&str| typed.split(' ').next() == Some(name);
-            assert!(COMMANDS.iter().any(|typed| is_tried(&typed)), "{name}");
+            assert!(COMMANDS.iter().any(is_tried), "{name}");
         }
         world.discord.shows_commands(guild, all);
         let before = state(world).await;

@@ -107,7 +107,7 @@ fn calls(body: &str, sought: &Regex) -> Vec<String> {
 }
 
 /// What hands work to a thread of its own: tokio's function, and ours around it.
-const BESIDE: [&str; 3] = ["blocking(", "on_own_thread(", "off_thread("];
+const BESIDE: [&str; 4] = ["blocking(", "on_disk(", "on_own_thread(", "off_thread("];
 
 /// `code` without what is handed to a thread of its own.
 fn without_threads(code: &str) -> String {

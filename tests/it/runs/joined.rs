@@ -121,6 +121,45 @@ async fn who_may_not_talk_to_an_agent_joins_its_work_for_another_one_in_no_way()
 }
 
 #[tokio::test]
+async fn bots_and_webhooks_join_another_agents_work_only_as_members_with_access() {
+    let setup = Setup {
+        config: json!({"allow_bots": true, "orchestration": {"child_steps": 1000}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        with_beta(world).await;
+        let step = beta_works(world).await;
+        // A webhook is no member, and joins nothing but the agent of its channel.
+        world.discord.alters_events(|name, message| {
+            if name == "MESSAGE_CREATE" {
+                message["webhook_id"] = json!("77");
+                message["author"] =
+                    json!({"id": "77", "username": "hook", "discriminator": "0000", "bot": true});
+                message.as_object_mut().unwrap().remove("member");
+            }
+        });
+        world.bob.says(THREAD, "BYHOOK").await;
+        world.sees(THREAD, "A message of hook was not taken").await;
+        world.discord.leaves_events_alone();
+        // A bot is one, with the roles that it has.
+        is_for_vips(world, "beta");
+        let robot = world.discord.other_bot("robot");
+        robot.says(world.channel(THREAD), "BYBOT");
+        world.sees(THREAD, "A message of robot was not taken").await;
+
+        world.model.answers("Looked.").answers("It looked.");
+        step.ends();
+        world.sees("#lab", "It looked.").await;
+        let all: String = world.model.requests().iter().map(told).collect();
+        assert!(!all.contains("BYHOOK") && !all.contains("BYBOT"), "{all}");
+        world
+            .ledger_says("SELECT count(*) || '' FROM inbound", &["1"])
+            .await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn access_that_is_taken_away_while_a_message_waits_counts() {
     run_test_with(setup(), async |world| {
         with_beta(world).await;

@@ -21,9 +21,14 @@ fn setup() -> Setup {
 
 /// A text of [`LONG`] bytes: numbers, one a line, in this order.
 fn numbers(numbers: impl Iterator<Item = u32>) -> String {
-    let mut text = String::with_capacity(LONG + 16);
+    numbers_of(LONG, numbers)
+}
+
+/// The same of so many bytes.
+fn numbers_of(bytes: usize, numbers: impl Iterator<Item = u32>) -> String {
+    let mut text = String::with_capacity(bytes + 16);
     for number in numbers {
-        if text.len() >= LONG {
+        if text.len() >= bytes {
             break;
         }
         text.push_str(&number.to_string());
@@ -68,6 +73,33 @@ async fn long_texts_that_change_are_committed_without_taking_memory_of_the_daemo
             fs::read(workspace.join("log.txt")).unwrap().last(),
             Some(&b'\n')
         );
+    })
+    .await;
+}
+
+/// Whether texts of 300 MiB are committed too: that takes a minute.
+const LARGE: &str = "CHORUS_TEST_LARGE";
+
+#[tokio::test]
+async fn changed_texts_of_any_size_are_committed() {
+    run_test_with(setup(), async |world| {
+        with_other(world).await;
+        let workspace = world.workspace("lab");
+        let sizes: &[usize] = if std::env::var_os(LARGE).is_some() {
+            &[20, 60, 300]
+        } else {
+            &[60]
+        };
+        for size in sizes {
+            let text = numbers_of(size << 20, 0..60_000_000);
+            fs::write(workspace.join("log.txt"), text).unwrap();
+            let told = commit(world, &format!("a new text of {size} MiB")).await;
+            assert!(told.contains("1 file changed"), "{told}");
+            let text = numbers_of(size << 20, (0..60_000_000).rev());
+            fs::write(workspace.join("log.txt"), text).unwrap();
+            let told = commit(world, &format!("another text of {size} MiB")).await;
+            assert!(told.contains("1 file changed"), "{told}");
+        }
     })
     .await;
 }

@@ -117,6 +117,12 @@ impl Book {
         self.asked.get_mut(self.questions.get(&id)?)
     }
 
+    /// Whether a question that is open stands in `message`.
+    pub(super) fn is_card(&self, message: MessageId) -> bool {
+        let mut all = self.asked.values();
+        all.any(|asked| asked.message == Some(message) && !asked.is_over())
+    }
+
     pub(super) fn is_open(&self, id: i64) -> bool {
         self.asked_about(id)
             .is_some_and(|asked| asked.waits_for(id))
