@@ -39,6 +39,9 @@ pub(crate) use daemon::Way;
 use model::Model;
 pub(crate) use setup::{Lab, Setup, discord_options};
 
+/// How long a daemon that is to end has nothing asked of it. It ends before, or has nothing left to do.
+const LOOKS_AFTER: Duration = Duration::from_secs(3);
+
 /// Longest wait before a test says what it waited for in vain. Nothing depends on how long things take.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -484,6 +487,25 @@ impl World {
         let outcome = patient.await;
         self.daemon = Some(daemon);
         outcome.unwrap_or_else(|_| panic!("neither so nor ended\n{}", self.report()))
+    }
+
+    /// Waits until the daemon has ended by itself, or until something is so, looked at from time to time; says whether it is
+    /// so.
+    pub(crate) async fn ends_or_is(&mut self, is_so: impl Fn(&Self) -> bool) -> bool {
+        for _ in 0..PATIENCE.as_secs() / LOOKS_AFTER.as_secs() {
+            let Some(mut daemon) = self.daemon.take() else {
+                return is_so(self);
+            };
+            let ended = tokio::time::timeout(LOOKS_AFTER, daemon.has_run_out()).await;
+            self.daemon = Some(daemon);
+            if ended.is_ok() {
+                return false;
+            }
+            if is_so(self) {
+                return true;
+            }
+        }
+        panic!("neither so nor ended\n{}", self.report())
     }
 
     /// From now on the daemon, a program, can write no file beyond so many bytes; none lifts the limit.

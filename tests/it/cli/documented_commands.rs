@@ -102,7 +102,7 @@ const COMMANDS: &[(&str, What)] = &[
         What::Not("it belongs to the command below; .ci/run does the same"),
     ),
     (
-        "cargo check --lib",
+        "rm .sqlx/*",
         What::Not("it compiles the library; .ci/run does the same"),
     ),
     (
