@@ -42,6 +42,7 @@ mod runs;
 mod servers;
 mod sessions;
 mod settings;
+mod shared;
 mod statement;
 mod tasks;
 mod thread_words;

@@ -9,7 +9,8 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{json, parsed, stamp, text, time, time_option};
 use super::error::StoreError;
-use super::statement::{Statement, sql};
+use super::shared::shared_query;
+use super::statement::checked;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is authoritative.
@@ -45,8 +46,6 @@ pub enum Registered {
     ChannelTaken,
 }
 
-const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status FROM agents";
-
 impl Store {
     /// Registers an agent; one that was destroyed and returns under the same id gets its old row.
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
@@ -71,20 +70,20 @@ impl Store {
 
     /// All agents ever, including destroyed ones, by name and then age. One whose row cannot be read is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
-        let query = agents_where("ORDER BY name, created_at");
+        let query = checked(shared_query!(agents "ORDER BY name, created_at"));
         query
             .readable(&mut *self.reader().await?, "agents", "id", agent)
             .await
     }
 
     pub async fn agent(&self, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
-        let query = agents_where("WHERE id = ?").bind(id.to_string());
+        let query = checked(shared_query!(agents "WHERE id = ?"; id.to_string()));
         query.first(&mut *self.reader().await?, agent).await
     }
 
     /// The agent called `name`, destroyed ones left out.
     pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
-        let query = agents_where("WHERE name = ? AND status <> 'destroyed'").bind(name);
+        let query = checked(shared_query!(agents "WHERE name = ? AND status <> 'destroyed'"; name));
         query.first(&mut *self.reader().await?, agent).await
     }
 }
@@ -110,11 +109,6 @@ pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError>
         agent.status.as_str()
     ));
     Ok(())
-}
-
-/// The columns and a condition of ours; both are constants of this file.
-fn agents_where(condition: &'static str) -> Statement {
-    sql(format!("{COLUMNS} {condition}"))
 }
 
 /// What another agent has already, if that is the cause of the error.

@@ -8,9 +8,9 @@ use sqlx::{Row as _, query};
 
 use super::Store;
 use super::batch::Batch;
-use super::broken::costs;
 use super::codec::{cost, count, counted, dollars, parsed, parsed_option, stamp, time, tokens};
 use super::error::StoreError;
+use super::shared::shared_query;
 use super::statement::{Statement, checked, sql};
 use crate::domain::{
     AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
@@ -235,18 +235,18 @@ impl Store {
         attempt: &AttemptRow,
     ) -> Result<(), StoreError> {
         if let Some(turn) = attempt.turn {
-            let costs = concat!(
-                "UPDATE turns SET ",
-                costs!(),
-                " WHERE id = ? AND state <> 'running'"
-            );
-            batch.add(sql(costs).bind(turn.to_string()));
+            batch.add(shared_query!(
+                "UPDATE turns SET (input, output, cache_read, cache_write, cost_usd) = (SELECT " sums
+                    " AND a.turn_id = turns.id) WHERE id = ? AND state <> 'running'";
+                turn.to_string()
+            ));
         }
         self.run(batch).await.map(drop)
     }
 
     /// The use of models, by day, agent and model; newest day first.
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
+        // The condition depends on the filter, so no macro can check it.
         let query = sql(format!(
             "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
                  sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
@@ -260,6 +260,7 @@ impl Store {
 
     /// What agents and their roles used, the most expensive first.
     pub async fn usage_by_role(&self, filter: UsageFilter) -> Result<Vec<RoleUsage>, StoreError> {
+        // The condition depends on the filter, so no macro can check it.
         let query = sql(format!(
             "SELECT agent_id, role, count(*) AS requests, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
@@ -281,6 +282,7 @@ impl Store {
             None => filter.sql(),
             Some(_) => filter.sql_behind(),
         };
+        // The condition depends on the filter, so no macro can check it.
         let mut query = sql(format!(
             "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens,
                  coalesce(sum(input + output + cache_read + cache_write) FILTER (WHERE cost_usd IS NULL), 0) AS unpriced,

@@ -13,6 +13,7 @@ use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::shared::shared_query;
 use super::statement::checked;
 use super::thread_words;
 use super::turn_rows::{TurnRow, turn_row};
@@ -166,8 +167,10 @@ impl Store {
         &self,
         thread: ChannelId,
     ) -> Result<Option<ConversationRow>, StoreError> {
-        let condition = "WHERE c.thread_id = ? AND c.kind = 'child' ORDER BY c.id";
-        let found = self.find_conversations(condition, thread.as_i64().to_string());
+        let found = self.find_conversations(checked(shared_query!(
+            conversations "WHERE c.thread_id = ? AND c.kind = 'child' ORDER BY c.id";
+            thread.as_i64()
+        )));
         Ok(found.await?.pop())
     }
 

@@ -1,7 +1,5 @@
 //! Conversations: opened, found, closed. Their items are in `items`.
 
-use std::sync::LazyLock;
-
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection, query};
@@ -11,8 +9,8 @@ use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, stamp, time, time_option};
 use super::error::StoreError;
 use super::items::replace;
-use super::statement::{checked, scalar, sql};
-use super::turn_rows::OF_MESSAGE;
+use super::shared::shared_query;
+use super::statement::{Statement, checked, scalar};
 use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId, TurnId};
 
 /// A branch to open beside an agent's main conversation.
@@ -91,19 +89,6 @@ impl ConversationRow {
     }
 }
 
-/// Each conversation with its number of items and when its last turn was active. A turn is active from its beginning to its
-/// end; its interruption does not count.
-pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
-    (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
-     WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at,
-    EXISTS (SELECT 1 FROM kept_notes k WHERE k.agent_id = c.agent_id AND k.number = c.number) AS has_kept_notes
-    FROM conversations c";
-
-/// The main conversation of an agent that is open.
-static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {
-    format!("{SELECT} WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL")
-});
-
 impl Store {
     /// The main conversation of an agent, opened where none is open. That does not wait for the disk: the commit that adds
     /// an item does.
@@ -118,7 +103,10 @@ impl Store {
             &at,
             &agent
         ));
-        batch.add(sql(OPEN_MAIN.as_str()).bind(&agent));
+        batch.add(shared_query!(
+            conversations "WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL";
+            &agent
+        ));
         self.row(batch.unsynced(), conversation).await
     }
 
@@ -142,19 +130,19 @@ impl Store {
 
     /// The open conversations of an agent, main one first.
     pub async fn conversations(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
-        self.find_conversations(
-            "WHERE c.agent_id = ? AND c.closed_at IS NULL ORDER BY c.number",
-            agent.to_string(),
-        )
+        self.find_conversations(checked(shared_query!(
+            conversations "WHERE c.agent_id = ? AND c.closed_at IS NULL ORDER BY c.number";
+            agent.to_string()
+        )))
         .await
     }
 
     /// All branches an agent ever had, newest first.
     pub async fn branches(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
-        self.find_conversations(
-            "WHERE c.agent_id = ? AND c.number > 0 ORDER BY c.number DESC",
-            agent.to_string(),
-        )
+        self.find_conversations(checked(shared_query!(
+            conversations "WHERE c.agent_id = ? AND c.number > 0 ORDER BY c.number DESC";
+            agent.to_string()
+        )))
         .await
     }
 
@@ -164,7 +152,7 @@ impl Store {
         id: ConversationId,
     ) -> Result<Option<ConversationRow>, StoreError> {
         Ok(self
-            .find_conversations("WHERE c.id = ?", id.0.to_string())
+            .find_conversations(checked(shared_query!(conversations "WHERE c.id = ?"; id.0)))
             .await?
             .pop())
     }
@@ -175,10 +163,10 @@ impl Store {
         thread: ChannelId,
     ) -> Result<Option<ConversationRow>, StoreError> {
         Ok(self
-            .find_conversations(
-                "WHERE c.thread_id = ? AND c.closed_at IS NULL ORDER BY c.id",
-                thread.as_i64().to_string(),
-            )
+            .find_conversations(checked(shared_query!(
+                conversations "WHERE c.thread_id = ? AND c.closed_at IS NULL ORDER BY c.id";
+                thread.as_i64()
+            )))
             .await?
             .pop())
     }
@@ -188,20 +176,18 @@ impl Store {
         &self,
         message: MessageId,
     ) -> Result<Option<ConversationRow>, StoreError> {
-        let condition = format!(
-            "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = {OF_MESSAGE})"
-        );
-        let found = self.find_conversations(&condition, message.as_i64().to_string());
+        let found = self.find_conversations(checked(shared_query!(
+            conversations "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = " of_message ")";
+            message.as_i64()
+        )));
         Ok(found.await?.pop())
     }
 
-    /// Runs a query of this file; SQLite turns `key` into the column's type by itself.
+    /// The conversations that a query of the shared part `conversations` finds.
     pub(super) async fn find_conversations(
         &self,
-        condition: &str,
-        key: String,
+        query: Statement,
     ) -> Result<Vec<ConversationRow>, StoreError> {
-        let query = sql(format!("{SELECT} {condition}")).bind(key);
         query
             .readable(
                 &mut *self.reader().await?,
@@ -214,9 +200,10 @@ impl Store {
 
     /// Branches without a running turn that have not reported yet.
     pub async fn reports_due(&self) -> Result<Vec<(AgentId, ConversationId)>, StoreError> {
-        let condition = "WHERE c.kind = ? AND c.parent_id IS NOT NULL AND NOT EXISTS
-             (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.state = 'running')";
-        let due = self.find_conversations(condition, "branch".to_owned());
+        let due = self.find_conversations(checked(shared_query!(
+            conversations "WHERE c.kind = 'branch' AND c.parent_id IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.state = 'running')"
+        )));
         let due = due.await?.into_iter();
         Ok(due.map(|branch| (branch.agent, branch.id)).collect())
     }

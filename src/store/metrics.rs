@@ -146,6 +146,7 @@ impl Tally {
         db: &mut SqliteConnection,
         settled: i64,
     ) -> Result<(), StoreError> {
+        // Its columns depend on the bounds, so no macro can check it.
         let ended = sql(format!(
             "SELECT exit, is_settled, {} FROM
                  (SELECT coalesce(exit, 'interrupted') AS exit, rowid <= ?2 AS is_settled,
@@ -175,6 +176,7 @@ impl Tally {
         db: &mut SqliteConnection,
         settled: i64,
     ) -> Result<(), StoreError> {
+        // Its columns depend on the bounds, so no macro can check it.
         let ended = sql(run_costs_sql()).bind(self.turns_to).bind(settled);
         self.later_runs = Costs::default();
         let add = |row: &SqliteRow| {
@@ -190,6 +192,7 @@ impl Tally {
     }
 
     async fn add_attempts(&mut self, db: &mut SqliteConnection) -> Result<(), StoreError> {
+        // Its columns depend on the bounds, so no macro can check it.
         let ended = sql(format!(
             "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}

@@ -329,6 +329,7 @@ async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), Stor
             path.display()
         );
     }
+    // No macro describes a pragma.
     sql("PRAGMA journal_mode = WAL").rows(db).await.map(drop)
 }
 

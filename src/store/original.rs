@@ -102,6 +102,7 @@ impl Original {
         )
         .one(db, scalar)
         .await?;
+        // No macro knows the tables of SQLite itself.
         let ours: i64 = sql("SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'")
             .one(db, scalar)
             .await?;
@@ -111,6 +112,7 @@ impl Original {
                 reason: "it lacks the tables of the Python original".to_owned(),
             });
         }
+        // The tables are not ours, so no macro knows them.
         let agents = sql("SELECT * FROM agents ORDER BY name");
         let sessions = sql("SELECT * FROM sessions ORDER BY saved_at, id");
         let messages = sql("SELECT * FROM messages ORDER BY timestamp, id");

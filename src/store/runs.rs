@@ -14,7 +14,8 @@ use super::Store;
 use super::attempts::attempt;
 use super::codec::{parsed, text};
 use super::error::StoreError;
-use super::statement::{checked, sql};
+use super::shared::{shared_query, shared_text};
+use super::statement::{Statement, checked, sql};
 use crate::domain::{CausedRun, TurnId};
 
 pub use exit::{EndFacts, ExitCode, Lacking, exit_code};
@@ -26,9 +27,6 @@ const MOST_ROWS: i64 = 100_000;
 
 /// Most items whose words are read: with these the largest answer takes no more than a few dozen megabytes.
 const MOST_SAID: i64 = 4_000;
-
-/// The turns of the run `?1`.
-const TURNS: &str = "SELECT id FROM turns WHERE id = ?1 UNION ALL SELECT id FROM turns WHERE run_id = ?1 AND kind <> 'turn'";
 
 /// Whether people got the words of a run's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,44 +79,39 @@ async fn run_rows(
     previews: Previews,
 ) -> Result<Option<RunRows>, StoreError> {
     let mut rows = RunRows::new(run);
-    let of_run = |text: String| sql(text).bind(run.to_string());
-    let of_turns = |select, order| of_run(of_turns(select, order));
-    rows.turns = rows
-        .read(db, of_run(turns_sql()), "turns", MOST_ROWS, rows::turn)
-        .await?;
+    let id = &run.to_string();
+    let turns = turns_of(id);
+    rows.turns = rows.read(db, turns, "turns", MOST_ROWS, rows::turn).await?;
     if rows.turns.is_empty() && rows.gaps.is_empty() {
         return Ok(None);
     }
-    let attempts = of_turns("SELECT * FROM attempts", "ORDER BY id");
+    let attempts = attempts_of(id);
     rows.attempts = rows
         .read(db, attempts, "attempts", MOST_ROWS, attempt)
         .await?;
-    let calls = of_turns(
-        "SELECT * FROM calls",
-        "ORDER BY turn_id, started_at, position",
-    );
+    let calls = calls_of(id);
     rows.calls = rows.read(db, calls, "calls", MOST_ROWS, rows::call).await?;
-    let questions = of_turns("SELECT * FROM approvals", "ORDER BY id");
+    let questions = questions_of(id);
     rows.questions = rows
         .read(db, questions, "approvals", MOST_ROWS, rows::question)
         .await?;
-    let asked = of_run(ASKED.to_owned());
+    let asked = asked_of(id);
     rows.asked = rows
         .read(db, asked, "inbound", MOST_ROWS, rows::asked)
         .await?
         .pop();
-    let caused = of_run(caused_sql());
+    let caused = caused_of(id);
     rows.caused = rows
         .read(db, caused, "turns", MOST_ROWS, caused_run)
         .await?;
-    let causing = of_run(CAUSED_BY.to_owned());
+    let causing = causing_of(id);
     let causing = rows
         .read(db, causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))
         .await?;
     rows.caused_by = causing.into_iter().last();
     if let Previews::Bytes(most) = previews {
         rows.previews = most;
-        let said = of_run(said_sql(rows::read_for(most)));
+        let said = said_of(id, rows::read_for(most));
         rows.said = rows.read(db, said, "items", MOST_SAID, rows::said).await?;
     }
     Ok(Some(rows))
@@ -132,34 +125,67 @@ fn words(row: &SqliteRow) -> Result<Words, StoreError> {
     })
 }
 
-fn turns_sql() -> String {
-    format!(
+/// The turns of a run, with what each began with.
+fn turns_of(run: &str) -> Statement {
+    checked(shared_query!(
         "SELECT turns.*, beginnings.text AS begun_with FROM turns LEFT JOIN beginnings ON beginnings.id = beginning_id
-         WHERE turns.id IN ({TURNS}) ORDER BY turns.rowid LIMIT {MOST_ROWS}"
-    )
+         WHERE turns.id IN " turns_of_run "ORDER BY turns.rowid LIMIT ?2";
+        run, MOST_ROWS
+    ))
 }
 
-/// Rows of a table whose `turn_id` is in the run.
-fn of_turns(select: &str, order: &str) -> String {
-    format!("{select} WHERE turn_id IN ({TURNS}) {order} LIMIT {MOST_ROWS}")
+/// The requests and tool runs of its turns.
+fn attempts_of(run: &str) -> Statement {
+    checked(shared_query!(
+        "SELECT * FROM attempts WHERE turn_id IN " turns_of_run "ORDER BY id LIMIT ?2";
+        run, MOST_ROWS
+    ))
+}
+
+/// The calls of its turns.
+fn calls_of(run: &str) -> Statement {
+    checked(shared_query!(
+        "SELECT * FROM calls WHERE turn_id IN " turns_of_run "ORDER BY turn_id, started_at, position LIMIT ?2";
+        run, MOST_ROWS
+    ))
+}
+
+/// The questions that its turns asked.
+fn questions_of(run: &str) -> Statement {
+    checked(shared_query!(
+        "SELECT * FROM approvals WHERE turn_id IN " turns_of_run "ORDER BY id LIMIT ?2";
+        run, MOST_ROWS
+    ))
+}
+
+/// The roots that its turns caused.
+fn caused_of(run: &str) -> Statement {
+    checked(shared_query!(
+        "SELECT t.id, c.kind AS conversation_kind, t.parent_id FROM turns t JOIN conversations c ON c.id = t.conversation_id
+         WHERE t.parent_id IN " turns_of_run "AND t.kind = 'turn' ORDER BY t.id LIMIT 1000";
+        run
+    ))
+}
+
+/// The run of the turn that caused its root.
+fn causing_of(run: &str) -> Statement {
+    checked(query!(
+        "SELECT coalesce(c.run_id, c.id) AS run_id, c.id AS id
+         FROM turns r JOIN turns c ON c.id = r.parent_id WHERE r.id = ?1",
+        run
+    ))
 }
 
 /// Who asked, and the beginning of the question.
-const ASKED: &str = "SELECT iif(json_valid(body), json_extract(body, '$.author.name'), NULL) AS name,
-        iif(json_valid(body), substr(json_extract(body, '$.content'), 1, 4000), NULL) AS words, json_valid(body) AS is_sound,
-        message_id AS id
-    FROM inbound WHERE message_id = (SELECT trigger_id FROM turns WHERE id = ?1)";
-
-/// The run of the turn that caused the root.
-const CAUSED_BY: &str = "SELECT coalesce(c.run_id, c.id) AS run_id, c.id AS id
-    FROM turns r JOIN turns c ON c.id = r.parent_id WHERE r.id = ?1";
-
-/// The roots that turns of the run caused.
-fn caused_sql() -> String {
-    format!(
-        "SELECT t.id, c.kind AS conversation_kind, t.parent_id FROM turns t JOIN conversations c ON c.id = t.conversation_id
-         WHERE t.parent_id IN ({TURNS}) AND t.kind = 'turn' ORDER BY t.id LIMIT 1000"
+fn asked_of(run: &str) -> Statement {
+    // The macros cannot tell which type is in JSON.
+    sql(
+        "SELECT iif(json_valid(body), json_extract(body, '$.author.name'), NULL) AS name,
+             iif(json_valid(body), substr(json_extract(body, '$.content'), 1, 4000), NULL) AS words,
+             json_valid(body) AS is_sound, message_id AS id
+         FROM inbound WHERE message_id = (SELECT trigger_id FROM turns WHERE id = ?1)",
     )
+    .bind(run)
 }
 
 fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
@@ -170,23 +196,28 @@ fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     })
 }
 
-/// A body in which NUL is escaped: SQLite takes a text to end there. A backslash of the text itself does not begin an
-/// escape.
-const WITHOUT_NUL: &str = r"iif(instr(body, '\u0000'),
-                 replace(replace(replace(body, '\\', char(1)), '\u0000', '\u2400'), char(1), '\\'), body)";
-
 /// The items of the run's turns in its conversations, each text cut to `most` characters: a picture or a fetched page is
 /// not read just for its beginning.
-fn said_sql(most: usize) -> String {
-    format!(
-        "SELECT id, turn_id, role, sound IS NOT NULL AS is_sound, json_extract(sound, '$.call_id') AS call_id,
-             substr(coalesce(json_extract(sound, '$.text'), json_extract(sound, '$.content')), 1, {most}) AS words,
+///
+/// In a sound body NUL is escaped: SQLite takes a text to end there. A backslash of the text itself does not begin an
+/// escape.
+fn said_of(run: &str, most: usize) -> Statement {
+    // The macros cannot tell which type is in JSON.
+    sql(shared_text!(
+        r"SELECT id, turn_id, role, sound IS NOT NULL AS is_sound, json_extract(sound, '$.call_id') AS call_id,
+             substr(coalesce(json_extract(sound, '$.text'), json_extract(sound, '$.content')), 1, ?2) AS words,
              json_extract(sound, '$.is_error') AS is_error, json_extract(sound, '$.usage.output') AS output,
              json_extract(sound, '$.usage.input') AS input,
-             (SELECT json_group_array(json_array(json_extract(value, '$.id'), substr(json_extract(value, '$.arguments'), 1, {most})))
+             (SELECT json_group_array(json_array(json_extract(value, '$.id'),
+                     substr(json_extract(value, '$.arguments'), 1, ?2)))
                 FROM json_each(sound, '$.tool_calls')) AS calls
-         FROM (SELECT id, turn_id, role, iif(json_valid(body), {WITHOUT_NUL}, NULL) AS sound FROM items
-             WHERE conversation_id IN (SELECT conversation_id FROM turns WHERE id IN ({TURNS}))
-                 AND turn_id IN ({TURNS}) ORDER BY id LIMIT {MOST_SAID})"
-    )
+         FROM (SELECT id, turn_id, role, iif(json_valid(body), iif(instr(body, '\u0000'),
+                 replace(replace(replace(body, '\\', char(1)), '\u0000', '\u2400'), char(1), '\\'), body), NULL) AS sound
+             FROM items
+             WHERE conversation_id IN (SELECT conversation_id FROM turns WHERE id IN " turns_of_run ")
+                 AND turn_id IN " turns_of_run " ORDER BY id LIMIT ?3)"
+    ))
+    .bind(run)
+    .bind(i64::try_from(most).unwrap_or(i64::MAX))
+    .bind(MOST_SAID)
 }

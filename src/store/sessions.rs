@@ -9,7 +9,8 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{cost, count, counted, parsed, stamp, text, time};
 use super::error::StoreError;
-use super::statement::{Statement, checked, scalar, sql};
+use super::shared::shared_query;
+use super::statement::{Statement, checked, scalar};
 use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta, SessionUsage};
 
 /// A page of sessions, newest first.
@@ -28,24 +29,8 @@ pub struct Covered {
     pub items: u64,
 }
 
-/// An agent's sessions, without those that a stop saved while the conversation is still open and unchanged.
-const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id IN (SELECT c.saved_as FROM conversations c
-    WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
-        AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
-
 /// Newest sessions among which a closed branch's is looked for: an older one would be of no use.
 const RECENT: u32 = 20;
-
-/// Writes the use of a conversation's finished turns, including the child turns of their runs, which used tokens of their
-/// own.
-const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = ? AND state = 'finished'),
-    took AS (SELECT input, output, cache_read, cache_write, cost_usd FROM roots
-        UNION ALL SELECT c.input, c.output, c.cache_read, c.cache_write, c.cost_usd
-        FROM roots JOIN turns c ON c.run_id = roots.id AND c.kind <> 'turn' AND c.state = 'finished')
-    UPDATE sessions SET (tokens_in, tokens_out, tokens_cached, cost_usd) = (
-        SELECT coalesce(sum(input + cache_read + cache_write), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
-            iif(count(*) = count(cost_usd), coalesce(sum(cost_usd), 0.0), NULL) FROM took)
-    WHERE id = ? AND tokens_in IS NULL";
 
 fn last_closed_branch(agent: AgentId) -> Statement {
     checked(query!(
@@ -106,7 +91,19 @@ impl Store {
             session.hides_words
         ));
         if let Some(covered) = covered {
-            batch.add(sql(SPENT).bind(covered.conversation.0).bind(&id));
+            // The use of its finished turns, including the child turns of their runs, which used tokens of their own.
+            batch.add(query!(
+                "WITH roots AS (SELECT * FROM turns WHERE conversation_id = ? AND state = 'finished'),
+    took AS (SELECT input, output, cache_read, cache_write, cost_usd FROM roots
+        UNION ALL SELECT c.input, c.output, c.cache_read, c.cache_write, c.cost_usd
+        FROM roots JOIN turns c ON c.run_id = roots.id AND c.kind <> 'turn' AND c.state = 'finished')
+    UPDATE sessions SET (tokens_in, tokens_out, tokens_cached, cost_usd) = (
+        SELECT coalesce(sum(input + cache_read + cache_write), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
+            iif(count(*) = count(cost_usd), coalesce(sum(cost_usd), 0.0), NULL) FROM took)
+    WHERE id = ? AND tokens_in IS NULL",
+                covered.conversation.0,
+                &id
+            ));
             batch.add(query!(
                 "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
                          saved_items = max(saved_items, min(?, (SELECT count(*) FROM items WHERE conversation_id = conversations.id))),
@@ -131,11 +128,11 @@ impl Store {
         limit: u32,
     ) -> Result<SessionPage, StoreError> {
         let agent = agent.to_string();
-        let total = sql(format!("SELECT count(*) FROM sessions {OF_AGENT}")).bind(&agent);
-        let page = sql(format!(
-            "SELECT * FROM sessions {OF_AGENT} ORDER BY saved_at DESC, rowid DESC LIMIT ?2 OFFSET ?3"
+        let total = checked(shared_query!("SELECT count(*) AS total " sessions_of_agent; &agent));
+        let page = checked(shared_query!(
+            "SELECT * " sessions_of_agent "ORDER BY saved_at DESC, rowid DESC LIMIT ?2 OFFSET ?3";
+            &agent, limit, offset
         ));
-        let page = page.bind(&agent).bind(limit).bind(offset);
         let db = &mut *self.reader().await?;
         Ok(SessionPage {
             total: u64::try_from(total.one(db, scalar::<i64>).await?).unwrap_or(0),

@@ -10,7 +10,8 @@ use super::broken::BROKE_OFF;
 use super::children::child_of;
 use super::codec::{cost, parsed, parsed_option, text_option, time, time_option, tokens, words};
 use super::error::StoreError;
-use super::statement::{checked, scalar, sql};
+use super::shared::shared_query;
+use super::statement::{checked, scalar};
 use super::turns::{EndReason, NewTurn};
 use crate::domain::{ChannelId, ConversationId, Cost, MessageId, TurnId, Usage};
 
@@ -53,14 +54,6 @@ impl TurnRow {
     }
 }
 
-/// The id of the turn that the message `?1` belongs to.
-pub(super) const OF_MESSAGE: &str = "coalesce(
-    (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
-    (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
-    (SELECT b.id FROM turns b WHERE b.trigger_id = ?1 AND b.parent_id IS NULL),
-    (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
-    (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1))";
-
 impl Store {
     pub async fn turn(&self, id: TurnId) -> Result<Option<TurnRow>, StoreError> {
         let query = checked(query!("SELECT * FROM turns WHERE id = ?", id.to_string()));
@@ -81,8 +74,8 @@ impl Store {
 
     /// The turn that a message belongs to, a person's message or one of ours.
     pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
-        let query = sql(format!("SELECT * FROM turns WHERE id = {OF_MESSAGE}"));
-        let query = query.bind(message.as_i64());
+        let query =
+            checked(shared_query!("SELECT * FROM turns WHERE id = " of_message; message.as_i64()));
         query.first(&mut *self.reader().await?, turn_row).await
     }
 

@@ -8,15 +8,15 @@ use sqlx::{Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::batch::Batch;
-use super::broken::adds_up;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, report_unreadable, stamp, text};
-use super::conversations::{ConversationRow, SELECT, conversation};
+use super::conversations::{ConversationRow, conversation};
 use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
-use super::statement::{checked, scalar, sql};
+use super::shared::shared_query;
+use super::statement::{checked, scalar};
 use super::turn_rows::{TurnRow, turn_row};
 use crate::domain::{
     AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Item, MessageId, SessionId,
@@ -157,8 +157,8 @@ async fn left_behind(db: &mut SqliteConnection) -> Result<Unfinished, StoreError
             }
         }
     }
-    let open = sql(format!(
-        "SELECT * FROM ({SELECT} WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
+    let open = checked(shared_query!(
+        "SELECT * FROM (" conversations "WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
     ));
     found.conversations = open
         .readable(db, "conversations", "id", conversation)
@@ -226,19 +226,24 @@ fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
 
 async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
-    for ending in [
-        "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
-             AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
-        "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL
-             AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
-        concat!(
-            "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ?, ",
-            adds_up!(),
-            " WHERE state = 'running'"
-        ),
-    ] {
-        sql(ending).bind(&at).execute(db).await?;
-    }
+    let mut endings = Batch::default();
+    endings
+        .add(query!(
+            "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
+                 AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
+            &at
+        ))
+        .add(query!(
+            "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL
+                 AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
+            &at
+        ))
+        .add(shared_query!(
+            "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ?, " adds_up
+                " WHERE state = 'running'";
+            &at
+        ));
+    endings.run(db).await?;
     for (conversation, items) in &closing.histories {
         replace(db, *conversation, items).await?;
     }

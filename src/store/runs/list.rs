@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection, query};
 
-use super::TURNS;
 use crate::domain::{AgentId, ChannelId, Cost, GuildId, TurnId};
 use crate::store::Store;
 use crate::store::codec::{parsed, parsed_option, stamp, time, time_option};
 use crate::store::error::StoreError;
+use crate::store::shared::shared_query;
 use crate::store::statement::{checked, sql};
 use crate::store::turns::EndReason;
 
@@ -67,10 +67,6 @@ const LISTED: &str = "SELECT t.id, t.agent_id, t.path, t.began_at, t.ended_at, t
             WHERE message_id = t.trigger_id), '') AS words,
         (SELECT count(*) FROM turns x WHERE x.run_id = t.id AND x.kind <> 'turn') AS children";
 
-/// The cost of a run, and its requests of unknown price.
-const COST: &str = "SELECT total(cost_usd) AS usd,
-        count(*) FILTER (WHERE cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced FROM attempts";
-
 impl Store {
     /// Runs, newest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunLine>, StoreError> {
@@ -93,6 +89,7 @@ impl Store {
                 "{LISTED} FROM turns t WHERE ?1 IS NULL AND t.kind = 'turn' AND {narrowed} ORDER BY t.rowid DESC LIMIT ?4 OFFSET ?5"
             ),
         };
+        // The macros cannot tell which type is in JSON.
         let query = sql(text)
             .bind(agent.map(|agent| agent.to_string()))
             .bind(channel.map(ChannelId::as_i64))
@@ -135,8 +132,13 @@ impl Store {
 
 /// What a run cost with all of its child turns.
 async fn cost_of(db: &mut SqliteConnection, run: TurnId) -> Result<Cost, StoreError> {
-    let (unpriced, usd): (i64, f64) = sql(format!("{COST} WHERE turn_id IN ({TURNS})"))
-        .bind(run.to_string())
+    let cost = checked(shared_query!(
+        "SELECT total(cost_usd) AS usd,
+             count(*) FILTER (WHERE cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced
+         FROM attempts WHERE turn_id IN " turns_of_run;
+        run.to_string()
+    ));
+    let (unpriced, usd): (i64, f64) = cost
         .one(db, |row| {
             Ok((row.try_get("unpriced")?, row.try_get("usd")?))
         })
