@@ -222,7 +222,7 @@ impl<'a> Calls<'a> {
         Ok(looked)
     }
 
-    /// Runs all at once: nobody is asked, and no two write the same path.
+    /// Runs all calls at once: none needs an approval, and no two write the same path.
     async fn run_together(
         &self,
         calls: &[Call],

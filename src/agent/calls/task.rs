@@ -131,7 +131,7 @@ impl Drop for Counted {
 }
 
 impl Assignment {
-    /// The task of a role that takes part in the turn itself: nobody called it.
+    /// Returns the task of a role that takes part in the turn itself, without a call.
     pub(in crate::agent) fn of_stage(
         kind: ChildKind,
         role: Arc<Role>,

@@ -2,7 +2,7 @@
 //!
 //! Discord knows only fences of three backticks, anywhere in a line, and the next three end the block whatever comes before
 //! them. So a fence of tildes or of more backticks becomes one of three; a line of code that contains three backticks is
-//! written as a span between two blocks; unclosed code is closed. What stands behind the opening fence, besides the name of a
+//! written as a span between two blocks; unclosed code is closed. What stands behind the opening fence, apart from the name of a
 //! language, is shown above the code or as its first line.
 
 use std::ops::Range;
