@@ -1,7 +1,7 @@
 //! A server that answers with bytes, exactly as scripted, and keeps what it was asked.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -259,6 +259,9 @@ pub(super) const FORMATS: [Format; 4] = [
     Format::Gemini,
 ];
 
+/// One client for all providers of a test: each would read the machine's certificates again, which takes 10 ms.
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client().unwrap());
+
 impl Format {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -283,7 +286,7 @@ impl Format {
     pub(super) fn provider(self, base_url: String, silence: Duration) -> Arc<dyn Provider> {
         let endpoint = Endpoint {
             name: self.name().to_owned(),
-            client: client().unwrap(),
+            client: CLIENT.clone(),
             base_url,
             key: Some(Secret::new("sk-secret-key")),
             silence,
