@@ -60,6 +60,7 @@ use crate::domain::{
     AgentConfig, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId,
 };
 use crate::llm::Target;
+use crate::llm::route::Unseen;
 use crate::store::ChildKind;
 use crate::tools::Shelf;
 
@@ -93,6 +94,13 @@ pub(super) struct TurnParams {
     pub wanted: CancellationToken,
     /// Where it says how far it is.
     pub progress: watch::Sender<Progress>,
+}
+
+/// The model that gave the latest answer.
+pub(super) struct AnsweredBy {
+    pub target: Target,
+    /// The pictures it did not get; `newly` counts those of all steps.
+    pub unseen: Unseen,
 }
 
 /// What the actor gets back.
@@ -132,7 +140,7 @@ pub(super) struct Turn {
     /// What others have spent for it since the latest step.
     pub(super) below: Mutex<Below>,
     /// Who gave the latest answer.
-    pub(super) answered_by: Option<Target>,
+    pub(super) answered_by: Option<AnsweredBy>,
 }
 
 impl Turn {

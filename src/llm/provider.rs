@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::LlmError;
 use super::listing::Listing;
 use super::parts::UNSEEN_IMAGE;
-use super::pictures::PictureBounds;
+use super::pictures::{self, PictureBounds};
 use super::quirks::Quirks;
 use crate::config::Effort;
 use crate::domain::{Assistant, CallId, Image, Item, StopReason, Usage};
@@ -84,6 +84,13 @@ impl Request {
         self.refused
             .has_picture(picture)
             .then(|| format!("[{} that the provider refused]", named(picture)))
+    }
+
+    /// The number of pictures that are sent as pictures.
+    pub(super) fn pictures_sent(&self) -> usize {
+        pictures::all(&self.items)
+            .filter(|picture| self.instead_of(picture).is_none())
+            .count()
     }
 }
 

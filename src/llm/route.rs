@@ -76,6 +76,16 @@ pub struct StepReply {
     pub target: Target,
     pub cost: Cost,
     pub attempts: u32,
+    pub unseen: Unseen,
+}
+
+/// Pictures of the conversation that were not sent to the model that answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unseen {
+    /// All of them.
+    pub pictures: usize,
+    /// Those that its server refused in this step.
+    pub newly: usize,
 }
 
 /// Why a step has no answer.
@@ -184,6 +194,7 @@ impl Router {
                     let cost = self.catalog.cost(&target, reply.usage);
                     return Ok(StepReply {
                         reply,
+                        unseen: encoded.unseen(&target),
                         target,
                         cost,
                         attempts: attempts + 1,

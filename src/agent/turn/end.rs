@@ -6,17 +6,16 @@
 pub(in crate::agent) mod heading;
 pub(in crate::agent) mod last_line;
 mod reason;
+mod remarks;
 pub(in crate::agent) mod reply;
 
 use self::reason::FailureReport;
 use self::reply::{Footer, Summary};
-use super::context::TurnContext;
 use super::host::Host;
 use super::{Turn, policy};
 use crate::agent::event::{Event, Said, TurnSummary};
 use crate::agent::stop::Stopper;
-use crate::domain::{AgentConfig, Assistant, Item};
-use crate::llm::Target;
+use crate::domain::{Assistant, Item};
 use crate::store::{FinishedTurn, FirstPart, PartKind, StoreError};
 
 pub(in crate::agent) use self::reason::CUT_ANSWER;
@@ -131,8 +130,12 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
             remark,
             citations,
         } => {
-            let other = other_model(&turn.context, &turn.setup.config, turn.answered_by.as_ref());
-            let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
+            let about_model = remarks::about_model(turn);
+            let remarks: Vec<&str> = remark
+                .iter()
+                .chain(&about_model)
+                .map(String::as_str)
+                .collect();
             let reply = reply::answer(&answer.text, exit, &remarks, &citations);
             // A refusal is shown but not kept: the next question starts without it.
             let kept = (exit != EndReason::Refused).then_some(answer);
@@ -203,30 +206,6 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
         line,
         button: reply::button(exit),
     }
-}
-
-/// A line for people under an answer by another model than the agent's.
-fn other_model(
-    context: &TurnContext,
-    config: &AgentConfig,
-    answered_by: Option<&Target>,
-) -> Option<String> {
-    let by = answered_by?;
-    let own = context.deps.targets(&context.agent, config).ok()?;
-    let own = own.first().filter(|own| *own != by)?;
-    // Providers may offer a model of the same name.
-    let name = |target: &Target| {
-        if by.model == own.model {
-            target.to_string()
-        } else {
-            target.model.clone()
-        }
-    };
-    Some(format!(
-        "-# Answered by `{}`, not by `{}`.",
-        name(by),
-        name(own)
-    ))
 }
 
 impl Outcome {

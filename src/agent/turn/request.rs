@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::Turn;
 use super::host::Extras;
 use super::prompt::{self, SystemBlocks};
+use super::{AnsweredBy, Turn};
 use crate::agent::auxiliary::row_of;
 use crate::agent::event::Event;
 use crate::agent::files::Hears;
@@ -19,7 +19,7 @@ use crate::agent::stop::deadline::Deadline;
 use crate::clock;
 use crate::domain::{AttemptKind, CALL_TOOL, Mode};
 use crate::llm::places::Lane;
-use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
+use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest, Unseen};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 use crate::store::ChildKind;
 use crate::text;
@@ -244,7 +244,15 @@ impl Turn {
                         facts.window,
                     );
                 }
-                self.answered_by = Some(answer.target);
+                let before = self.answered_by.take();
+                let newly = before.map_or(0, |before| before.unseen.newly);
+                self.answered_by = Some(AnsweredBy {
+                    target: answer.target,
+                    unseen: Unseen {
+                        newly: newly + answer.unseen.newly,
+                        ..answer.unseen
+                    },
+                });
                 Asked::Reply(Box::new(answer.reply))
             }
             Err(StepFailure::Stopped) => Asked::Stopped,

@@ -114,6 +114,21 @@ impl Transcript {
         }
     }
 
+    /// Counts the pictures that came with this turn's messages and results.
+    pub(in crate::agent) fn pictures_of_turn(&self) -> usize {
+        let is_answer =
+            |item: &Item| matches!(item, Item::Assistant(answer) if answer.tool_calls.is_empty());
+        let items = self.items.iter().rev();
+        items
+            .take_while(|item| !is_answer(item))
+            .map(|item| match item {
+                Item::User(user) => user.images.len(),
+                Item::ToolResult(result) => result.images.len(),
+                Item::Assistant(_) => 0,
+            })
+            .sum()
+    }
+
     /// Replaces all items, as the ledger has done already.
     pub(in crate::agent) fn replace(&mut self, items: Vec<Item>) {
         self.len.store(items.len(), Ordering::Relaxed);

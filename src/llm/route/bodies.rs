@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::StepRequest;
+use super::{StepRequest, Unseen};
 use crate::llm::catalog::ModelFacts;
 use crate::llm::error::LlmError;
 use crate::llm::provider::{Encoded, Provider, RefusedContent, Request};
@@ -20,11 +20,25 @@ pub(super) struct Known<'a> {
     pub(super) refused: Arc<RefusedContent>,
 }
 
-/// The bodies of one step, with the most tokens that each answer may have.
+/// The bodies of one step.
 ///
 /// Built once, not for each attempt, unless a budget leaves less for an attempt than for the one before.
 #[derive(Default)]
-pub(super) struct Bodies(Vec<(Target, u32, Encoded)>);
+pub(super) struct Bodies {
+    built: Vec<Body>,
+    /// How many pictures the first body for each target left out.
+    unseen_at_first: Vec<(Target, usize)>,
+}
+
+/// The body for one target.
+struct Body {
+    target: Target,
+    /// The most tokens that the answer may have.
+    max_output: u32,
+    encoded: Encoded,
+    /// How many pictures of the conversation are not in it.
+    unseen: usize,
+}
 
 impl Bodies {
     pub(super) fn body(
@@ -35,28 +49,53 @@ impl Bodies {
         known: Known<'_>,
         max_output: u32,
     ) -> Result<Encoded, LlmError> {
-        let before = self.0.iter().find(|(of, ..)| of == target);
-        if let Some((_, most, body)) = before
-            && *most <= max_output
+        if let Some(body) = self.built_for(target)
+            && body.max_output <= max_output
         {
-            return Ok(body.clone());
+            return Ok(body.encoded.clone());
         }
         let request = request(provider, target, step, known, max_output);
         let bytes = usize::try_from(step.used_tokens * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
-        let body = long::work_on(bytes, || provider.encode(&request))?;
+        let encoded = long::work_on(bytes, || provider.encode(&request))?;
+        let unseen = pictures::all(&step.items)
+            .count()
+            .saturating_sub(request.pictures_sent());
+        if !self.unseen_at_first.iter().any(|(of, _)| of == target) {
+            self.unseen_at_first.push((target.clone(), unseen));
+        }
         self.forget(target);
-        self.0.push((target.clone(), max_output, body.clone()));
-        Ok(body)
+        self.built.push(Body {
+            target: target.clone(),
+            max_output,
+            encoded: encoded.clone(),
+            unseen,
+        });
+        Ok(encoded)
     }
 
     pub(super) fn forget(&mut self, target: &Target) {
-        self.0.retain(|(of, ..)| of != target);
+        self.built.retain(|body| body.target != *target);
     }
 
     /// The quirks that would change the body for `target`.
     pub(super) fn changed_by(&self, target: &Target) -> Quirks {
-        let body = self.0.iter().find(|(of, ..)| of == target);
-        body.map_or(Quirks::default(), |(.., body)| body.changed_by)
+        let body = self.built_for(target);
+        body.map_or(Quirks::default(), |body| body.encoded.changed_by)
+    }
+
+    /// The pictures that the body for `target` leaves out.
+    pub(super) fn unseen(&self, target: &Target) -> Unseen {
+        let pictures = self.built_for(target).map_or(0, |body| body.unseen);
+        let at_first = self.unseen_at_first.iter().find(|(of, _)| of == target);
+        let at_first = at_first.map_or(0, |(_, unseen)| *unseen);
+        Unseen {
+            pictures,
+            newly: pictures.saturating_sub(at_first),
+        }
+    }
+
+    fn built_for(&self, target: &Target) -> Option<&Body> {
+        self.built.iter().find(|body| body.target == *target)
     }
 }
 

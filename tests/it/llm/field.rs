@@ -363,10 +363,13 @@ async fn a_refused_picture_is_left_out_from_then_on() {
                 .ann
                 .uploads("#lab", "what is this?", &[("a.png", &picture)])
                 .await;
-            world.sees("#lab", "I see no picture.").await;
+            let told = |shown: &str| shown.matches("answered without 1 picture").count();
+            let shown = world.sees("#lab", "I see no picture.").await;
+            assert_eq!(told(&shown), 1, "{shown}");
             for answer in ["Plain one.", "Plain two."] {
                 world.ann.says("#lab", "go on").await;
-                world.sees("#lab", answer).await;
+                let shown = world.sees("#lab", answer).await;
+                assert_eq!(told(&shown), 1, "{shown}");
             }
             let requests = wire.requests();
             let has_picture = |at: usize| requests[at].body.to_string().contains("image_url");

@@ -1,8 +1,8 @@
 //! A server that answers with bytes, exactly as scripted, and keeps what it was asked.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use chorus::config::Secret;
