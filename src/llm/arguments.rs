@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::json_values;
+
 /// Reads the arguments of a call.
 ///
 /// # Errors
@@ -23,6 +25,7 @@ pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
         Value::Null => Value::Object(Map::new()),
         Value::Array(list) if list.is_empty() => Value::Object(Map::new()),
         // JSON inside of a JSON string.
+        Value::String(inner) if !json_values::are_few(&inner) => Value::String(inner),
         Value::String(inner) => match parse(inner.trim()) {
             Ok(value @ Value::Object(_)) => value,
             Ok(Value::Null) => Value::Object(Map::new()),
@@ -42,7 +45,8 @@ fn repaired(text: &str) -> Option<Value> {
     if let Some(value) = the_one_object(text).or_else(|| before_leftovers(text)) {
         return Some(value);
     }
-    let plain = normalised(text)?;
+    // Its strings may end elsewhere than those of `text`, so its values are counted again.
+    let plain = normalised(text).filter(|plain| json_values::are_few(plain))?;
     parse(&plain).ok().or_else(|| the_one_object(&plain))
 }
 
@@ -150,4 +154,28 @@ fn string(text: &str, quote: char) -> Option<(String, &str)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An array of more values than the calls of an answer may have.
+    fn many() -> String {
+        format!("[{}{{}}]", "{},".repeat(json_values::MOST_VALUES))
+    }
+
+    #[test]
+    fn json_in_a_string_is_counted_before_it_is_read() {
+        let text = serde_json::Value::String(format!("{{\"a\": {}}}", many())).to_string();
+        assert!(json_values::are_few(&text));
+        assert!(matches!(read(&text), Ok(Value::String(_))));
+    }
+
+    #[test]
+    fn values_behind_an_odd_quote_are_counted_before_they_are_read() {
+        let text = format!("{{'a': '\"', 'b': {}}}", many());
+        assert!(json_values::are_few(&text));
+        assert!(read(&text).is_err());
+    }
 }

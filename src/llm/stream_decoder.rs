@@ -12,7 +12,8 @@ use super::history;
 use super::http::Event;
 use super::provider::{Encoded, OnDelta, Reply, TruncatedCall};
 use super::tokens;
-use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage, json_values};
+use crate::domain::json_values::{MOST_VALUES, ValuesLeft};
+use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -197,6 +198,7 @@ struct Calls {
     /// The last block that is a call: the one that a limit cut.
     last: Option<usize>,
     ids: HashSet<String>,
+    values_left: ValuesLeft,
     cut: Vec<TruncatedCall>,
 }
 
@@ -215,7 +217,7 @@ enum NotRun {
     NoName,
     #[error("its arguments are nested deeper than {MAX_DEPTH} levels.")]
     TooDeep,
-    #[error("its arguments have more than {} values.", json_values::MOST_VALUES)]
+    #[error("the calls of an answer may have {MOST_VALUES} values in all.")]
     TooMany,
     #[error("its arguments are not a JSON object.")]
     NoObject,
@@ -241,6 +243,7 @@ impl Calls {
                 .iter()
                 .rposition(|piece| matches!(piece, ContentBlock::Call(_))),
             ids: HashSet::new(),
+            values_left: ValuesLeft::default(),
             cut: Vec::new(),
         }
     }
@@ -266,7 +269,7 @@ impl Calls {
         }
     }
 
-    fn checked(&self, at: usize, raw: &RawCall) -> Result<Map<String, Value>, NotRun> {
+    fn checked(&mut self, at: usize, raw: &RawCall) -> Result<Map<String, Value>, NotRun> {
         match self.stop {
             StopReason::MaxTokens | StopReason::ContextExceeded if self.last == Some(at) => {
                 return Err(NotRun::LengthLimit);
@@ -284,7 +287,7 @@ impl Calls {
         if raw.name.is_empty() {
             return Err(NotRun::NoName);
         }
-        if !json_values::are_few(&raw.arguments) {
+        if !self.values_left.take(&raw.arguments) {
             return Err(NotRun::TooMany);
         }
         match arguments::read(&raw.arguments)? {

@@ -11,9 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::provider::{Delta, OnDelta, Reply, Request, ToolSchema, TruncatedCall};
 use super::stream_decoder::random_id;
-use crate::domain::{
-    Assistant, CallId, Item, StopReason, ToolCall, ToolResult, UserText, json_values,
-};
+use crate::domain::json_values::{self, MOST_VALUES, ValuesLeft};
+use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, UserText};
 
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
@@ -102,6 +101,7 @@ pub(super) fn read(mut reply: Reply) -> Reply {
     let mut words = String::new();
     let mut rest = text.as_str();
     let mut blocks = 0;
+    let mut values_left = ValuesLeft::default();
     while let Some((before, block)) = rest.split_once(OPENS) {
         words.push_str(before);
         blocks += 1;
@@ -121,7 +121,7 @@ pub(super) fn read(mut reply: Reply) -> Reply {
             Some((inner, after)) => (inner, after, true),
             None => (block, "", false),
         };
-        match call(inner) {
+        match call(inner, &mut values_left) {
             Ok(call) => reply.assistant.tool_calls.push(call),
             Err(error) => reply.truncated_calls.push(TruncatedCall {
                 id: CallId(random_id()),
@@ -246,7 +246,7 @@ enum InvalidBlock {
     NoName,
     #[error("its arguments are not a JSON object")]
     Arguments,
-    #[error("its arguments have more than {} values", json_values::MOST_VALUES)]
+    #[error("the calls of an answer may have {MOST_VALUES} values in all")]
     TooMany,
 }
 
@@ -260,8 +260,8 @@ impl InvalidBlock {
 }
 
 /// The call that a block holds.
-fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
-    if !json_values::are_few(block) {
+fn call(block: &str, values_left: &mut ValuesLeft) -> Result<ToolCall, InvalidBlock> {
+    if !values_left.take(block) {
         return Err(InvalidBlock::TooMany);
     }
     let value: Value = serde_json::from_str(block.trim())?;
@@ -271,7 +271,7 @@ fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
     let arguments = match arguments {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(Value::String(text)) if !json_values::are_few(text) => {
+        Some(Value::String(text)) if !values_left.take(text) => {
             return Err(InvalidBlock::TooMany);
         }
         Some(Value::String(text)) => {

@@ -193,7 +193,9 @@ impl Options {
             (_, Some(operands)) => operands,
             (Kind::Harmless, None) => Operands::Any,
             (Kind::Listed, None) => Operands::Plain,
-            (Kind::Unknown, None) if is_run_by_some(operand) => return Spelling::Whole,
+            (Kind::Unknown, None) if is_run_by_some(operand) || may_be_script(operand) => {
+                return Spelling::Whole;
+            }
             (Kind::Unknown, None) => Operands::Plain,
         };
         match operands {
@@ -236,6 +238,13 @@ pub(super) fn is_harmless(program: &str) -> bool {
 fn is_run_by_some(operand: &str) -> bool {
     let name = plain::name(operand);
     has(RUNS_OR_CONFIGURES, operand) || has(ORDINARY_PROGRAMS, name)
+}
+
+/// Whether a program may take `operand` for a script such as `s,a,b,e`, which has two or more of the same separator.
+fn may_be_script(operand: &str) -> bool {
+    [',', '^', '%', '~', '|']
+        .into_iter()
+        .any(|separator| operand.matches(separator).count() >= 2)
 }
 
 /// What of an operand is no plain word: a pattern must spell it up to there.

@@ -3,6 +3,8 @@
 //! This looks at the text only. A folder that is copied as a whole, an archive or a link brings settings without a name in
 //! the text; the sandbox keeps those out of the home of commands (see `exec::home`).
 
+use percent_encoding::percent_decode_str;
+
 use super::options;
 use super::plain;
 use super::program_settings::{are_program_settings, hold_program_settings};
@@ -17,17 +19,6 @@ const PUT: &str = "cp ln mv tee";
 const GIT_READS: &str = "\
     add annotate blame cat-file check-attr check-ignore commit describe diff diff-files diff-index diff-tree grep \
     hash-object log ls-files ls-tree rev-list rev-parse rm shortlog show stage status whatchanged";
-
-/// Names in a repository's own folder that decide what git runs.
-const OF_GIT: &[&str] = &[
-    "commondir",
-    "config",
-    "config.worktree",
-    "hooks",
-    "info",
-    "modules",
-    "worktrees",
-];
 
 /// The arguments of a command that name settings which it may write.
 pub(super) fn named(words: &[Word]) -> Vec<&Word> {
@@ -57,8 +48,14 @@ fn only_reads(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether a path in `text` leads to settings. What stands before a sign that some programs put before a path does not count.
+/// Checks whether a path in `text` leads to settings. What stands before a sign that some programs put before a path does not
+/// count. Programs that fetch an address name the file by its unescaped end.
 fn names_settings(text: &str) -> bool {
+    let unescaped = percent_decode_str(text).decode_utf8_lossy();
+    paths_lead_to_settings(text) || *unescaped != *text && paths_lead_to_settings(&unescaped)
+}
+
+fn paths_lead_to_settings(text: &str) -> bool {
     text.split(['=', ':', ',', '@', ' ']).any(|path| {
         let glued = path.strip_prefix('-').and_then(|rest| {
             let begin = rest.find(['.', '/', '_'])?;
@@ -74,15 +71,12 @@ fn is_settings(path: &str) -> bool {
         .split('/')
         .filter(|name| !matches!(*name, "" | "."))
         .collect();
-    let of_git = |at: usize| {
-        names.get(at) == Some(&".git")
-            && names.get(at + 1).is_none_or(|below| OF_GIT.contains(below))
-    };
     let leads_out = path.starts_with(['/', '~']) || names.contains(&"..");
     let of_program = if leads_out {
         hold_program_settings(&names)
     } else {
         are_program_settings(&names)
     };
-    of_program || (0..names.len()).any(of_git)
+    // Most of what lies in a repository's own folder decides what git runs: `hooks`, `config`, `rebase-merge`, `modules`.
+    of_program || names.contains(&".git")
 }

@@ -36,6 +36,12 @@ const DANGERS: &[(&str, &str)] = &[
     ("env LANG=C ", "touch pwn|"),
     ("dd if=a ", "of=pwn|"),
     ("uniq a ", "pwn|"),
+    ("groff -t a.ms ", "-T|utf8/../../x"),
+    ("git rebase ", "--continue|"),
+    ("rename ", "s,a,b,e|"),
+    ("unknown-program ", "s^a^b^e|"),
+    ("wget -q ", "https://docs.rs/%2enpmrc|"),
+    ("cp -r a ", ".git/rebase-merge|"),
 ];
 
 /// Names that a pattern begins, and what a wildcard may make of them.

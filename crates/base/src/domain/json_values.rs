@@ -1,8 +1,8 @@
 //! Counts the values of a JSON text before it is read: read, a value of two bytes takes eighty, and an object of seven bytes
 //! takes hundreds.
 
-/// Values that a text which a model wrote may have. An honest one has a few thousand.
-pub const MOST_VALUES: usize = 50_000;
+/// Values that a text which a model wrote may have, and all calls of one answer. An honest one has a few hundred.
+pub const MOST_VALUES: usize = 10_000;
 
 /// Returns how many values `text` has at most. A text that is not JSON has any number.
 pub fn count(text: impl AsRef<[u8]>) -> usize {
@@ -22,4 +22,41 @@ pub fn count(text: impl AsRef<[u8]>) -> usize {
 /// Checks that `text` has at most [`MOST_VALUES`].
 pub fn are_few(text: impl AsRef<[u8]>) -> bool {
     count(text) <= MOST_VALUES
+}
+
+/// How many values the calls of one answer may still have.
+#[derive(Debug)]
+pub struct ValuesLeft(usize);
+
+impl Default for ValuesLeft {
+    fn default() -> Self {
+        Self(MOST_VALUES)
+    }
+}
+
+impl ValuesLeft {
+    /// Takes the values of `text`. Returns false, and takes nothing, if it has more than are left.
+    pub fn take(&mut self, text: impl AsRef<[u8]>) -> bool {
+        match self.0.checked_sub(count(text)) {
+            Some(left) => {
+                self.0 = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_share_the_values_of_an_answer() {
+        let half = format!("[{}1]", "1,".repeat(MOST_VALUES / 2));
+        let mut left = ValuesLeft::default();
+        assert!(left.take(&half));
+        assert!(!left.take(&half));
+        assert!(left.take("{\"small\": true}"));
+    }
 }

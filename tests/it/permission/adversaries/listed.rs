@@ -394,7 +394,7 @@ pub(super) const FINE: &[(&str, &[&str])] = &[
             "git pull --rebase",
             "git merge --no-ff x",
             "git rebase main",
-            "git rebase --continue",
+            "git rebase --abort",
             "git cherry-pick -x abc",
             "git stash push -m x",
             "git push",
