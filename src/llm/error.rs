@@ -22,3 +22,18 @@ pub struct LlmError {
     /// Tokens counted before it failed; they are paid for nevertheless.
     pub usage: Option<Box<Usage>>,
 }
+
+impl LlmError {
+    /// The same without the provider's words, which may quote the conversation.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        let message = match self.status {
+            Some(status) => format!("HTTP {status}"),
+            None => self.class.as_str().replace('_', " "),
+        };
+        Self {
+            message,
+            ..self.clone()
+        }
+    }
+}

@@ -233,6 +233,7 @@ impl Turn {
         watcher.held = None;
         let refused = watcher.refused.take();
         self.context.run.learned(health);
+        let hides_words = self.context.run.hides_words();
         match answered {
             Ok(answer) => {
                 // The count of a request without tools says nothing about the next one, which has them.
@@ -268,7 +269,15 @@ impl Turn {
             },
             Err(StepFailure::Failed { last, attempts }) => Asked::Failed {
                 class: last.class,
-                error: words_of(&last, attempts),
+                error: if hides_words {
+                    words_of(&last.without_words(), attempts)
+                } else {
+                    words_of(&last, attempts)
+                },
+            },
+            Err(StepFailure::NobodyLeft { cause: Some(_) }) if hides_words => Asked::Failed {
+                class: FailureClass::ModelError,
+                error: StepFailure::NobodyLeft { cause: None }.to_string(),
             },
             Err(failure @ StepFailure::NobodyLeft { .. }) => Asked::Failed {
                 class: FailureClass::ModelError,

@@ -216,6 +216,25 @@ async fn a_refusal_is_shown_without_its_words() {
 }
 
 #[tokio::test]
+async fn a_providers_words_about_a_refused_request_are_not_shown() {
+    run_test(async |world| {
+        hands_off(world, &["redactor"], withholds("redactor"));
+        let error =
+            json!({"type": "invalid_request_error", "message": format!("bad content: {SECRET}")});
+        let body = json!({"type": "error", "error": error});
+        world
+            .model
+            .fails_with(400, body.clone())
+            .fails_with(400, body);
+        world.ann.says("#lab", "tell me").await;
+        let seen = world.sees("#lab", "Last error: anthropic: HTTP 400").await;
+        assert!(!seen.contains("quagga"), "{seen}");
+        assert!(!format!("{:?}", world.discord.requests()).contains("quagga"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_routed_answer_passes_too_and_so_it_does_the_destinations_own_handoff() {
     run_test(async |world| {
         charter(
