@@ -23,6 +23,7 @@ mod provider;
 mod providers;
 pub mod quirks;
 pub mod route;
+mod schemas;
 mod stream_decoder;
 mod target;
 mod text_calls;

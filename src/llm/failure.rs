@@ -116,11 +116,14 @@ impl Said {
     }
 
     fn class_of(&self, status: u16, retry_after: Option<Duration>) -> FailureClass {
-        let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says(About::Length);
+        let names_context =
+            matches!(status, 400 | 413 | 422 | 500..=503) && self.says(About::Length);
         match status {
             _ if names_context => FailureClass::ContextExceeded,
             // The request alone has more tokens than a minute allows: no wait helps, a shorter request does.
             429 if exceeds_limit_alone(&self.message) => FailureClass::ContextExceeded,
+            // OpenRouter's moderation of the request's content.
+            403 if self.says(About::Flagged) => FailureClass::ModelError,
             401 | 403 => FailureClass::AuthError,
             402 => FailureClass::QuotaExceeded,
             429 if self.says_spent(retry_after) => FailureClass::QuotaExceeded,

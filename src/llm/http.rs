@@ -424,7 +424,12 @@ fn read_whole<R: StreamDecoder>(
         if error.is_some_and(|error| !error.is_null()) {
             return Err(Said::read(&value).within_stream());
         }
-        for event in R::events_of(value) {
+        // Some proxies put a whole answer, or its pieces, into an array.
+        let values = match value {
+            Value::Array(values) => values,
+            value => vec![value],
+        };
+        for event in values.into_iter().flat_map(R::events_of) {
             let event = Event {
                 name: String::new(),
                 data: event.to_string(),

@@ -36,6 +36,8 @@ pub enum Quirk {
     AnswerAfterResults,
     /// Has no role for the system prompt, which the first user message then begins with.
     NoSystem,
+    /// Takes only types, names and descriptions in the schemas of tools.
+    PlainSchemas,
 }
 
 /// A set of quirks.
@@ -153,7 +155,7 @@ const DEMANDS: [&str; 5] = [
 ];
 
 /// Sentences that name no field.
-const SENTENCES: [(Quirk, &[&str]); 6] = [
+const SENTENCES: [(Quirk, &[&str]); 7] = [
     (
         Quirk::NoStream,
         &[
@@ -205,6 +207,19 @@ const SENTENCES: [(Quirk, &[&str]); 6] = [
         ],
     ),
     (Quirk::WantsThoughts, &["reasoning_content"]),
+    (
+        Quirk::PlainSchemas,
+        &[
+            "invalid schema for function", // OpenAI
+            "invalid function schema",
+            "invalid tool schema",
+            "invalid json schema",
+            "json schema is invalid",        // Anthropic
+            "json schema conversion failed", // llama.cpp
+            "failed to parse grammar",       // llama.cpp
+            "function_declarations[",        // Gemini
+        ],
+    ),
 ];
 
 /// The quirks that `error` tells of, among those that would change the request. Empty where it is no refusal of a part.
@@ -323,6 +338,10 @@ mod tests {
             (
                 "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
                 Quirk::WantsThoughts,
+            ),
+            (
+                "Invalid schema for function 'view': In context=('properties','path'), 'minLength' is not permitted",
+                Quirk::PlainSchemas,
             ),
             (
                 "Thinking level is not supported for this model.",

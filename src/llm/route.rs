@@ -208,6 +208,7 @@ impl Router {
                         target: &target,
                         step,
                         changed_by,
+                        attempts_left: self.max_attempts.saturating_sub(attempts),
                     };
                     let (error, is_repaired) = self.repaired(error, &refused, &mut trial);
                     if is_repaired {

@@ -6,8 +6,11 @@
 use super::provider::{Delta, OnDelta};
 
 /// How a model marks its thoughts: what opens them, and what closes them.
-const TAGS: [(&str, &str); 15] = [
+const TAGS: [(&str, &str); 18] = [
     ("<think>", "</think>"),
+    ("<THINK>", "</THINK>"),
+    ("<start_of_thought>", "<end_of_thought>"),
+    ("Here is my thought process:", "Here is my response:"), // Granite
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
@@ -192,6 +195,12 @@ mod tests {
         for (text, answer) in [
             ("<think>\nThe person greets … </think>\n\nHello", "Hello"),
             ("<think></think>Hello", "Hello"),
+            ("<THINK>a</THINK>Hello", "Hello"),
+            ("<start_of_thought>a<end_of_thought>Hello", "Hello"),
+            (
+                "Here is my thought process: a\nHere is my response: Hello",
+                "Hello",
+            ),
             ("  <thinking>a</thinking> <think>b</think>\nHello", "Hello"),
             ("◁think▷hm◁/think▷Hello", "Hello"),
             ("[THINK]hm[/THINK]Hello", "Hello"),

@@ -149,8 +149,15 @@ fn agent_around(place: &Place<'_>, home: &Path) -> Option<PathBuf> {
             return Some(agent);
         }
     }
-    let is_agent =
-        |folder: &&Path| folder.join("agent.json").is_file() && folder.join("workspace").is_dir();
+    let is_below_agents = |folder: &Path| {
+        folder
+            .parent()
+            .is_some_and(|above| above.ends_with("agents"))
+    };
+    let is_agent = |folder: &&Path| {
+        (folder.join("agent.json").is_file() || is_below_agents(folder))
+            && folder.join("workspace").is_dir()
+    };
     let above = place.path.ancestors().skip(1);
     above.into_iter().find(is_agent).map(Path::to_owned)
 }

@@ -143,19 +143,30 @@ pub(super) fn wait_in_fields(error: &Value, now: DateTime<Utc>) -> Option<Durati
     if let Some(wait) = SECONDS.iter().find_map(number) {
         return seconds(&wait.to_string());
     }
-    let ends = ENDS.iter().find_map(number)?;
+    until(ENDS.iter().find_map(number)?, now)
+}
+
+/// Smaller numbers are seconds from now, not since 1970.
+const SINCE_1970: f64 = 1e9;
+
+/// The wait until a time in seconds or milliseconds since 1970; `None` if it is past.
+fn until(ends: f64, now: DateTime<Utc>) -> Option<Duration> {
     let ends = if ends > 1e11 { ends / 1_000.0 } else { ends };
     let wait = ends - now.timestamp() as f64;
     (wait > 0.0).then(|| seconds(&wait.to_string()))?
 }
 
-/// The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// The wait that the headers ask for: `retry-after-ms`, `retry-after` in seconds or as a date, or OpenRouter's
+/// `x-ratelimit-reset`, the time at which the limit ends.
 pub(super) fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(seconds) {
         return Some(wait / 1_000);
     }
-    let text = text("retry-after")?;
+    let Some(text) = text("retry-after") else {
+        let ends = text("x-ratelimit-reset")?.parse().ok()?;
+        return until(ends, now).filter(|_| ends > SINCE_1970);
+    };
     seconds(text).or_else(|| {
         let until = DateTime::parse_from_rfc2822(text).ok()?.with_timezone(&Utc);
         Some(

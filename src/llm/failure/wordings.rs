@@ -22,6 +22,8 @@ pub(in crate::llm) enum About {
     Thoughts,
     /// A model that the server does not have.
     NoModel,
+    /// Content that a moderation does not pass.
+    Flagged,
     /// Something that is not the length.
     OtherThanLength,
 }
@@ -53,6 +55,7 @@ impl About {
             | Self::NoTools
             | Self::Thoughts
             | Self::NoModel
+            | Self::Flagged
             | Self::OtherThanLength => &[],
         }
     }
@@ -78,6 +81,7 @@ impl About {
                 "no such model",
                 "unknown model",
             ],
+            Self::Flagged => &["requires moderation", "was flagged"],
             Self::OtherThanLength => OTHER_THAN_LENGTH,
         }
     }

@@ -162,13 +162,6 @@ impl StreamDecoder for Generation {
         self.stop.map(|_| ()).ok_or_else(ApiError::cut)
     }
 
-    fn events_of(whole: Value) -> Vec<Value> {
-        match whole {
-            Value::Array(chunks) => chunks,
-            whole => vec![whole],
-        }
-    }
-
     fn usage(&self) -> Option<Usage> {
         self.usage
     }

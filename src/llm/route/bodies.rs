@@ -6,9 +6,9 @@ use super::{StepRequest, Unseen};
 use crate::llm::catalog::ModelFacts;
 use crate::llm::error::LlmError;
 use crate::llm::provider::{Encoded, Provider, RefusedContent, Request};
-use crate::llm::quirks::Quirks;
+use crate::llm::quirks::{Quirk, Quirks};
 use crate::llm::target::Target;
-use crate::llm::{pictures, text_calls};
+use crate::llm::{pictures, schemas, text_calls};
 use crate::text::long;
 
 /// Bytes of a request for each token, as [`tokens`](crate::llm::tokens) estimates them.
@@ -56,7 +56,11 @@ impl Bodies {
         }
         let request = request(provider, target, step, known, max_output);
         let bytes = usize::try_from(step.used_tokens * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
-        let encoded = long::work_on(bytes, || provider.encode(&request))?;
+        let mut encoded = long::work_on(bytes, || provider.encode(&request))?;
+        let may_be_plainer = !request.tools.is_empty() && !request.quirks.has(Quirk::PlainSchemas);
+        encoded.changed_by = encoded
+            .changed_by
+            .and(Quirks::from([(Quirk::PlainSchemas, may_be_plainer)]));
         let unseen = pictures::all(&step.items)
             .count()
             .saturating_sub(request.pictures_sent());
@@ -115,11 +119,15 @@ fn request(
     } else {
         Arc::clone(&step.items)
     };
+    let tools = match facts.quirks.has(Quirk::PlainSchemas) {
+        true => Arc::new(schemas::plain(&step.tools)),
+        false => Arc::clone(&step.tools),
+    };
     let request = Request {
         model: target.model.clone(),
         system: step.system.clone(),
         items,
-        tools: Arc::clone(&step.tools),
+        tools,
         max_output_tokens: max_output,
         web_search: step.web_search && facts.web_search,
         sees_images: facts.images,

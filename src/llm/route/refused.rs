@@ -11,6 +11,7 @@ use crate::llm::pictures;
 use crate::llm::provider::{ContentHash, hash_of_block, hash_of_picture};
 use crate::llm::quirks::{self, Quirks};
 use crate::llm::target::Target;
+use crate::llm::tokens;
 
 /// Pictures of fewer bytes in all are not why a body is too large.
 const FEW_BYTES: usize = 64 << 10;
@@ -21,11 +22,13 @@ pub(super) struct Refused<'a> {
     pub(super) step: &'a StepRequest,
     /// The quirks that would change the request.
     pub(super) changed_by: Quirks,
+    /// How many further attempts the step has.
+    pub(super) attempts_left: u32,
 }
 
-/// Whether the server refuses the request itself: it may take another one.
+/// Whether the server refuses the request itself: it may take another one. An event of a stream has no status.
 fn is_of_request(error: &LlmError) -> bool {
-    matches!(error.status, Some(400 | 413 | 415 | 422 | 500))
+    matches!(error.status, None | Some(400 | 403 | 413 | 415 | 422 | 500))
         && matches!(
             error.class,
             FailureClass::ModelError | FailureClass::ServerError
@@ -147,11 +150,16 @@ impl Router {
     }
 
     /// Leaves out pictures and blocks of earlier answers once, where the server refuses a request in words that name nothing
-    /// known. Returns whether there are any.
+    /// known. Returns whether there are any. An error of the server may pass, so its last attempt has failed before that.
     fn tries_without(&self, request: &Refused<'_>, error: &LlmError, trial: &mut Trial) -> bool {
-        let is_unknown = error.class == FailureClass::ModelError
-            && matches!(error.status, Some(400 | 422))
-            && !About::NoModel.is_in(&error.message);
+        let is_unknown = match error.class {
+            FailureClass::ModelError => {
+                matches!(error.status, None | Some(400 | 403 | 422))
+                    && !About::NoModel.is_in(&error.message)
+            }
+            FailureClass::ServerError => error.status == Some(500) && request.attempts_left == 0,
+            _ => false,
+        };
         if !is_unknown || std::mem::replace(&mut trial.was_made, true) {
             return false;
         }
@@ -174,7 +182,9 @@ impl Router {
     fn reconsidered(&self, error: LlmError, request: &Refused<'_>) -> LlmError {
         let Refused { target, step, .. } = request;
         let facts = self.catalog.facts(target);
-        let is_long = step.used_tokens > facts.window / 2;
+        // What a server counts may be far too little.
+        let tokens = step.used_tokens.max(tokens::of_items(&step.items));
+        let is_long = tokens > facts.window / 2;
         let has_pictures = facts.images && pictures::all(&step.items).next().is_some();
         let about_pictures = has_pictures && About::Pictures.is_in(&error.message);
         if !is_long || about_pictures || !failure::may_be_length(&error) {

@@ -209,6 +209,11 @@ async fn the_wait_that_a_provider_asks_for_is_read_in_each_form() {
         ),
         ("retry-after-ms: 1500\r\nretry-after: 2\r\n", json!({}), 1.5),
         (
+            "x-ratelimit-reset: 4102444800000\r\n",
+            json!({}),
+            31.0 * 86_400.0,
+        ),
+        (
             "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n",
             json!({}),
             0.0,

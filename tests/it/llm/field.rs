@@ -53,6 +53,10 @@ async fn an_answer_that_ended_whole_counts_however_its_server_ends_it() {
         ("no end mark", events((text() + &end()).as_bytes())),
         ("JSON", answer(200, JSON, &whole(json!("stop")))),
         (
+            "JSON in an array",
+            answer(200, JSON, &format!("[{}]", whole(json!("stop")))),
+        ),
+        (
             "JSON without a finish reason",
             answer(200, JSON, &whole(Value::Null)),
         ),
@@ -307,6 +311,7 @@ async fn a_request_that_is_too_long_is_shortened_whatever_the_words() {
         (400, "Your request exceeded model token limit: 262144"),
         (400, "Range of input length should be [1, 129024]"),
         (400, "Prompt exceeds max length"),
+        (503, "prompt is too long: 33000 tokens > 8000 maximum"),
     ] {
         is_shortened_and_answered(40_000, status, json!({"error": {"message": message}})).await;
     }

@@ -92,6 +92,36 @@ fn pictures() -> Vec<Row> {
         ),
         row(Anthropic, any, 400, claude("Could not process image")),
         row(
+            OpenAiChat,
+            any,
+            403,
+            openai(
+                "Your chosen model requires moderation and your input was flagged for \"violence\".",
+                None,
+                None,
+            ),
+        ),
+        row(
+            OpenAiChat,
+            any,
+            500,
+            openai(
+                "Value is not callable: null at row 1, column 2: {%- if message.content is string %}",
+                None,
+                None,
+            ),
+        ),
+        row(
+            OpenAiChat,
+            Refuses::Field("additionalProperties"),
+            400,
+            openai(
+                "Invalid schema for function 'view': In context=(), 'additionalProperties' is not permitted.",
+                Some("tools[0].function.parameters"),
+                Some("invalid_function_parameters"),
+            ),
+        ),
+        row(
             Anthropic,
             any,
             400,
