@@ -55,7 +55,7 @@ pub use models::Models;
 pub use models::budget::{Caps, KnownSums, Reservations, Spender, Spent};
 pub use sessions::{session_file, session_label};
 pub use setup::core_agents::MOST_CORE_AGENTS;
-pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles, StageNews};
+pub use setup::{Charters, Configuration, Configurations, Fault, FileNews, OwnRole, Roles};
 pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
 pub use turn::end::EndReason;

@@ -42,7 +42,7 @@ pub use command::{
 };
 pub use error::{NeverRan, NoShell};
 pub use harden::harden_self;
-pub use job::HELPER_COMMAND;
+pub use job::{HELPER_COMMAND, InodePin};
 pub use probe::{Bubblewrap, SandboxSettings};
 pub use probing::Probing;
 pub use process::{Ending, Process};

@@ -32,6 +32,7 @@ use self::directory::folder;
 use self::directory::registry::AgentRegistry;
 use self::directory::status::StatusReports;
 use self::lifecycle::Lifecycle;
+use self::lifecycle::bindings::Bindings;
 use self::lifecycle::configurator::Configurator;
 use self::lifecycle::creator::Creator;
 use self::lifecycle::folders::AgentFolders;
@@ -52,7 +53,9 @@ pub use crate::agent::{Access, NoAccess, Stopped};
 pub use directory::registry::{AgentListing, AgentSummary};
 pub use directory::roles::AgentRoles;
 pub use directory::sessions::History;
-pub use directory::status::{ContextFill, CoreState, Money, OwnCharter, SessionState, Status};
+pub use directory::status::{
+    BoundFolder, ContextFill, CoreState, Money, OwnCharter, SessionState, Status,
+};
 pub use error::{ManagerError, PRIVATE};
 pub use lifecycle::destroy::{Destroyed, Files, KeepFiles};
 pub use lifecycle::new_agent::{Basis, Made, NewAgent, Refine};
@@ -164,7 +167,9 @@ impl AgentManager {
             directory: Arc::clone(&directory),
             grants: Arc::clone(&grants),
             template,
+            bindings: Arc::new(Bindings::new(Arc::clone(&deps), Arc::clone(&directory))),
         });
+        let bindings = Arc::clone(&folders.bindings);
         let creator = Arc::new(Creator {
             deps: Arc::clone(&deps),
             directory: Arc::clone(&directory),
@@ -173,6 +178,7 @@ impl AgentManager {
             settings: Arc::clone(&settings),
             folders: Arc::clone(&folders),
             names: Arc::clone(&names),
+            bindings: Arc::clone(&bindings),
         });
         let lifecycle = Arc::new(Lifecycle {
             deps: Arc::clone(&deps),
@@ -195,6 +201,7 @@ impl AgentManager {
             routing: Arc::clone(&routing),
             lifecycle: Arc::clone(&lifecycle),
             names: Arc::clone(&names),
+            bindings: Arc::clone(&bindings),
         });
         let recovery = Arc::new(Recovery {
             deps: Arc::clone(&deps),

@@ -23,7 +23,7 @@ use crate::agent::event::Event;
 use crate::agent::models::budget::{Caps, Reservations};
 use crate::agent::models::{ModelError, Models};
 use crate::agent::setup::tool_specs::ToolSpecs;
-use crate::agent::setup::{Charters, Configurations, Roles, StageNews};
+use crate::agent::setup::{Charters, Configurations, FileNews, Roles};
 use crate::agent::stop::at_work::AtWorkElsewhere;
 use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
@@ -90,7 +90,9 @@ pub struct AgentDeps {
     /// The roles that each agent can take, as last read.
     pub roles: Arc<Roles>,
     /// What channels were told about the stages around their agents' turns.
-    pub stage_news: StageNews,
+    pub stage_news: FileNews,
+    /// What channels were told about the folders that their agents are bound to.
+    pub workspace_news: FileNews,
     /// What the people of each server have decided.
     pub decisions: Arc<Decisions>,
     pub docs: DocsCache,

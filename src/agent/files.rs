@@ -26,7 +26,7 @@ use crate::clock;
 use crate::domain::{AgentConfig, AgentId};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
-use crate::tools::Change;
+use crate::tools::{Change, OnlyLooks, WorkspaceState};
 use crate::workspace::agent_file::{self, AgentFileError};
 use crate::workspace::docs::Docs;
 use crate::workspace::instructions::Instructions;
@@ -44,6 +44,8 @@ pub enum FolderError {
     AgentFile(#[from] AgentFileError),
     #[error("{0}")]
     Disk(#[from] io::Error),
+    #[error("{0}")]
+    OnlyLooks(#[from] OnlyLooks),
     #[error("there are a thousand files of that name")]
     NameTaken,
     #[error("{0}")]
@@ -52,6 +54,9 @@ pub enum FolderError {
 
 /// The texts of its folder that an agent is told.
 pub(super) type DocsAndInstructions = (Docs, Instructions);
+
+/// What saving an attachment is to the rules of a folder: no tool that looks.
+const UPLOAD: &str = "upload";
 
 /// Which texts of its folder an agent's requests hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +108,14 @@ impl AgentDeps {
         let (all, profiles) = (self.configurations.clone(), self.profiles.load_full());
         let looked = tokio::task::spawn_blocking(move || all.look(agent, &folder, &profiles)).await;
         looked.unwrap_or_else(|error| self.configurations.unread(agent, &error))
+    }
+
+    /// The state of the workspace of the agent in `folder`.
+    pub async fn workspace_state(&self, folder: PathBuf) -> WorkspaceState {
+        let config = self.config.load_full();
+        let looked =
+            tokio::task::spawn_blocking(move || WorkspaceState::look(&folder, &config.folders));
+        looked.await.unwrap_or_default()
     }
 
     /// Reads what an agent's first turn needs, and reports what is wrong with its files.
@@ -193,6 +206,8 @@ impl AgentDeps {
         mut content: File,
     ) -> Result<String, FolderError> {
         let folder = self.folder(agent);
+        let state = self.workspace_state(folder.clone()).await;
+        state.permits(UPLOAD)?;
         let name = upload_name(name);
         let saved = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&folder)?;

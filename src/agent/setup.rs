@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
 use crate::domain::{AgentConfig, Mode};
+use crate::tools::WorkspaceState;
 
 /// The tool that calls a role.
 const SUB_AGENT: &str = "sub_agent";
@@ -38,9 +39,9 @@ const NOT_FOR_CHILDREN: [&str; 8] = [
 
 pub use charters::{Charters, OwnRole};
 pub use configuration::{Configuration, Configurations, Fault};
+pub use file_news::FileNews;
 pub(super) use file_news::News;
 pub use roles::Roles;
-pub use stages::StageNews;
 pub(super) use stages::{Stage, advisor_fault, destination_fault, handoff_fault};
 
 /// An agent as its files say now.
@@ -56,6 +57,8 @@ pub struct Setup {
     is_child: bool,
     /// Whether its server keeps decisions, so that it may be told of the tool that records one.
     pub(super) keeps_decisions: bool,
+    /// The state of its workspace.
+    pub(super) workspace: Arc<WorkspaceState>,
     /// In a turn that works for another agent: that agent, whose rights bound this one's.
     pub(super) above: Option<Arc<Self>>,
 }
@@ -69,6 +72,7 @@ impl Setup {
             between: Vec::new(),
             is_child: false,
             keeps_decisions: false,
+            workspace: Arc::default(),
             above: None,
         }
     }
@@ -123,6 +127,7 @@ impl Setup {
             role: Some(role.clone()),
             is_child: true,
             keeps_decisions: self.keeps_decisions,
+            workspace: self.workspace,
             above: self.above,
         }
     }

@@ -12,6 +12,6 @@ mod read;
 mod write;
 
 pub(super) use manifest::Manifest;
-pub(super) use names::{FILES, FOLDERS};
+pub(super) use names::{BOUND, FILES, FOLDERS};
 pub(super) use read::{Backup, Checked};
 pub(super) use write::Writer;

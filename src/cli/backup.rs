@@ -19,6 +19,7 @@ use crate::clock;
 use crate::config::Paths;
 use crate::store::Store;
 use crate::text;
+use crate::workspace::{Workspace, agent_file};
 
 /// The name of a backup that was given none, as a format of its time.
 const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
@@ -31,6 +32,7 @@ const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
   chorus backup
   chorus backup /var/backups/chorus.tar.gz
   chorus backup --keep 14 /var/backups/chorus
+  chorus backup --with-folders /var/backups/chorus.tar.gz
   chorus backup - | ssh nas 'cat > chorus.tar.gz'")]
 pub(super) struct Backup {
     /// File to write, folder for a file with the default name, or - for standard output [default: chorus-<date>.tar.gz in the working directory]
@@ -38,14 +40,22 @@ pub(super) struct Backup {
     /// Keep only the newest N backups of that folder that have the default name
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
+    /// Save the folders of the machine too that agents are bound to
+    #[arg(long)]
+    with_folders: bool,
 }
 
 impl Backup {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let paths = env_file.of_process()?.paths;
         let now = clock::now();
+        let folders = if self.with_folders {
+            BoundFolders::Saved
+        } else {
+            BoundFolders::LeftOut
+        };
         if self.file.as_deref() == Some(Path::new("-")) {
-            return to_standard_output(&paths, now);
+            return to_standard_output(&paths, folders, now);
         }
         let given = self.file.unwrap_or_else(|| PathBuf::from("."));
         let file = if given.is_dir() {
@@ -59,7 +69,7 @@ impl Backup {
                 given.display()
             )));
         }
-        to_file(&paths, &file, now)?;
+        to_file(&paths, &file, folders, now)?;
         if let Some(keep) = self.keep {
             remove_older(&given, usize::from(keep))?;
         }
@@ -68,7 +78,12 @@ impl Backup {
 }
 
 /// Writes the backup to `file`, which gets its name only when it is complete.
-fn to_file(paths: &Paths, file: &Path, now: DateTime<Utc>) -> Result<(), Failure> {
+fn to_file(
+    paths: &Paths,
+    file: &Path,
+    folders: BoundFolders,
+    now: DateTime<Utc>,
+) -> Result<(), Failure> {
     if file.exists() {
         return Err(Failure::Failed(anyhow::anyhow!(
             "{} exists already: name another file",
@@ -82,7 +97,7 @@ fn to_file(paths: &Paths, file: &Path, now: DateTime<Utc>) -> Result<(), Failure
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let saved = new_file(&partial)
-        .and_then(|output| save(paths, output, folder, now))
+        .and_then(|output| save(paths, output, (folder, folders), now))
         .and_then(|saved| {
             fs::rename(&partial, file).with_context(|| format!("naming {}", file.display()))?;
             Ok(saved)
@@ -101,7 +116,11 @@ fn to_file(paths: &Paths, file: &Path, now: DateTime<Utc>) -> Result<(), Failure
 }
 
 /// Writes the backup to standard output.
-fn to_standard_output(paths: &Paths, now: DateTime<Utc>) -> Result<(), Failure> {
+fn to_standard_output(
+    paths: &Paths,
+    folders: BoundFolders,
+    now: DateTime<Utc>,
+) -> Result<(), Failure> {
     let output = io::stdout();
     if output.is_terminal() {
         return Err(Failure::Usage(
@@ -110,7 +129,7 @@ fn to_standard_output(paths: &Paths, now: DateTime<Utc>) -> Result<(), Failure> 
     }
     let output = output.as_fd().try_clone_to_owned();
     let output = output.context("opening standard output")?;
-    let saved = save(paths, File::from(output), &paths.home, now)
+    let saved = save(paths, File::from(output), (&paths.home, folders), now)
         .map_err(|error| error.context("the backup is not complete"))?;
     output::tell(format_args!("{}\n", saved.summary(&"standard output")));
     Ok(())
@@ -156,12 +175,54 @@ impl Saved {
     fn summary(&self, name: &dyn std::fmt::Display) -> String {
         let bytes: u64 = self.0.files.values().map(|entry| entry.size).sum();
         let files = text::count(self.0.files.len(), "file", "files");
-        format!("{name}: {files}, {}", text::bytes(bytes))
+        let left_out = match self.0.folders_left_out.len() {
+            0 => String::new(),
+            count => format!(
+                "; {} of agents left out (--with-folders saves them)",
+                text::count(count, "folder", "folders")
+            ),
+        };
+        format!("{name}: {files}, {}{left_out}", text::bytes(bytes))
+    }
+}
+
+/// What happens to the folders of the machine that agents are bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BoundFolders {
+    Saved,
+    LeftOut,
+}
+
+/// Saves the folder of the machine that the agent in `own` is bound to, or notes that it is left out.
+fn save_bound(writer: &mut Writer, own: &Path, folders: BoundFolders) -> anyhow::Result<()> {
+    let name = Path::new(own.file_name().unwrap_or_default());
+    let Ok(agent) = Workspace::open(own) else {
+        return Ok(());
+    };
+    let Ok(Some(folder)) = agent_file::workspace(agent.agent()) else {
+        return Ok(());
+    };
+    if folders == BoundFolders::LeftOut {
+        writer.leave_bound_out(name, &folder);
+        return Ok(());
+    }
+    match agent.files().and_then(|files| files.into_folder()) {
+        Ok(open) => writer.add_bound(open, name),
+        Err(error) => {
+            output::tell(format_args!("not saved: {}: {error}\n", folder.display()));
+            writer.leave_bound_out(name, &folder);
+            Ok(())
+        }
     }
 }
 
 /// Saves the home to `output`, with the copy of the database in `folder` until it is saved. Names what could not be read.
-fn save(paths: &Paths, output: File, folder: &Path, now: DateTime<Utc>) -> anyhow::Result<Saved> {
+fn save(
+    paths: &Paths,
+    output: File,
+    (folder, folders): (&Path, BoundFolders),
+    now: DateTime<Utc>,
+) -> anyhow::Result<Saved> {
     ensure!(
         paths.database().exists(),
         "there is nothing to save: {} holds no database",
@@ -199,6 +260,7 @@ fn save(paths: &Paths, output: File, folder: &Path, now: DateTime<Utc>) -> anyho
                     &agent.path(),
                     &Path::new(agents_folder).join(agent.file_name()),
                 )?;
+                save_bound(&mut writer, &agent.path(), folders)?;
             }
         }
     }

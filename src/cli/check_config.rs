@@ -39,11 +39,21 @@ impl CheckConfig {
                 folder.display()
             )));
         }
+        if let Some((folder, reason)) = config.refused_folder(Some(&env.paths.home)) {
+            return Err(Failure::Configuration(format!(
+                "{}: `folders`: {}: {reason}",
+                path.display(),
+                folder.display()
+            )));
+        }
         if let Err(error) = Providers::from_config(&config, &env) {
             return Err(Failure::Configuration(format!(
                 "{}: {error}",
                 path.display()
             )));
+        }
+        for warning in config.folder_warnings() {
+            output::tell(format_args!("chorus: warning: {warning}\n"));
         }
         let agents = agents(&env.paths.agents());
         let core = agents.iter().filter(|agent| agent.core == Some(true));

@@ -2,6 +2,7 @@
 
 mod check;
 mod discord;
+mod folders;
 mod git;
 mod machine;
 mod models;
@@ -60,6 +61,7 @@ async fn examine(env: &Env) -> Vec<Check> {
     checks.extend(machine::environment(env));
     checks.push(configured);
     checks.extend(sources::checks(env, &config));
+    checks.extend(folders::checks(&env.paths, &config));
     progress.stage("looking at the database");
     checks.push(machine::database(&env.paths).await);
     checks.extend(git::checks(env, &config));

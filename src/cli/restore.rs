@@ -11,7 +11,7 @@ use cap_std::fs::Dir;
 use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use tempfile::TempDir;
 
-use super::archive::{Backup, Checked};
+use super::archive::{BOUND, Backup, Checked, Manifest};
 use super::backup::with_ending;
 use super::environment::EnvFile;
 use super::failure::Failure;
@@ -67,7 +67,29 @@ impl Restore {
         } else {
             IfTaken::Refuse
         };
-        Ok(restore(&mut backup, written, &home, if_taken)?)
+        restore(&mut backup, written, &home, if_taken)?;
+        tell_of_folders(&manifest, &home);
+        Ok(())
+    }
+}
+
+/// Says where the folders are that agents worked in: those of the backup in the home, never over the folders themselves.
+fn tell_of_folders(manifest: &Manifest, home: &Path) {
+    let restored = home.join(BOUND);
+    let folders = fs::read_dir(&restored).into_iter().flatten().flatten();
+    for folder in folders {
+        print_line!(
+            "the folder of agent {} is in {}; put it where it belongs, then bind the agent to it with /agent config",
+            text::visible(&folder.file_name().to_string_lossy()).0,
+            folder.path().display()
+        );
+    }
+    for (agent, folder) in &manifest.folders_left_out {
+        print_line!(
+            "not in the backup: {}, in which agent {} works",
+            text::visible(folder).0,
+            text::visible(agent).0
+        );
     }
 }
 

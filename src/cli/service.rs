@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{print_line, print_text};
-use crate::config::Env;
+use crate::config::{Config, Env};
 use crate::daemon;
 
 /// The unit of the Debian package.
@@ -31,11 +31,17 @@ const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 const DROP_INS: &str = "chorus.service.d";
 const NETWORK: &str = "chorus.service.d/network.conf";
 
+/// The file that adds the folders of agents to the unit of a package.
+const BOUND: &str = "chorus.service.d/folders.conf";
+
 /// How long a start waits for Discord before it reports that the daemon waits.
 const DISCORD_TAKES: Duration = Duration::from_secs(15);
 
 /// Has a file of each user whose services run without a log-in.
 const LINGERING: &str = "/var/lib/systemd/linger";
+
+/// The configuration in a home.
+const CONFIG: &str = "config.json";
 
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
@@ -103,7 +109,10 @@ impl Service {
                 let manager = whose.manager();
                 let home = EnvFile::default().of_process()?.paths.home;
                 let program = manager.program(&current()?);
-                print_text!("{}", units::daemon(manager, &program, &home)?);
+                print_text!(
+                    "{}",
+                    units::daemon(manager, &program, &home, &folders(manager, &home)?)?
+                );
                 Ok(())
             }
             Action::Install {
@@ -207,10 +216,20 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     // A package brings the unit of its program, and a new one with each version.
     let is_packaged = program == Path::new(units::PACKAGED) && Path::new(PACKAGED_UNIT).exists();
     let is_new = !unit.exists();
+    let roots = folders(manager, home)?;
     if manager == Manager::User || !is_packaged {
-        for (name, text) in units::all(manager, &program, home)? {
+        for (name, text) in units::all(manager, &program, home, &roots)? {
             write(&folder.join(name), &text)?;
         }
+    }
+    let beside = folder.join(BOUND);
+    match units::folders(&roots)? {
+        Some(text) if manager == Manager::System && is_packaged => {
+            fs::create_dir_all(folder.join(DROP_INS)).context("making a folder beside the unit")?;
+            write(&beside, &text)?;
+        }
+        // What an earlier configuration needed.
+        _ => drop(fs::remove_file(&beside)),
     }
     let network = folder.join(NETWORK);
     if let Some(text) = units::network()? {
@@ -229,6 +248,16 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     enabled
 }
 
+/// Returns the folders of the machine that agents may be bound to, as the service's configuration names them.
+fn folders(manager: Manager, home: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let of_machine = Path::new(MACHINE_HOME).join(CONFIG);
+    let file = match manager {
+        Manager::System if of_machine.exists() => of_machine,
+        Manager::System | Manager::User => home.join(CONFIG),
+    };
+    Ok(Config::load(&file)?.folders)
+}
+
 /// Has systemd make a backup each night.
 pub(super) fn enable_backups(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["enable", "--now", units::TIMER])
@@ -242,7 +271,7 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Removes everything that [`install`] wrote into the folder of units.
 fn remove_units(folder: &Path) -> anyhow::Result<()> {
-    let names = units::NAMES.into_iter().chain([NETWORK]);
+    let names = units::NAMES.into_iter().chain([NETWORK, BOUND]);
     for file in names.map(|name| folder.join(name)) {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

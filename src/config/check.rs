@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::env::without_dots;
+use super::folders::{self, FolderRefusal};
 use super::keys::Config;
 use super::problem::Problem;
 use crate::permission::{ProfileError, Profiles};
+use crate::text;
 
 /// A mistake in a configuration whose syntax and types are right.
 pub(super) struct Mistake {
@@ -59,6 +61,30 @@ impl Config {
         self.sandbox_read
             .iter()
             .find_map(|folder| Some((folder.as_path(), why_unreadable(folder, home)?)))
+    }
+}
+
+impl Config {
+    /// The first of `folders` that no agent may be bound to, and why; `home` is Chorus's own.
+    pub fn refused_folder(&self, home: Option<&Path>) -> Option<(&Path, FolderRefusal)> {
+        folders::refused_root(&self.folders, home.filter(|home| home.is_absolute()))
+    }
+
+    /// Those of `folders` that do not lead to a folder by their letters, with a sentence about each.
+    pub fn folder_warnings(&self) -> Vec<String> {
+        let warning = |root: &PathBuf| match std::fs::canonicalize(root) {
+            Ok(real) if real != *root => Some(format!(
+                "`folders`: {} leads to {} by a symbolic link; agents can be bound only by the latter path",
+                root.display(),
+                real.display()
+            )),
+            Ok(real) if !real.is_dir() => {
+                Some(format!("`folders`: {} is not a folder", root.display()))
+            }
+            Ok(_) => None,
+            Err(error) => Some(format!("`folders`: {}: {error}", root.display())),
+        };
+        self.folders.iter().filter_map(warning).collect()
     }
 }
 
@@ -132,6 +158,13 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
         return found(
             &["sandbox_read", &folder],
             format!("`sandbox_read`: {folder}: {reason}"),
+        );
+    }
+    if let Some((folder, reason)) = config.refused_folder(home) {
+        let folder = folder.display().to_string();
+        return found(
+            &["folders", &folder],
+            format!("`folders`: {}: {reason}", text::one_line(&folder, 200)),
         );
     }
     for (name, provider) in &config.providers {

@@ -165,6 +165,10 @@ keys! {
     /// The model to ask first. Default: the server's `default_model`.
     MODEL = Key::new("model", ValueKind::Model)
         .for_agents(Right::Command, Unset::Inherited);
+    /// The folder of the machine that the agent works in: one of `folders` of `config.json`, or one below. The folder itself is
+    /// never deleted. Default: a folder of its own.
+    WORKSPACE = Key::new("workspace", ValueKind::Folder)
+        .for_agents(Right::Command, Unset::Inherited);
     /// The permission profile, by name or as JSON. Default: the server's `default_permissions`.
     PERMISSIONS = Key::new("permissions", ValueKind::Profile)
         .for_agents(Right::ForValue, Unset::DefaultProfile);

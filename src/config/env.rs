@@ -74,7 +74,7 @@ pub const ADDRESSES: [&str; 5] = [
 const IGNORED: [(&str, &str); 5] = [
     (
         "CHORUS_SCOPE_PATH",
-        "agents do not work on the machine's own files; list folders that their commands may read in `sandbox_read` of config.json",
+        "list the folders of the machine that agents may work in as `folders` of config.json",
     ),
     (
         "CHORUS_HOST_EXEC",

@@ -96,6 +96,8 @@ pub struct Config {
     /// Further folders that confined commands may read. Empty: the toolchains in the daemon's `PATH`.
     #[schemars(extend("x-at-start" = true))]
     pub sandbox_read: Vec<PathBuf>,
+    /// Folders of this machine that agents may be bound to, themselves or what lies below them. Absolute paths.
+    pub folders: Vec<PathBuf>,
     /// What one command and its children may use.
     pub limits: Limits,
     /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
@@ -170,6 +172,7 @@ impl Default for Config {
             sandbox: SandboxMode::Auto,
             network: true,
             sandbox_read: Vec::new(),
+            folders: Vec::new(),
             limits: Limits::default(),
             web_fetch_private: Vec::new(),
             servers: Vec::new(),

@@ -48,6 +48,8 @@ pub enum ValueKind {
         offered: &'static [&'static str],
     },
     Switch,
+    /// A folder of the machine, by its whole path.
+    Folder,
     /// One of these words.
     Word(&'static [&'static str]),
     /// The name of a role that a charter describes, or a charter.
@@ -95,6 +97,7 @@ impl ValueKind {
         match self {
             Self::Prompt => prompt(text),
             Self::Name | Self::Model | Self::Charter => name(text),
+            Self::Folder => folder(text),
             Self::Models => Ok(json!(listed(text).collect::<Vec<_>>())),
             Self::RoleNames if text.eq_ignore_ascii_case(NOBODY) => Ok(json!([])),
             Self::RoleNames => names(text),
@@ -127,6 +130,7 @@ impl ValueKind {
             | Self::Name
             | Self::Model
             | Self::Charter
+            | Self::Folder
             | Self::Models
             | Self::Profile
             | Self::Roles
@@ -153,6 +157,15 @@ fn name(text: &str) -> Result<Value, BadValue> {
         return Err(BadValue::new("Write a name."));
     }
     Ok(Value::from(text))
+}
+
+fn folder(text: &str) -> Result<Value, BadValue> {
+    if text.starts_with('/') {
+        return Ok(Value::from(text));
+    }
+    Err(BadValue::new(
+        "Write the whole path of a folder, from `/` on; `default` is the agent's own folder.",
+    ))
 }
 
 fn names(text: &str) -> Result<Value, BadValue> {

@@ -117,6 +117,7 @@ impl App {
             settings: Default::default(),
             charters: Default::default(),
             stage_news: Default::default(),
+            workspace_news: Default::default(),
             roles: Default::default(),
             configurations: Default::default(),
             decisions: Arc::new(Decisions::new(&paths.home)),

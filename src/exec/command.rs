@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::error::NoShell;
+use super::job::InodePin;
 use crate::config::Config;
 use crate::config::effective::Effective;
 use crate::domain::SandboxMode;
@@ -21,6 +22,8 @@ pub struct Command {
     pub script: String,
     /// The agent's workspace: writable.
     pub workspace: PathBuf,
+    /// The folder that the workspace was when the command was judged; `None` where nobody could have replaced it.
+    pub pin: Option<InodePin>,
     /// Its `HOME`.
     pub home: Home,
     /// Where it starts; inside the workspace.

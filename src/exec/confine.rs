@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Component, Path};
+use std::path::Component;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -58,8 +58,7 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
         .env_clear()
         .envs(&orders.environment)
         .stdin(Stdio::null());
-    enter(&orders.workspace, &orders.directory)
-        .map_err(failed(format!("entering {}", orders.directory.display())))?;
+    enter(orders).map_err(failed(format!("entering {}", orders.directory.display())))?;
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.
     let _ = rustix::process::setsid();
     limits::apply(&orders.limits)?;
@@ -74,11 +73,19 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
     Ok(shell)
 }
 
-/// Enters `directory`, which lies in `workspace`, name by name: a folder that was replaced by a link since it was judged is not entered.
-fn enter(workspace: &Path, directory: &Path) -> io::Result<()> {
-    std::env::set_current_dir(workspace)?;
-    let below = directory
-        .strip_prefix(workspace)
+/// Enters the directory, which lies in the workspace, name by name: a folder that was replaced by a link since it was judged is not
+/// entered.
+fn enter(orders: &Confinement) -> io::Result<()> {
+    std::env::set_current_dir(&orders.workspace)?;
+    if let Some(pin) = &orders.pin {
+        let here = fs::metadata(".")?;
+        if (here.dev(), here.ino()) != (pin.device, pin.inode) {
+            return Err(io::Error::other("the workspace was replaced"));
+        }
+    }
+    let below = orders
+        .directory
+        .strip_prefix(&orders.workspace)
         .map_err(|_| io::Error::other("it is not in the workspace"))?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for name in below.components().filter(|name| *name != Component::CurDir) {

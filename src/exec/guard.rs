@@ -53,11 +53,11 @@ const PARTS: &[Part] = &[
 ];
 
 /// Guards the repository of `workspace`; without one there is nothing to guard.
-pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
+pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) -> std::io::Result<Guard> {
     // Repairs what a command left behind whose supervisor was killed.
-    repair::repository(workspace);
+    repair::repository(workspace, pin);
     let mut guard = Guard::default();
-    let folder = rustix::fs::open(workspace, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+    let folder = repair::open_workspace(workspace, pin)?;
     let git = match open_folder(&folder, ".git") {
         Ok(git) => git,
         // A file or a link: the git tools refuse such a repository.
@@ -67,7 +67,12 @@ pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
     let path = workspace.join(".git");
     guard.inode_pin(path.clone(), rustix::fs::fstat(&git)?);
     guard.pinned.push(path.clone());
-    if !guard.hold(&git, &path, PARTS)? {
+    let is_held = match guard.hold(&git, &path, PARTS) {
+        // Somebody else's repository, in which nothing can be made.
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => false,
+        held => held?,
+    };
+    if !is_held {
         // A link among them leads to an unknown place: then nothing in this repository is writable.
         guard.inode_pins.truncate(1);
         guard.pinned.clear();

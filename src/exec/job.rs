@@ -58,6 +58,8 @@ pub(super) struct Confinement {
     /// What it is given after `-c`.
     pub(super) script: String,
     pub(super) workspace: PathBuf,
+    /// The folder that the workspace must be.
+    pub(super) pin: Option<InodePin>,
     /// Where it starts; in the workspace.
     pub(super) directory: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
@@ -94,13 +96,14 @@ pub(super) enum Namespaces {
     None,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct InodePin {
+/// A file or folder that must still be the one that was meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InodePin {
     /// Where it must be found.
-    pub(super) path: PathBuf,
-    pub(super) device: u64,
+    pub path: PathBuf,
+    pub device: u64,
     /// Its number there.
-    pub(super) inode: u64,
+    pub inode: u64,
 }
 
 /// What a supervisor sends to the daemon at the end, as one line of JSON.

@@ -95,6 +95,7 @@ impl Sandbox {
             script: "true".to_owned(),
             directory: workspace.clone(),
             workspace,
+            pin: None,
             // What is tried is the stricter one, which needs all of the mounts and rules.
             home: Home {
                 folder: folder.path().join("home"),

@@ -5,7 +5,7 @@
 //! would be whatever a command wrote there. So `HEAD`, `objects` and `refs` are repaired before a command and after its
 //! end. All of it is best effort, by descriptor, and follows no link.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
@@ -13,6 +13,8 @@ use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
+
+use super::job::InodePin;
 
 /// The file that says where a repository's configuration and objects are, when they are elsewhere.
 pub(super) const COMMON: &str = "commondir";
@@ -27,9 +29,8 @@ const FIRST_HEAD: &str = "ref: refs/heads/main\n";
 const LONGEST: u64 = 4096;
 
 /// Repairs the repository of `workspace`, if it has one.
-pub(super) fn repository(workspace: &Path) {
-    let flags = OFlags::PATH | OFlags::DIRECTORY;
-    if let Ok(folder) = rustix::fs::open(workspace, flags, Mode::empty())
+pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) {
+    if let Ok(folder) = open_workspace(workspace, pin)
         && let Some(git) = opened(&folder, ".git")
     {
         for part in ["objects", "refs"] {
@@ -38,6 +39,19 @@ pub(super) fn repository(workspace: &Path) {
         keep_head(&git);
         keep_common(&git);
     }
+}
+
+/// Opens a workspace, which must be the folder that was meant.
+pub(super) fn open_workspace(workspace: &Path, pin: Option<&InodePin>) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    let folder = rustix::fs::open(workspace, flags, Mode::empty())?;
+    if let Some(pin) = pin {
+        let found = rustix::fs::fstat(&folder)?;
+        if (found.st_dev, found.st_ino) != (pin.device, pin.inode) {
+            return Err(io::Error::other("the workspace was replaced"));
+        }
+    }
+    Ok(folder)
 }
 
 /// Writes the new file `name`.

@@ -188,6 +188,7 @@ impl Sandbox {
                 shell: parts.view.shell.clone(),
                 script: command.script.clone(),
                 workspace: command.workspace.clone(),
+                pin: command.pin.clone(),
                 directory: command.directory.clone(),
                 environment,
                 limits: command.limits,
@@ -218,7 +219,7 @@ impl Sandbox {
         caches: Vec<InodePin>,
         bubblewrap: &Path,
     ) -> Result<(), ExecError> {
-        let guard = guard::repository(&command.workspace)?;
+        let guard = guard::repository(&command.workspace, command.pin.as_ref())?;
         let tree = Tree {
             view: &self.parts.view,
             helper: &self.parts.helper,
@@ -232,13 +233,13 @@ impl Sandbox {
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
         job.confinement.inode_pins = guard.inode_pins;
         // The tree holds only what may be read; Landlock is also told what may be written.
-        let mut write = writable(command);
-        write.extend(["/tmp".into(), "/dev".into()]);
+        let Writable { mut paths, pinned } = writable(command, caches);
+        paths.extend(["/tmp".into(), "/dev".into()]);
         job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
-            write,
-            write_pinned: caches,
+            write: paths,
+            write_pinned: pinned,
             network: command.policy.network,
             namespaces: Namespaces::Bubblewrap,
         });
@@ -263,17 +264,17 @@ impl Sandbox {
         } else {
             read.push("/proc".into());
         }
-        let mut write = writable(command);
-        write.push(scratch.to_owned());
-        write.extend(DEVICES.iter().map(PathBuf::from));
+        let Writable { mut paths, pinned } = writable(command, caches);
+        paths.push(scratch.to_owned());
+        paths.extend(DEVICES.iter().map(PathBuf::from));
         job.confinement
             .environment
             .insert("TMPDIR".to_owned(), scratch.display().to_string());
         job.confinement.access = Some(AccessRules {
             read,
             list: vec![view::CONFIGURATION.into()],
-            write,
-            write_pinned: caches,
+            write: paths,
+            write_pinned: pinned,
             network: command.policy.network,
             namespaces: Namespaces::None,
         });
@@ -287,16 +288,24 @@ impl Sandbox {
     }
 }
 
-/// The folders of the agent that `command` may write as a whole.
-fn writable(command: &Command) -> Vec<PathBuf> {
-    let home = match command.home.access {
-        HomeAccess::Whole => Some(command.home.folder.clone()),
-        HomeAccess::Caches => None,
-    };
-    [command.workspace.clone()]
-        .into_iter()
-        .chain(home)
-        .collect()
+/// The folders that a command may write, with all below.
+struct Writable {
+    paths: Vec<PathBuf>,
+    /// Those that must be the ones that were meant.
+    pinned: Vec<InodePin>,
+}
+
+/// The folders of the agent that `command` may write.
+fn writable(command: &Command, caches: Vec<InodePin>) -> Writable {
+    let (mut paths, mut pinned) = (Vec::new(), caches);
+    match &command.pin {
+        Some(pin) => pinned.push(pin.clone()),
+        None => paths.push(command.workspace.clone()),
+    }
+    if command.home.access == HomeAccess::Whole {
+        paths.push(command.home.folder.clone());
+    }
+    Writable { paths, pinned }
 }
 
 fn check(script: &str) -> Result<(), ExecError> {

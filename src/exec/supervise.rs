@@ -57,7 +57,7 @@ pub(super) fn main() -> Result<(), HelperError> {
     }
     let ran = joined.and_then(|()| run(&job, own));
     if let Some(workspace) = &job.repository {
-        repair::repository(workspace);
+        repair::repository(workspace, job.confinement.pin.as_ref());
     }
     let report = match ran {
         Ok(code) => Report::Exited(code),

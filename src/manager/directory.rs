@@ -4,11 +4,13 @@
 
 pub(crate) mod folder;
 pub(crate) mod registry;
+mod removal;
 pub(crate) mod roles;
 pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod status;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -19,6 +21,7 @@ use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId};
 use crate::manager::directory::registry::{AgentRegistry, AgentSummary};
 use crate::manager::error::ManagerError;
 use crate::store::{AgentRow, IntentKind, Registered};
+use crate::workspace::{Workspace, agent_file};
 use crate::{clock, text};
 
 /// The agents that exist: their index, files, roles and saved sessions. Starts no work.
@@ -61,6 +64,17 @@ impl Directory {
         }
     }
 
+    /// Reports in an agent's channel whether the folder that it is bound to can be used.
+    pub(crate) async fn tell_of_workspace(&self, agent: &AgentSummary) {
+        if let Some(channel) = agent.channel {
+            let folder = self.deps.paths.agent(agent.name.as_str());
+            let state = self.deps.workspace_state(folder).await;
+            self.deps
+                .tell_of_workspace(agent.id, &agent.name, channel, &state)
+                .await;
+        }
+    }
+
     /// Updates the agent's row from its configuration.
     pub(crate) async fn index(
         &self,
@@ -99,7 +113,17 @@ impl Directory {
         }
     }
 
-    /// Whether an agent's folder exists.
+    /// The folder of the machine that an agent's file names as its workspace.
+    pub(crate) async fn bound_folder(&self, agent: &AgentSummary) -> Option<PathBuf> {
+        let path = self.deps.paths.agent(agent.name.as_str());
+        let read = folder::off_thread(move || {
+            let own = Workspace::open(&path).ok();
+            Ok(own.and_then(|own| agent_file::workspace(own.agent()).ok()?))
+        });
+        read.await.ok().flatten()
+    }
+
+    /// Whether the agent's own folder exists.
     pub(crate) async fn has_folder(&self, agent: &AgentSummary) -> bool {
         let folder = self.deps.paths.agent(agent.name.as_str());
         let found = tokio::fs::metadata(folder).await;

@@ -1,6 +1,7 @@
 //! What is done to an agent as a whole: it is made, configured, renamed, repaired and destroyed.
 
 mod always_allow;
+pub(crate) mod bindings;
 pub(crate) mod configurator;
 pub(crate) mod creator;
 pub(crate) mod destroy;

@@ -58,6 +58,7 @@ impl Routing {
             if self.directory.has_folder(&agent).await {
                 let read = self.directory.configuration(&agent).await;
                 self.directory.tell_of_file(&agent, &read).await;
+                self.directory.tell_of_workspace(&agent).await;
                 self.get_ready(&agent, &read).await;
             }
         }

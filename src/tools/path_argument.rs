@@ -51,7 +51,7 @@ impl PathArgument {
         match self.kind {
             PathKind::File => Ok((WorkspacePath::parse(&self.written)?, workspace.files()?)),
             PathKind::CommandFolder => {
-                let path = command_folder(&workspace.files_folder(), &self.written)?;
+                let path = command_folder(&workspace.files_folder()?, &self.written)?;
                 Ok((path, workspace.files()?))
             }
             PathKind::Note => Ok((WorkspacePath::parse(&self.written)?, workspace.docs()?)),

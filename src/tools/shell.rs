@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::MetadataExt as _;
+
 use super::ToolContext;
 use super::error::ToolError;
 use super::path_argument::command_folder;
 use super::tasks::TaskError;
-use crate::exec::{Command, ExecError, Home, HomeAccess};
+use crate::exec::{Command, ExecError, Home, HomeAccess, InodePin};
 use crate::permission::{Action, Breadth};
 use crate::workspace::Workspace;
 
 /// A folder of the workspace to run a command in.
 pub(super) struct Place {
     pub(super) workspace: PathBuf,
+    /// The folder that the workspace was when it was found.
+    pin: InodePin,
     /// The home of the agent's commands.
     home: PathBuf,
     /// The folder, for the process.
@@ -40,16 +44,20 @@ impl Place {
 
 fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
     let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
-    let root = workspace.files_folder();
+    let files = workspace.files()?;
+    let root = workspace.files_folder()?;
     let refuse =
         |error: &dyn std::fmt::Display| ToolError::Rejected(format!("working_directory: {error}"));
     let path = command_folder(&root, wanted).map_err(|error| refuse(&error))?;
-    workspace
-        .files()
-        .and_then(|files| files.folder(&path))
-        .map_err(|error| refuse(&error))?;
+    files.folder(&path).map_err(|error| refuse(&error))?;
+    let meta = files.dir().dir_metadata().map_err(ToolError::failed)?;
     Ok(Place {
         directory: root.join(path.as_path()),
+        pin: InodePin {
+            path: root.clone(),
+            device: meta.dev(),
+            inode: meta.ino(),
+        },
         workspace: root,
         home: workspace.home_folder(),
         shown: path.as_str().to_owned(),
@@ -75,6 +83,7 @@ pub(super) fn command(
     Ok(Command {
         script: action.detail.clone(),
         workspace: place.workspace.clone(),
+        pin: Some(place.pin.clone()),
         home: Home {
             folder: place.home.clone(),
             // What nobody saw leaves no settings for the programs of later commands.

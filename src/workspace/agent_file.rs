@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use cap_std::fs::Dir;
 use rustix::fs::{FlockOperation, flock};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::regular_file;
@@ -69,6 +70,10 @@ pub enum AgentFileError {
 ///
 /// When it is missing, too large, or does not parse.
 pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
+    parse(&text(folder)?)
+}
+
+fn text(folder: &Dir) -> Result<String, AgentFileError> {
     let file = regular_file::open(folder, NAME)?;
     let file = file.ok_or(AgentFileError::Unusable("is not a regular file"))?;
     let mut text = String::new();
@@ -76,7 +81,23 @@ pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
     if text.len() as u64 > MOST_BYTES {
         return Err(AgentFileError::Unusable("has more than 1 MiB"));
     }
-    parse(&text)
+    Ok(text)
+}
+
+/// Returns the folder that the file in `folder` names as the workspace, whatever its other keys say; `None` where it names none.
+///
+/// # Errors
+///
+/// When the file or this key cannot be read.
+pub fn workspace(folder: &Dir) -> Result<Option<PathBuf>, AgentFileError> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        workspace: Option<PathBuf>,
+    }
+    let text = text(folder)?;
+    let named: Named = serde_json::from_str(&text).map_err(io::Error::from)?;
+    Ok(named.workspace)
 }
 
 /// Reads an `agent.json` from its text.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::bound::BoundError;
 use crate::text;
 
 /// Why a file of an agent could not be used. The text is for the model.
@@ -41,12 +42,20 @@ pub enum FileError {
          permission profile judges"
     )]
     Settings(String),
+    /// Writing it would change a file elsewhere, or take it from its owner.
+    #[error(
+        "`{0}` belongs to another user and has further names, so it cannot be written without changing these"
+    )]
+    NotOurs(String),
     /// Neither file nor folder.
     #[error("`{path}` is {kind}, not a regular file")]
     Special { path: String, kind: &'static str },
     /// More than is read at once.
     #[error("`{path}` has {}, more than the {} that fit; use the shell for a part of it", text::bytes(*size), text::bytes(*limit))]
     TooLarge { path: String, size: u64, limit: u64 },
+    /// The folder that the agent is bound to cannot be used.
+    #[error("the workspace cannot be used: {0}. Nothing was created in its place")]
+    Bound(#[from] BoundError),
     #[error("`{path}`: {source}")]
     Io { path: String, source: io::Error },
 }

@@ -65,6 +65,21 @@ impl Jail {
         Ok(Self { root })
     }
 
+    /// The open folder `root`.
+    pub(super) fn of(root: Dir) -> Self {
+        Self { root }
+    }
+
+    /// Returns the open folder itself, for whoever reads all of it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened for reading.
+    pub fn into_folder(self) -> Result<std::fs::File, FileError> {
+        let opened = below(&self.root, ".").map_err(|error| FileError::from_io(".", error))?;
+        Ok(opened.into_std_file())
+    }
+
     pub fn dir(&self) -> &Dir {
         &self.root
     }

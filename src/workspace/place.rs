@@ -1,12 +1,12 @@
 //! One name in an open folder: reading the file, and replacing it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _};
 
 use cap_std::fs::{
-    Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
-    PermissionsExt,
+    Dir, File, FileType, FileTypeExt, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt,
+    Permissions, PermissionsExt,
 };
-use rustix::fs::OFlags;
+use rustix::fs::{Gid, OFlags, Uid, fchown};
 use uuid::Uuid;
 
 use super::error::FileError;
@@ -89,43 +89,94 @@ impl Place {
         Ok(())
     }
 
-    /// Puts a new file with what `content` gives under the name.
+    /// Puts a new file with what `content` gives under the name. `permissions` are those of the file that it replaces, whose owner it
+    /// keeps too: a file whose owner cannot be kept is written in place.
     pub(super) fn put(
         &self,
         content: &mut dyn Read,
         permissions: Option<Permissions>,
     ) -> Result<(), FileError> {
         self.check_writable()?;
+        let failed = |error| FileError::from_io(&self.path, error);
+        let replaced = match &permissions {
+            Some(_) => self.meta()?.filter(Metadata::is_file),
+            None => None,
+        };
         let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
-        let written = self
-            .write_new(&name, content, permissions)
+        let file = match self.new_file(&name, permissions.as_ref(), replaced.as_ref()) {
+            Ok(file) => file,
+            Err(error) => {
+                let _ = self.parent.remove_file(&name);
+                let is_refused = error.kind() == io::ErrorKind::PermissionDenied;
+                return match replaced {
+                    Some(_) if is_refused => self.write_in_place(content),
+                    _ => Err(failed(error)),
+                };
+            }
+        };
+        let written = fill(file, content, permissions)
             .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
         written.map_err(|error| {
             // What a failed write left; it is no error if there is nothing.
             let _ = self.parent.remove_file(&name);
-            FileError::from_io(&self.path, error)
+            failed(error)
         })
     }
 
-    fn write_new(
+    /// Makes the file `name`, with the owner and group of the one that it will replace.
+    fn new_file(
         &self,
         name: &str,
-        content: &mut dyn Read,
-        permissions: Option<Permissions>,
-    ) -> io::Result<()> {
+        permissions: Option<&Permissions>,
+        replaced: Option<&Metadata>,
+    ) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        let mode = permissions.map(|permissions| permissions.mode() & KEPT_MODE);
-        if mode.is_some() {
+        if permissions.is_some() {
             // Until it has the old file's mode, nobody else can read it.
             options.mode(0o600);
         }
-        let mut file = self.parent.open_with(name, &options)?;
-        io::copy(content, &mut file)?;
-        match mode {
-            Some(mode) => file.set_permissions(Permissions::from_mode(mode)),
-            None => Ok(()),
+        let file = self.parent.open_with(name, &options)?;
+        if let Some(replaced) = replaced {
+            let own = file.metadata()?;
+            let user = (own.uid() != replaced.uid()).then(|| Uid::from_raw(replaced.uid()));
+            let group = (own.gid() != replaced.gid()).then(|| Gid::from_raw(replaced.gid()));
+            if user.is_some() || group.is_some() {
+                fchown(&file, user, group)?;
+            }
         }
+        Ok(file)
+    }
+
+    /// Writes into the file that is there. All of `content` is read before the first byte is written.
+    fn write_in_place(&self, content: &mut dyn Read) -> Result<(), FileError> {
+        let failed = |error| FileError::from_io(&self.path, error);
+        let mut whole = tempfile::tempfile().map_err(failed)?;
+        io::copy(content, &mut whole).map_err(failed)?;
+        let (mut file, meta) = self.open_file(OpenOptions::new().write(true))?;
+        if meta.nlink() > 1 {
+            return Err(FileError::NotOurs(self.path.to_string()));
+        }
+        let mut write = || -> io::Result<()> {
+            whole.rewind()?;
+            let written = io::copy(&mut whole, &mut file)?;
+            file.set_len(written)?;
+            file.sync_all()
+        };
+        write().map_err(failed)
+    }
+}
+
+/// Writes a new file, which then gets the mode of the one that it replaces.
+fn fill(
+    mut file: File,
+    content: &mut dyn Read,
+    permissions: Option<Permissions>,
+) -> io::Result<()> {
+    io::copy(content, &mut file)?;
+    match permissions.map(|permissions| permissions.mode() & KEPT_MODE) {
+        Some(mode) => file.set_permissions(Permissions::from_mode(mode)),
+        None => Ok(()),
     }
 }
 
@@ -142,5 +193,62 @@ pub(super) fn kind_of(file_type: &FileType) -> Kind {
         Kind::Special("a socket")
     } else {
         Kind::Special("a device")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    fn place(folder: &std::path::Path, name: &str) -> Place {
+        Place {
+            parent: Dir::open_ambient_dir(folder, ambient_authority()).unwrap(),
+            name: name.to_owned(),
+            path: WorkspacePath::parse(name).unwrap(),
+            real: WorkspacePath::parse(name).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_owner_group_and_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        fs::write(&file, "one").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        // Only root can give a file away.
+        let _ = chown(&file, Some(4321), Some(4322));
+        let before = fs::metadata(&file).unwrap();
+        let mode = Permissions::from_mode(0o640);
+        let written = place(folder.path(), "a.txt").put(&mut &b"two"[..], Some(mode));
+        written.unwrap();
+        let after = fs::metadata(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+        let what = |meta: &fs::Metadata| (meta.uid(), meta.gid(), meta.mode());
+        assert_eq!(what(&after), what(&before));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_written_in_place_stays_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        fs::write(&file, "a longer text").unwrap();
+        let before = fs::metadata(&file).unwrap().ino();
+        let place = place(folder.path(), "a.txt");
+        place.write_in_place(&mut &b"two"[..]).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+        assert_eq!(fs::metadata(&file).unwrap().ino(), before);
+        // A further name may lie outside.
+        fs::hard_link(&file, folder.path().join("b.txt")).unwrap();
+        let refused = place.write_in_place(&mut &b"three"[..]);
+        assert!(matches!(refused, Err(FileError::NotOurs(_))));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
     }
 }

@@ -1,6 +1,7 @@
 //! The program itself, started as people start it.
 
 mod backup;
+mod bound;
 mod charter;
 mod conventions;
 mod documented;

@@ -92,6 +92,7 @@ impl Shell {
         Command {
             script: script.to_owned(),
             workspace: self.workspace(),
+            pin: None,
             directory: self.workspace(),
             home: Home {
                 folder: self.outside("home"),

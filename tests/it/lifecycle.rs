@@ -23,7 +23,7 @@ use chorus_playground::Message;
 use crate::world::World;
 
 /// Destroys an agent from `#general` and gives the answer. `options` follow the name.
-async fn destroys(world: &World, name: &str, options: &str) -> String {
+pub(crate) async fn destroys(world: &World, name: &str, options: &str) -> String {
     let command = format!("/agent destroy name:{name}{options}");
     let run = world.ann.runs(&command, "#general").await;
     world.ann.clicks("#general", "Confirm").await;

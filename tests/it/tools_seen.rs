@@ -2,6 +2,8 @@
 
 mod agents;
 mod behind;
+mod bound_folder;
+mod bound_mounts;
 mod bounded;
 mod bounded_git;
 mod bounded_reports;

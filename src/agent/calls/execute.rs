@@ -17,7 +17,7 @@ use crate::domain::{CallId, Participant, ToolCall, ToolResult, UserId};
 use crate::permission::{Breadth, Rights};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
-use crate::tools::{Caller, Prepared, ToolContext, guard};
+use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, guard};
 
 /// Characters of a failure that the ledger keeps where the model is told something else.
 const KEPT_FAILURE: usize = 2_000;
@@ -85,7 +85,16 @@ impl Calls<'_> {
         context.breadth = breadth;
         context.reader = prepared.asks.then(|| reader(self.turn));
         let began = Instant::now();
-        let result = Box::pin(guard::run(prepared, &context)).await;
+        let result = match self.still_permits(prepared.info.name).await {
+            Ok(()) => Box::pin(guard::run(prepared, &context)).await,
+            Err(refusal) => ToolResult {
+                call_id: call.id.clone(),
+                name: call.written.clone(),
+                content: format!("Error: {refusal}"),
+                is_error: true,
+                images: Vec::new(),
+            },
+        };
         let (mut result, kept) = self.told_of_failure(result);
         let ran = AttachedRows {
             attempts: vec![AttemptRow {
@@ -102,6 +111,13 @@ impl Calls<'_> {
             .finish_call(self.turn.context.id(), &result, ran)
             .await?;
         Ok(result)
+    }
+
+    /// Checks once more that the operator allows the tool in the agent's folder: the call may have waited for people.
+    async fn still_permits(&self, tool: &str) -> Result<(), OnlyLooks> {
+        let context = &self.turn.context;
+        let folder = context.deps.folder(&context.agent);
+        context.deps.workspace_state(folder).await.permits(tool)
     }
 
     /// What the role tells the model in place of a tool's failure, and the failure itself, for the log and the ledger.

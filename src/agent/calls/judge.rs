@@ -126,6 +126,12 @@ impl Calls<'_> {
                 };
             }
         };
+        if let Err(refusal) = self.turn.setup.workspace.permits(prepared.info.name) {
+            return Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: refusal.to_string(),
+            };
+        }
         if !modes::has_tool(self.turn.mode(), prepared.info.name) {
             return Looked::Refused {
                 action: prepared.action.to_string(),

@@ -6,8 +6,10 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
 use crate::agent::setup::{Configuration, News, OwnRole};
+use crate::clock;
 use crate::domain::{AgentId, AgentName, ChannelId};
 use crate::text::{self, escape};
+use crate::tools::WorkspaceState;
 
 /// Bytes of problems that a message shows.
 const MOST_SHOWN: usize = 1_200;
@@ -138,6 +140,51 @@ impl AgentDeps {
             Err(error) => {
                 warn!(agent.id = %agent.id, "failed to report the roles around its turns in the channel of {}: {error}", agent.name);
             }
+        }
+    }
+}
+
+impl AgentDeps {
+    /// Reports in an agent's channel, and to the operator, that the folder it is bound to cannot be used: once for each cause until
+    /// it can be used again, and not again after a restart.
+    pub async fn tell_of_workspace(
+        &self,
+        id: AgentId,
+        name: &AgentName,
+        channel: ChannelId,
+        state: &WorkspaceState,
+    ) {
+        let fault = state.fault();
+        let news = self.workspace_news.news(id, fault.as_deref());
+        if news == News::None {
+            return;
+        }
+        let key = format!("workspace_fault:{id}");
+        let told = self.store.meta(&key).await.unwrap_or_default();
+        let told = told.unwrap_or_default();
+        let (now, text) = match &fault {
+            Some(fault) if told.lines().any(|told| told == fault) => return,
+            Some(fault) => {
+                warn!(agent.id = %id, "failed to use the folder of {name}: {fault}");
+                let all = format!("{told}\n{fault}");
+                (all, format!("I cannot work as usual: {fault}."))
+            }
+            None if told.is_empty() => return,
+            None => (String::new(), "My folder can be used again.".to_owned()),
+        };
+        let text = escape::sentence(&text::one_line(&text::visible(&text).0, MOST_SHOWN));
+        match self.store.notice_of(channel, &text, (&key, &now)).await {
+            Ok(()) => self.emit(Event::Outbox(channel)),
+            Err(error) => {
+                warn!(agent.id = %id, "failed to report the folder of {name} in its channel: {error}");
+            }
+        }
+        if fault.is_some() {
+            self.emit(Event::Operator {
+                // Each loss of a folder is told, however often it comes back.
+                cause: format!("workspace:{id}:{}:{now}", clock::rfc3339(clock::now())),
+                text: format!("Agent `{name}`: {text}"),
+            });
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::agent::setup::stages::with_gates;
 use crate::agent::setup::{Configuration, OwnRole, Setup};
 use crate::charter::{Catalog, Known};
 use crate::domain::{AgentConfig, AgentId, ProfileRef};
+use crate::tools::WorkspaceState;
 
 /// An agent as one reading of its files finds it.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ struct Read<T> {
     /// The roles that it can take, where they were asked for.
     roles: Arc<Catalog>,
     keeps_decisions: bool,
+    workspace: WorkspaceState,
     also: Option<T>,
 }
 
@@ -60,6 +62,8 @@ impl AgentDeps {
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
             .await;
         self.tell_of_charter(agent, &read.role).await;
+        self.tell_of_workspace(agent.id, &agent.name, agent.channel, &read.workspace)
+            .await;
         let config = match &read.configuration {
             Configuration::Good(config) => Some(Arc::clone(config)),
             Configuration::Faulty { last, .. } => last.clone(),
@@ -79,6 +83,7 @@ impl AgentDeps {
             } => Setup::without_role(Arc::new(with_gates(only_looks(&config), gates.as_deref()))),
         };
         setup.keeps_decisions = read.keeps_decisions;
+        setup.workspace = Arc::new(read.workspace);
         Look {
             configuration: read.configuration,
             setup,
@@ -97,6 +102,7 @@ impl AgentDeps {
         let configurations = self.configurations.clone();
         let (charters, roles) = (self.charters.clone(), self.roles.clone());
         let (decisions, guild) = (self.decisions.clone(), agent.guild);
+        let config = self.config.load_full();
         let looked = self.with_known(move |known| {
             let configuration = configurations.look(id, &folder, known.profiles);
             let heard = configuration.repo_instructions();
@@ -108,6 +114,7 @@ impl AgentDeps {
                     Wanted::Roles => catalog(),
                 },
                 keeps_decisions: decisions.are_kept(guild),
+                workspace: WorkspaceState::look(&folder, &config.folders),
                 configuration,
                 also: Some(also(&folder)),
             }
@@ -123,6 +130,7 @@ impl AgentDeps {
                 },
                 roles: Arc::default(),
                 keeps_decisions: false,
+                workspace: WorkspaceState::default(),
                 also: None,
             }
         })

@@ -1,5 +1,22 @@
 //! What people are told about a file of an agent: its fault once, and once that it is corrected.
 
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use crate::domain::AgentId;
+
+/// What the channels of agents were told about something of these agents, such as their stages.
+#[derive(Debug, Default)]
+pub struct FileNews(Mutex<HashMap<AgentId, Told>>);
+
+impl FileNews {
+    /// Notes what keeps it from use, if anything; returns what is to be told about it, once.
+    pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
+        self.0.lock().entry(agent).or_default().news(fault)
+    }
+}
+
 /// What people know of a file.
 #[derive(Debug, Default)]
 pub(in crate::agent) enum Told {

@@ -1,15 +1,12 @@
 //! The stages that an agent's files put around its turns, and what is said of one that cannot be used.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use super::Setup;
-use super::file_news::{News, Told};
 use super::modes;
 use crate::charter::{Catalog, Role};
-use crate::domain::{AgentConfig, AgentId, Handoff, MOST_HANDOFFS, Mode, OnFailure, Router};
+use crate::domain::{AgentConfig, Handoff, MOST_HANDOFFS, Mode, OnFailure, Router};
 use crate::text;
 
 /// The stages of a turn, by the names of their roles.
@@ -142,17 +139,6 @@ pub(in crate::agent) fn with_gates(config: AgentConfig, gates: Option<&Role>) ->
         router: config.router.or_else(|| role.router.clone()),
         handoff: config.handoff.or_else(|| Some(role.handoff.clone())),
         ..config
-    }
-}
-
-/// What the channels of agents were told about their stages.
-#[derive(Debug, Default)]
-pub struct StageNews(Mutex<HashMap<AgentId, Told>>);
-
-impl StageNews {
-    /// Notes what keeps stages of an agent from use, if anything; returns what is to be told about it, once.
-    pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
-        self.0.lock().entry(agent).or_default().news(fault)
     }
 }
 

@@ -390,6 +390,7 @@ mod tests {
             settings: Default::default(),
             charters: Default::default(),
             stage_news: Default::default(),
+            workspace_news: Default::default(),
             roles: Default::default(),
             configurations: Default::default(),
             decisions: Arc::new(Decisions::new(home)),

@@ -26,6 +26,9 @@ pub(in crate::cli) struct Manifest {
     pub(in crate::cli) made_at: DateTime<Utc>,
     /// Every file, by its path within the home.
     pub(in crate::cli) files: BTreeMap<String, Entry>,
+    /// The folders of the machine in which agents work and that are not in the backup, by the agent's name.
+    #[serde(default)]
+    pub(in crate::cli) folders_left_out: BTreeMap<String, String>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

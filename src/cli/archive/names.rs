@@ -16,6 +16,9 @@ pub(in crate::cli) const FILES: [&str; 3] =
 /// The folders of a home that a backup holds whole.
 pub(in crate::cli) const FOLDERS: [&str; 4] = ["agents", "charters", "templates", "servers"];
 
+/// The folder of a home where a restore puts the folders of the machine in which agents worked, one of each agent.
+pub(in crate::cli) const BOUND: &str = "restored-folders";
+
 /// Bytes that Linux takes in a path.
 const LONGEST: usize = 4095;
 
@@ -50,7 +53,8 @@ impl Names {
     /// When a home cannot hold it together with the others, or writing it would lead out of the home.
     pub(super) fn take(&mut self, name: &Path, kind: Kind) -> anyhow::Result<PathBuf> {
         let plain = plain(name)?;
-        let is_in_agent = plain.starts_with("agents") && plain.components().count() > ABOVE_LINKS;
+        let is_of_agents = plain.starts_with("agents") || plain.starts_with(BOUND);
+        let is_in_agent = is_of_agents && plain.components().count() > ABOVE_LINKS;
         ensure!(
             kind != Kind::Link || is_in_agent,
             "the link {} stands where Chorus keeps its own files",
@@ -90,7 +94,8 @@ impl Names {
 
 /// Refuses what no backup holds: a home would take its settings or secrets from it.
 fn refuse_foreign(plain: &Path, kind: Kind) -> anyhow::Result<()> {
-    let is_below = FOLDERS.iter().any(|folder| plain.starts_with(folder));
+    let mut folders = FOLDERS.iter().chain([&BOUND]);
+    let is_below = folders.any(|folder| plain.starts_with(folder));
     let is_known = match kind {
         Kind::Folder => is_below || plain == Path::new("db"),
         Kind::File | Kind::Link => {

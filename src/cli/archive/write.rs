@@ -4,6 +4,7 @@
 //! may replace it: with a link, a pipe, a device. So each file is opened relative to the open folder it was found in,
 //! without following a link and without waiting, and what was opened is checked once more.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -20,7 +21,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::manifest::{FORMAT, Hashed, MANIFEST, MOST_ENTRIES, Manifest, listed};
-use super::names::shown;
+use super::names::{BOUND, shown};
 use crate::cli::progress::Progress;
 use crate::text;
 
@@ -53,7 +54,8 @@ impl Writer {
                 format: FORMAT,
                 chorus: env!("CARGO_PKG_VERSION").to_owned(),
                 made_at,
-                files: std::collections::BTreeMap::new(),
+                files: BTreeMap::new(),
+                folders_left_out: BTreeMap::new(),
             },
             entries: 0,
             left_out: Vec::new(),
@@ -76,6 +78,17 @@ impl Writer {
             .open(source)
             .with_context(|| format!("reading {}", source.display()))?;
         self.folder(folder, name, 0)
+    }
+
+    /// Adds the open folder of the machine in which `agent` works, and everything below it.
+    pub(in crate::cli) fn add_bound(&mut self, folder: File, agent: &Path) -> anyhow::Result<()> {
+        self.folder(folder, &Path::new(BOUND).join(agent), 0)
+    }
+
+    /// Notes in the list that the folder in which `agent` works is not in the backup.
+    pub(in crate::cli) fn leave_bound_out(&mut self, agent: &Path, folder: &Path) {
+        let folders = &mut self.manifest.folders_left_out;
+        folders.insert(listed(agent), listed(folder));
     }
 
     /// Writes the list and flushes everything to the disk; returns the list, and what could not be read.
@@ -186,7 +199,7 @@ impl Writer {
         if !metadata.is_symlink() {
             return Ok(());
         }
-        if !name.starts_with("agents") {
+        if !name.starts_with("agents") && !name.starts_with(BOUND) {
             self.leave_out(
                 name,
                 "it is a link, and links are saved only in agents' folders",

@@ -1,10 +1,10 @@
 //! The texts of the systemd units that `chorus service` installs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::Manager;
+use super::{HIDDEN, Manager};
 
 /// The name of the unit that runs the daemon.
 pub(super) const DAEMON: &str = "chorus.service";
@@ -34,6 +34,10 @@ pub(super) const PACKAGED: &str = "/usr/bin/chorus";
 /// The line by which the user's units name their home.
 const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
+/// Lines of the machine's unit: nothing can be written, and homes cannot be seen.
+const READ_ONLY: &str = "ProtectSystem=strict";
+const HIDES_HOMES: &str = "ProtectHome=yes";
+
 /// The variables by which programs find a proxy.
 const PROXIES: [&str; 8] = [
     "HTTPS_PROXY",
@@ -49,10 +53,24 @@ const PROXIES: [&str; 8] = [
 /// The variables by which programs find certificates of their own.
 const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Returns the unit of a daemon that starts `program`; a user's works in `home`, the machine's in a home of its own.
-pub(super) fn daemon(manager: Manager, program: &Path, home: &Path) -> anyhow::Result<String> {
+/// Returns the unit of a daemon that starts `program`; a user's works in `home`, the machine's in a home of its own. The machine's
+/// may write to nothing of the machine but the `folders` that agents are bound to; a user's sees everything that user sees.
+pub(super) fn daemon(
+    manager: Manager,
+    program: &Path,
+    home: &Path,
+    folders: &[PathBuf],
+) -> anyhow::Result<String> {
     match manager {
-        Manager::System => filled(SYSTEM, program, None),
+        Manager::System => {
+            let unit = filled(SYSTEM, program, None)?;
+            if folders.is_empty() {
+                return Ok(unit);
+            }
+            let lines = folder_lines(folders)?;
+            let unit = unit.replace(&format!("{HIDES_HOMES}\n"), "");
+            Ok(unit.replace(&format!("{READ_ONLY}\n"), &format!("{READ_ONLY}\n{lines}")))
+        }
         Manager::User => filled(USER, program, Some(home)),
     }
 }
@@ -62,16 +80,64 @@ pub(super) fn all(
     manager: Manager,
     program: &Path,
     home: &Path,
+    folders: &[PathBuf],
 ) -> anyhow::Result<[(&'static str, String); 3]> {
     let backup = match manager {
         Manager::System => filled(SYSTEM_BACKUP, program, None)?,
         Manager::User => filled(USER_BACKUP, program, Some(home))?,
     };
     Ok([
-        (DAEMON, daemon(manager, program, home)?),
+        (DAEMON, daemon(manager, program, home, folders)?),
         (BACKUP, backup),
         (TIMER, TIMER_TEXT.to_owned()),
     ])
+}
+
+/// Returns a file beside the machine's unit that a package brought: the same lines, or `None` without folders.
+pub(super) fn folders(folders: &[PathBuf]) -> anyhow::Result<Option<String>> {
+    if folders.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!("[Service]\n{}", folder_lines(folders)?)))
+}
+
+/// Returns the lines that let the daemon write to folders. One that is missing does not keep it from starting (`-`). What the unit
+/// hides, homes and temporary folders, is shown by a mount.
+fn folder_lines(folders: &[PathBuf]) -> anyhow::Result<String> {
+    let is_hidden = |folder: &&PathBuf| HIDDEN.iter().any(|hidden| folder.starts_with(hidden));
+    let is_in_home = |folder: &&PathBuf| {
+        ["/home", "/root", "/run/user"]
+            .iter()
+            .any(|home| folder.starts_with(home))
+    };
+    let homes = if folders.iter().any(|folder| is_in_home(&folder)) {
+        "ProtectHome=tmpfs"
+    } else {
+        HIDES_HOMES
+    };
+    let mut lines = format!("{homes}\n");
+    for folder in folders {
+        lines.push_str(&format!("ReadWritePaths={}\n", optional(folder)?));
+    }
+    for folder in folders.iter().filter(is_hidden) {
+        lines.push_str(&format!("BindPaths={}\n", optional(folder)?));
+    }
+    Ok(lines)
+}
+
+/// Returns a path as written in a list of paths of which each may be missing.
+fn optional(folder: &Path) -> anyhow::Result<String> {
+    let path = escaped(folder)?;
+    anyhow::ensure!(
+        !path.contains(':'),
+        "a unit of systemd cannot hold a colon in the path {}",
+        folder.display()
+    );
+    Ok(if path.contains(char::is_whitespace) {
+        format!("\"-{path}\"")
+    } else {
+        format!("-{path}")
+    })
 }
 
 /// Returns the lines that give the daemon the proxies and certificates of this shell, or `None` if it has none.

@@ -2,20 +2,23 @@
 //!
 //! It does not look at what the file says.
 
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
-use std::os::unix::ffi::OsStringExt;
+use std::io::{self, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+
+use crate::config::mounts::Mounts;
 
 /// The bits of a mode that let others than the owner write.
 const WRITABLE: u32 = 0o022;
 
 /// The bit of a mode that lets everybody write.
 const WRITABLE_BY_ALL: u32 = 0o002;
+
+/// Bytes of an `agent.json` that are read: as many as agents have.
+const LONGEST_AGENT_FILE: u64 = 1 << 20;
 
 /// Why a file may not supply configuration, and what to do.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -145,7 +148,8 @@ pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
 fn agent_around(place: &Place<'_>, home: &Path) -> Option<PathBuf> {
     let agents = fs::read_dir(home.join("agents")).into_iter().flatten();
     for agent in agents.flatten().map(|agent| agent.path()) {
-        if place.is_in(&agent) || place.is_in(&agent.join("workspace")) {
+        let bound = bound_folder(&agent).is_some_and(|folder| place.is_in(&folder));
+        if bound || place.is_in(&agent) || place.is_in(&agent.join("workspace")) {
             return Some(agent);
         }
     }
@@ -162,14 +166,22 @@ fn agent_around(place: &Place<'_>, home: &Path) -> Option<PathBuf> {
     above.into_iter().find(is_agent).map(Path::to_owned)
 }
 
+/// Returns the folder of the machine that an agent works in, by the key `workspace` of its `agent.json`.
+fn bound_folder(agent: &Path) -> Option<PathBuf> {
+    let (file, _) = open_itself(&agent.join("agent.json")).ok()?;
+    let file = BufReader::new(file.take(LONGEST_AGENT_FILE));
+    let keys: serde_json::Value = serde_json::from_reader(file).ok()?;
+    let folder = PathBuf::from(keys.get("workspace")?.as_str()?);
+    folder.is_absolute().then_some(folder)
+}
+
 /// The place of a file, to be compared with folders.
 struct Place<'a> {
     /// Without links.
     path: &'a Path,
     /// The folders above it.
     above: Vec<Metadata>,
-    /// The list of mounts.
-    mounts: Vec<u8>,
+    mounts: Mounts,
 }
 
 impl<'a> Place<'a> {
@@ -180,7 +192,7 @@ impl<'a> Place<'a> {
             above: above
                 .filter_map(|folder| fs::metadata(folder).ok())
                 .collect(),
-            mounts: fs::read("/proc/self/mountinfo").unwrap_or_default(),
+            mounts: Mounts::now(),
         }
     }
 
@@ -198,68 +210,10 @@ impl<'a> Place<'a> {
         if self.above.iter().any(|above| is_same(above, &wanted)) {
             return true;
         }
-        let (own, around) = (spot(self.path, &self.mounts), spot(&folder, &self.mounts));
-        own.zip(around).is_some_and(|(own, around)| {
-            own.device == around.device && own.path.starts_with(&around.path)
-        })
+        let (own, around) = (self.mounts.spot(self.path), self.mounts.spot(&folder));
+        own.zip(around)
+            .is_some_and(|(own, around)| own.is_in(&around))
     }
-}
-
-/// Where something lies in its file system, however that is mounted.
-#[derive(Debug, PartialEq, Eq)]
-struct Spot {
-    device: Vec<u8>,
-    path: PathBuf,
-}
-
-/// Finds `path` in its file system by the list of mounts, in the form of `/proc/self/mountinfo`.
-fn spot(path: &Path, mounts: &[u8]) -> Option<Spot> {
-    let mut nearest: Option<(PathBuf, Spot)> = None;
-    for line in mounts.split(|byte| *byte == b'\n') {
-        let mut fields = line.split(|byte| *byte == b' ').skip(2);
-        let (Some(device), Some(root), Some(point)) = (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let point = unescaped(point);
-        let Ok(rest) = path.strip_prefix(&point) else {
-            continue;
-        };
-        // A later mount at the same place hides the earlier one.
-        let is_nearer = nearest
-            .as_ref()
-            .is_none_or(|(other, _)| point.as_os_str().len() >= other.as_os_str().len());
-        if is_nearer {
-            let spot = Spot {
-                device: device.to_owned(),
-                path: unescaped(root).join(rest),
-            };
-            nearest = Some((point, spot));
-        }
-    }
-    nearest.map(|(_, spot)| spot)
-}
-
-/// A path of the list of mounts: a space is `\040` there.
-fn unescaped(field: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .get(..3)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) if *first == b'\\' => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            Some(_) | None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// Opens a regular file, not what a link leads to.

@@ -52,6 +52,7 @@ pub(super) async fn submitted(bot: &Bot, responder: &Responder, form: &ModalInte
             model: None,
             permission_profile: None,
             basis: None,
+            folder: None,
             by,
             guild,
         };

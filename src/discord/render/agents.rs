@@ -1,5 +1,7 @@
 //! Messages about agents: made, listed, configured, destroyed.
 
+use std::path::Path;
+
 use chrono::{DateTime, Utc};
 
 use super::lists::{pager, quoted};
@@ -33,12 +35,23 @@ pub fn welcome(made: &Made) -> Body {
     } else {
         format!("**System prompt**\n{quoted}\n")
     };
+    let folder = made.folder.as_ref().map_or_else(String::new, |folder| {
+        format!("**Folder:** {}\n", shown_folder(folder))
+    });
     let text = format!(
-        "**Model:** {}\n**Permissions:** {}\n{prompt}Write here to begin. `/status` shows my state, `/help` lists all commands.",
+        "**Model:** {}\n**Permissions:** {}\n{folder}{prompt}Write here to begin. `/status` shows my state, `/help` lists all commands.",
         model(&made.model),
         permissions(&made.profile, &made.allowed)
     );
     Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
+}
+
+/// The folder of the machine that an agent works in.
+pub(super) fn shown_folder(folder: &Path) -> String {
+    escape::code(&text::one_line(
+        &text::visible(&folder.to_string_lossy()).0,
+        300,
+    ))
 }
 
 /// The message to the person who made an agent in a server.
@@ -137,16 +150,27 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     )])
 }
 
-/// Asks whether to destroy an agent.
-pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
+/// Asks whether to destroy an agent; `bound` is the folder of the machine that it works in.
+pub fn ask_destroy(name: &str, keep_files: bool, bound: Option<&Path>) -> Body {
     let files = if keep_files {
         "Its folder stays where it is."
     } else {
         "Its folder with workspace, notes and sessions is **deleted**."
     };
+    let stays = stays(bound);
     Body::text(format!(
-        "Destroy agent **{name}**? A running turn ends, its conversation is saved, its processes stop, its channel is deleted. {files}"
+        "Destroy agent **{name}**? A running turn ends, its conversation is saved, its processes stop, its channel is deleted. {files}{stays}"
     ))
+}
+
+/// Says that the folder of the machine stays; empty where the agent works in its own.
+fn stays(bound: Option<&Path>) -> String {
+    bound.map_or_else(String::new, |folder| {
+        format!(
+            " The folder {}, in which it works, stays as it is.",
+            shown_folder(folder)
+        )
+    })
 }
 
 /// Asks whether to make a new folder for an agent that lost its own.
@@ -160,7 +184,8 @@ pub fn destroyed(destroyed: &Destroyed) -> Body {
         Files::Kept => "Its files are kept.",
         Files::Deleted => "Its files are deleted.",
     };
-    let mut text = format!("Agent **{}** is destroyed. {files}", destroyed.name);
+    let stays = stays(destroyed.bound.as_deref());
+    let mut text = format!("Agent **{}** is destroyed. {files}{stays}", destroyed.name);
     if !destroyed.saved.is_empty() {
         let sessions = count(destroyed.saved.len(), "session was", "sessions were");
         text.push_str(&format!(" {sessions} saved first."));

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::agents::shown_folder;
 use super::lists::lines_within;
 use super::times;
 use crate::clock;
 use crate::config::{DEFAULT_DAY_USD, DaySet};
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::domain::{Mode, SaveTrigger};
-use crate::manager::{ContextFill, CoreState, OwnCharter, Status};
+use crate::manager::{BoundFolder, ContextFill, CoreState, OwnCharter, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
 use crate::tools::tasks::{HookView, TaskView};
@@ -49,6 +50,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
         let size = text::bytes(size.bytes);
         lines.push(format!("  home of its commands: {more}{size}"));
     }
+    lines.extend(status.folder.as_ref().map(bound_folder));
     if status.mode != Mode::default() {
         lines.push(format!("Mode: {}", status.mode.as_str()));
     }
@@ -245,6 +247,14 @@ pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
         format!("Tasks of {agent}"),
         lines_within(lines, MAX_DESCRIPTION),
     ))
+}
+
+fn bound_folder(folder: &BoundFolder) -> String {
+    let shown = shown_folder(&folder.path);
+    match &folder.fault {
+        None => format!("Folder: {shown}"),
+        Some(fault) => format!("Folder: {shown}: {}", escape::text(fault)),
+    }
 }
 
 /// The folder in which a task runs, unless that is the workspace itself.

@@ -1,6 +1,5 @@
 //! Agents' folders as a whole: made under a temporary name and moved into place, read, changed, removed.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -8,11 +7,12 @@ use serde_json::{Map, Value};
 use tracing::warn;
 
 use crate::domain::{AgentConfig, AgentName};
+use crate::manager::directory::removal;
 use crate::manager::error::ManagerError;
 use crate::manager::lifecycle::origin::Origin;
 use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::template::Template;
-use crate::workspace::{Workspace, repository};
+use crate::workspace::{Bound, Workspace, repository};
 
 /// A step of the work on a folder that failed.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,7 @@ impl Making {
         agents: &Path,
         name: &AgentName,
         origin: Option<&Origin>,
+        bound: Option<&Bound>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig,
     ) -> Result<Self, FolderError> {
         // A unique name: what a crash left of an earlier try is being removed meanwhile.
@@ -71,7 +72,7 @@ impl Making {
             // The template may have a repository of its own.
             complete(&making.at, name)?;
         } else {
-            repository::create(&workspace.files_folder(), name)
+            repository::create(&workspace.own_files_folder(), name)
                 .map_err(failed("git init in the workspace"))?;
         }
         let base = match origin.and_then(|origin| origin.file.clone()) {
@@ -80,8 +81,11 @@ impl Making {
                 agent_file::read(workspace.agent()).map_err(failed("the template's agent.json"))?
             }
         };
-        agent_file::create(workspace.agent(), &base.raw, &fill(base.config))
-            .map_err(failed("writing agent.json"))?;
+        let created = || {
+            let file = agent_file::create(workspace.agent(), &base.raw, &fill(base.config));
+            file.map_err(io::Error::other)
+        };
+        Bound::change(workspace.agent(), bound, created).map_err(failed("writing agent.json"))?;
         Ok(making)
     }
 
@@ -97,7 +101,7 @@ impl Making {
 impl Drop for Making {
     fn drop(&mut self) {
         if !self.placed {
-            let _ = fs::remove_dir_all(&self.at);
+            let _ = removal::remove_tree(&self.at);
         }
     }
 }
@@ -150,6 +154,31 @@ pub(crate) fn rewrite(
         .map_err(|error| ManagerError::refused(format!("{error}. Nothing was changed.")))
 }
 
+/// Binds a kept folder to the folder of the machine that `keys` name, if they name one, and writes the key.
+pub(crate) fn bind(
+    folder: &Path,
+    keys: &Map<String, Value>,
+    bound: Option<Bound>,
+) -> Result<(), ManagerError> {
+    let Some(named) = keys.get("workspace") else {
+        return Ok(());
+    };
+    // After a crash only the path is known.
+    let bound = match (bound, named.as_str()) {
+        (None, Some(path)) => Some(Bound::to(Path::new(path)).map_err(failed(path))?),
+        (bound, _) => bound,
+    };
+    let written = Bound::change(open(folder)?.agent(), bound.as_ref(), || {
+        let change = |all: &mut Map<String, Value>| {
+            all.insert("workspace".to_owned(), named.clone());
+        };
+        rewrite(folder, change).map_err(|error| io::Error::other(error.to_string()))
+    });
+    written
+        .map(drop)
+        .map_err(|error| failed("agent.json")(error).into())
+}
+
 /// Adds what a kept folder lacks: the folders in it and a repository.
 pub(crate) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     for part in ["docs", "sessions", "workspace"] {
@@ -174,29 +203,7 @@ pub(crate) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
         Err(error) => return Err(failed(folder.display().to_string())(error)),
     }
     sync(agents).map_err(failed(agents.display().to_string()))?;
-    remove_tree(&aside).map_err(failed(aside.display().to_string()))
-}
-
-/// Removes a folder of which commands may have closed parts to their owner, as Go does with its cache of modules.
-fn remove_tree(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_tree(folder);
-            fs::remove_dir_all(folder)
-        }
-        removed => removed,
-    }
-}
-
-/// Lets the owner of `folder` change it and all folders below.
-fn open_tree(folder: &Path) {
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(folder) = waiting.pop() {
-        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(|entry| entry.path()));
-    }
+    removal::remove_tree(&aside).map_err(failed(aside.display().to_string()))
 }
 
 /// Leftovers of folders that were being made or removed during a crash. To be listed before any is made or removed again.
@@ -213,7 +220,7 @@ pub(crate) fn leftovers(agents: &Path) -> Vec<PathBuf> {
 /// Removes such leftovers.
 pub(crate) fn sweep(leftovers: &[PathBuf]) {
     for folder in leftovers {
-        if let Err(error) = remove_tree(folder) {
+        if let Err(error) = removal::remove_tree(folder) {
             warn!("failed to remove {}: {error}", folder.display());
         }
     }

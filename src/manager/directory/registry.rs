@@ -119,6 +119,11 @@ impl AgentRegistry {
     }
 
     /// The agents of a server, by name.
+    pub(crate) fn all(&self) -> Vec<AgentSummary> {
+        self.agents.read().by_id.values().cloned().collect()
+    }
+
+    /// The agents of a server, by name.
     pub(crate) fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
         let index = self.agents.read();
         let mut agents: Vec<AgentSummary> = index

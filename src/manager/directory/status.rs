@@ -1,5 +1,6 @@
 //! The state of an agent: for `/status`, `/agent list` and for those who must know whether it is at work.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,8 @@ pub struct Status {
     pub core: Option<CoreState>,
     /// Why `agent.json` cannot be used now, if so; everything else is from the last good one.
     pub fault: Option<String>,
+    /// The folder of the machine that it works in; `None` for its own.
+    pub folder: Option<BoundFolder>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
     /// The mode of its turns.
@@ -63,6 +66,14 @@ pub struct Status {
     pub workspace: Option<Size>,
     /// The size of the home of its commands; `None` where there is none yet, or it cannot be counted.
     pub home: Option<Size>,
+}
+
+/// The folder of the machine that an agent works in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundFolder {
+    pub path: PathBuf,
+    /// Why it cannot be used as it should be, if so.
+    pub fault: Option<String>,
 }
 
 /// An agent with `core: true`.
@@ -182,12 +193,22 @@ impl StatusReports {
             branches_running: branches.filter(|state| state.turn.is_some()).count(),
             core: self.core_state(agent, &config),
             fault,
+            folder: self.bound_folder(agent).await,
             last_session: latest.sessions.into_iter().next(),
             mode: config.mode.unwrap_or_default(),
             charter: self.own_charter(agent).await,
             workspace,
             home,
         })
+    }
+
+    async fn bound_folder(&self, agent: &AgentSummary) -> Option<BoundFolder> {
+        let path = self.directory.bound_folder(agent).await?;
+        let state = self
+            .deps
+            .workspace_state(self.deps.paths.agent(agent.name.as_str()));
+        let fault = state.await.fault();
+        Some(BoundFolder { path, fault })
     }
 
     async fn own_charter(&self, agent: &AgentSummary) -> Option<OwnCharter> {

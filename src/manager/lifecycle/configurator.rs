@@ -12,6 +12,7 @@ use crate::manager::directory::registry::AgentSummary;
 use crate::manager::directory::{Directory, folder};
 use crate::manager::error::ManagerError;
 use crate::manager::lifecycle::Lifecycle;
+use crate::manager::lifecycle::bindings::{Bindings, value_of};
 use crate::manager::names::NameLocks;
 use crate::manager::ports::Channels;
 use crate::manager::routing::Routing;
@@ -49,6 +50,7 @@ pub(crate) struct Configurator {
     pub(crate) routing: Arc<Routing>,
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) names: Arc<NameLocks>,
+    pub(crate) bindings: Arc<Bindings>,
 }
 
 impl Configurator {
@@ -72,6 +74,9 @@ impl Configurator {
         let folder = self.deps.paths.agent(agent.name.as_str());
         let file = folder::load(folder).await?;
         Ok(match file.raw.get(key.name) {
+            None | Some(Value::Null) if key.kind == ValueKind::Folder => {
+                "(not set: a folder of its own)".to_owned()
+            }
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => serde_json::to_string_pretty(other).unwrap_or_default(),
@@ -108,6 +113,9 @@ impl Configurator {
         let agent = self.directory.find(guild, name)?;
         if key.kind == ValueKind::Charter {
             return self.set_charter(&agent, key, value, by).await;
+        }
+        if key.kind == ValueKind::Folder {
+            return self.set_folder(&agent, key, value, by).await;
         }
         if key.kind == ValueKind::Actions
             && let Some(named) = value.trim().strip_prefix("remove ")
@@ -154,6 +162,53 @@ impl Configurator {
             }
         }
         Ok(told)
+    }
+
+    /// Binds the agent to a folder of the machine, or to its own again.
+    async fn set_folder(
+        &self,
+        agent: &AgentSummary,
+        key: &Key,
+        text: &str,
+        by: &Person,
+    ) -> Result<String, ManagerError> {
+        let _binding = self.bindings.alone().await;
+        let path = self.deps.paths.agent(agent.name.as_str());
+        let old = folder::load(path).await?.raw.get(key.name).cloned();
+        let judged = match self.unset(agent.guild, key, text) {
+            Some(_) => Ok(None),
+            None => {
+                key.kind.read(text)?;
+                let judged = self.bindings.judge(text.trim(), Some(agent.id)).await;
+                judged.map(Some)
+            }
+        };
+        let bound = match judged {
+            Ok(bound) => bound,
+            Err(refusal) => {
+                self.audit.audit_refused(agent, key, by, &refusal).await?;
+                return Err(refusal);
+            }
+        };
+        let value = value_of(bound.as_ref());
+        let row = self
+            .audit
+            .edit_row(agent, key, &old.unwrap_or_default(), &value, by);
+        self.audit
+            .audited(row, async {
+                let config = self.bindings.bind(agent, bound).await?;
+                self.directory.index(agent, &config).await
+            })
+            .await?;
+        let stays = match value {
+            Value::Null => "It works in its own folder; the folder where it worked stays as it is.",
+            _ => "It works there; its own folder stays as it is.",
+        };
+        Ok(format!(
+            "`{}.{key}` is now {}. {stays} It applies from the next request.",
+            agent.name,
+            shown(&value)
+        ))
     }
 
     /// The value as `agent.json` holds it.

@@ -22,6 +22,7 @@ use crate::manager::audit::Audit;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::directory::{Directory, folder};
 use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::bindings::Bindings;
 use crate::manager::lifecycle::folders::{AgentFolders, Kept};
 use crate::manager::lifecycle::new_agent::{Basis, Made, NewAgent, Plan, Refine};
 use crate::manager::lifecycle::origin::{self, Origin, Wanted};
@@ -31,6 +32,7 @@ use crate::manager::servers::grants::GrantRules;
 use crate::manager::servers::settings::ServerSettings;
 use crate::permission::may_grant;
 use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered, StoreError};
+use crate::workspace::bound::{self, Bound};
 use crate::{clock, text};
 
 /// Characters of a channel's topic that Discord takes.
@@ -46,6 +48,8 @@ pub(crate) struct Creation {
     pub(crate) since: Since,
     /// What its folder is made from; `None` where the folder exists.
     pub(crate) origin: Option<Arc<Origin>>,
+    /// The folder of the machine that it is bound to, while that is not on the disk yet.
+    pub(crate) bound: Option<Bound>,
 }
 
 /// When the making of an agent began.
@@ -75,6 +79,7 @@ pub(crate) struct Creator {
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) folders: Arc<AgentFolders>,
     pub(crate) names: Arc<NameLocks>,
+    pub(crate) bindings: Arc<Bindings>,
 }
 
 impl Creator {
@@ -95,6 +100,11 @@ impl Creator {
             ))
         })?;
         let _alone = self.names.lock(name.as_str()).await;
+        let kept = self.deps.paths.agent(name.as_str()).join(bound::NAME);
+        let _binding = match new.folder.is_some() || folder::is_there(&kept).await {
+            true => Some(self.bindings.alone().await),
+            false => None,
+        };
         let row = AuditRow {
             agent_name: name.to_string(),
             ..self.audit.command_row("agent_init", new.guild, new.by.id)
@@ -165,6 +175,10 @@ impl Creator {
             (None, Some(model)) => Some(self.settings.known_model(model).await?),
             (model, _) => model,
         };
+        let bound = match &new.folder {
+            Some(folder) => Some(self.bindings.judge(folder, None).await?),
+            None => None,
+        };
         let id = AgentId::random();
         let asked = model.iter().chain(&server.default_model).take(1);
         let asked: Vec<String> = asked.cloned().collect();
@@ -194,6 +208,7 @@ impl Creator {
             default_model: server.default_model.filter(|_| origin.is_none()),
             prompt,
             origin: origin.map(Arc::new),
+            bound,
         })
     }
 
@@ -331,6 +346,10 @@ impl Creator {
         let creation = Creation {
             since: Since::Now,
             origin: plan.origin.clone(),
+            bound: match &kept {
+                Some(kept) => kept.bound.clone(),
+                None => plan.bound.clone(),
+            },
             kept: kept.map(|kept| kept.keys),
             before,
             row,
@@ -385,7 +404,12 @@ impl Creator {
             .map_err(|error| ManagerError::refused(error.to_string()))?;
         if creation.kept.is_none() && creation.since == Since::Now {
             self.folders
-                .make_folder(&name, creation.origin.clone(), template)
+                .make_folder(
+                    &name,
+                    creation.origin.clone(),
+                    creation.bound.clone(),
+                    template,
+                )
                 .await?;
         }
         let file = folder::load(self.deps.paths.agent(name.as_str())).await?;
@@ -404,7 +428,10 @@ impl Creator {
         };
         undo.file = creation.kept.is_some().then_some(file.raw);
         let keys = creation.kept.clone();
-        let config = self.folders.write_channel(&name, channel, keys).await?;
+        let config = self
+            .folders
+            .write_channel(&name, channel, keys, creation.bound.clone())
+            .await?;
         let agent = AgentSummary {
             id: row.id,
             name: name.clone(),
@@ -495,6 +522,7 @@ impl Creator {
             before,
             since: Since::BeforeACrash,
             origin: None,
+            bound: None,
         })
     }
 }

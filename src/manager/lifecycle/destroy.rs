@@ -2,6 +2,8 @@
 //!
 //! Once the intent is stored the agent counts as destroyed, and a start after a crash finishes the rest (`settle`).
 
+use std::path::PathBuf;
+
 use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
@@ -40,6 +42,8 @@ pub struct Destroyed {
     pub saved: Vec<SessionMeta>,
     /// What was done with its folder.
     pub files: Files,
+    /// The folder of the machine that it worked in, which stays.
+    pub bound: Option<PathBuf>,
     /// What went wrong, a sentence each.
     pub notes: Vec<String>,
 }
@@ -78,6 +82,7 @@ impl Lifecycle {
         // It takes as long as a summary does, and other agents know of it meanwhile.
         let _nobody = self.deps.at_work.end(agent.id).await;
         let mut notes = Vec::new();
+        let bound = self.directory.bound_folder(&agent).await;
         let saved = if self.directory.has_folder(&agent).await {
             self.save_for_destroy(&agent, by).await?
         } else {
@@ -112,6 +117,7 @@ impl Lifecycle {
             name: agent.name.to_string(),
             channel: agent.channel,
             saved,
+            bound,
             files: match keep {
                 KeepFiles::Yes => Files::Kept,
                 KeepFiles::No => Files::Deleted,

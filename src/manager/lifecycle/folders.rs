@@ -11,10 +11,12 @@ use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
 use crate::manager::directory::Directory;
 use crate::manager::directory::folder::{self, Making, is_there, off_thread};
 use crate::manager::error::ManagerError;
+use crate::manager::lifecycle::bindings::{Bindings, value_of};
 use crate::manager::lifecycle::new_agent::{NewAgent, Plan};
 use crate::manager::lifecycle::origin::Origin;
 use crate::manager::servers::grants::GrantRules;
 use crate::permission::may_grant;
+use crate::workspace::Bound;
 use crate::workspace::template::Template;
 
 /// A folder that existed before its agent.
@@ -24,6 +26,8 @@ pub(crate) struct Kept {
     pub(crate) permissions: ProfileRef,
     /// Keys for its `agent.json`.
     pub(crate) keys: Map<String, Value>,
+    /// The folder of the machine that it is bound to.
+    pub(crate) bound: Option<Bound>,
 }
 
 /// Makes and removes the folders of agents.
@@ -32,6 +36,7 @@ pub(crate) struct AgentFolders {
     pub(crate) directory: Arc<Directory>,
     pub(crate) grants: Arc<GrantRules>,
     pub(crate) template: Template,
+    pub(crate) bindings: Arc<Bindings>,
 }
 
 impl AgentFolders {
@@ -45,11 +50,13 @@ impl AgentFolders {
         let owner = new.by.id;
         let model = plan.model.clone().or_else(|| plan.default_model.clone());
         let profile = plan.profile.clone();
+        let workspace = plan.bound.as_ref().map(|bound| bound.path.clone());
         let permissions = profile.unwrap_or_else(|| plan.default_profile.clone());
         move |template| AgentConfig {
             id: Some(id),
             name,
             channel_id: None,
+            workspace,
             model: model.or(template.model),
             system_prompt: prompt.unwrap_or(template.system_prompt),
             permissions,
@@ -65,6 +72,7 @@ impl AgentFolders {
         &self,
         name: &AgentName,
         origin: Option<Arc<Origin>>,
+        bound: Option<Bound>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
     ) -> Result<(), ManagerError> {
         let (agents, folder) = (
@@ -73,9 +81,16 @@ impl AgentFolders {
         );
         let (template, name) = (self.template.clone(), name.clone());
         off_thread(move || {
-            Making::new(&template, &agents, &name, origin.as_deref(), fill)
-                .and_then(|making| making.place(&folder))
-                .map_err(|error| ManagerError::Failed(format!("{error}. Nothing was made.")))
+            Making::new(
+                &template,
+                &agents,
+                &name,
+                origin.as_deref(),
+                bound.as_ref(),
+                fill,
+            )
+            .and_then(|making| making.place(&folder))
+            .map_err(|error| ManagerError::Failed(format!("{error}. Nothing was made.")))
         })
         .await
     }
@@ -109,6 +124,14 @@ impl AgentFolders {
             .id
             .filter(|id| self.directory.registry.get(*id).is_none())
             .unwrap_or(plan.id);
+        // A destroyed agent holds no folder, so another one may have got it.
+        let bound = match (&plan.bound, &kept.workspace) {
+            (Some(bound), _) => Some(bound.clone()),
+            (None, Some(folder)) => {
+                Some(self.bindings.judge(&folder.to_string_lossy(), None).await?)
+            }
+            (None, None) => None,
+        };
         let now = clock::rfc3339(clock::now());
         let mut keys = Map::new();
         let mut set = |key: &str, value: Value| keys.insert(key.to_owned(), value);
@@ -119,6 +142,9 @@ impl AgentFolders {
         set("permissions", json!(permissions));
         if let Some(model) = &plan.model {
             set("model", json!(model));
+        }
+        if let Some(bound) = &bound {
+            set("workspace", value_of(Some(bound)));
         }
         if let Some(prompt) = &plan.prompt {
             set("system_prompt", json!(prompt));
@@ -131,6 +157,7 @@ impl AgentFolders {
             id,
             permissions,
             keys,
+            bound,
         }))
     }
 
@@ -140,11 +167,15 @@ impl AgentFolders {
         name: &AgentName,
         channel: ChannelId,
         keys: Option<Map<String, Value>>,
+        bound: Option<Bound>,
     ) -> Result<AgentConfig, ManagerError> {
         let (folder, name) = (self.deps.paths.agent(name.as_str()), name.clone());
         off_thread(move || {
             if keys.is_some() {
                 folder::complete(&folder, &name)?;
+            }
+            if let Some(keys) = &keys {
+                folder::bind(&folder, keys, bound)?;
             }
             let file = folder::rewrite(&folder, |all| {
                 all.extend(keys.unwrap_or_default());

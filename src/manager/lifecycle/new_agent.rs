@@ -1,11 +1,13 @@
 //! A new agent: what is asked for, what was decided, what was made.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
 use crate::llm::discovery::Choice;
 use crate::manager::lifecycle::origin::Origin;
 use crate::permission::Profiles;
+use crate::workspace::Bound;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct NewAgent {
     pub permission_profile: Option<String>,
     /// What it is made after.
     pub basis: Option<Basis>,
+    /// The folder of the machine that it works in.
+    pub folder: Option<String>,
     pub by: Person,
     pub guild: GuildId,
 }
@@ -56,6 +60,8 @@ pub struct Made {
     /// What that permits, in words.
     pub allowed: String,
     pub system_prompt: String,
+    /// The folder of the machine that it works in; `None` for its own.
+    pub folder: Option<PathBuf>,
     /// It was made from the kept files of a destroyed agent.
     pub kept_files: bool,
     /// What else people should know, a sentence each.
@@ -77,6 +83,7 @@ impl Made {
             model,
             allowed: profiles.in_words(&config.permissions),
             profile: config.permissions.label().to_owned(),
+            folder: config.workspace,
             system_prompt: config.system_prompt,
             kept_files: true,
             notes: Vec::new(),
@@ -95,4 +102,6 @@ pub(crate) struct Plan {
     pub(crate) default_model: Option<String>,
     pub(crate) prompt: Option<String>,
     pub(crate) origin: Option<Arc<Origin>>,
+    /// The folder of the machine that it is bound to.
+    pub(crate) bound: Option<Bound>,
 }

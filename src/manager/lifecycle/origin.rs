@@ -35,6 +35,7 @@ const OWN_KEYS: &[&str] = &[
     "created_at",
     "back_since",
     "running_tasks",
+    "workspace",
 ];
 
 /// What a person named, with what the manager knows about it.

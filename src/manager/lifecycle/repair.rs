@@ -169,7 +169,7 @@ impl Lifecycle {
             ManagerError::Failed(format!("the database has no row of agent {}", agent.name))
         })?;
         self.folders
-            .make_folder(&agent.name, None, move |template| AgentConfig {
+            .make_folder(&agent.name, None, None, move |template| AgentConfig {
                 id: Some(row.id),
                 name: row.name,
                 channel_id: row.channel_id,
@@ -179,6 +179,7 @@ impl Lifecycle {
                 created_at: Some(row.created_at),
                 back_since: Some(clock::now()),
                 running_tasks: Vec::new(),
+                workspace: None,
                 ..template
             })
             .await

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, MetadataExt as _};
 use git2::{DiffOptions, ErrorClass, ErrorCode, Odb, Oid, Repository, RepositoryOpenFlags, Tree};
 use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
+    ABI, Access, AccessFs, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    path_beneath_rules,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -27,7 +28,7 @@ use super::writing::Writing;
 use crate::text;
 use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
-use crate::workspace::{Workspace, repository};
+use crate::workspace::{Jail, Workspace, repository};
 
 /// The version of Landlock that is asked for; older kernels give what they have.
 const LANDLOCK: ABI = ABI::V5;
@@ -135,8 +136,8 @@ pub(in crate::tools) fn create(folder: &Path) -> Result<(), ToolError> {
     if place.dir.symlink_metadata(".git").is_ok() {
         return Err(ToolError::rejected("the workspace has a `.git` already"));
     }
-    restrict(&[&place.workspace], &[Path::new("/")])?;
-    repository::init(&place.workspace)?;
+    restrict(&place.files, Elsewhere::Readable)?;
+    repository::init(&place.path)?;
     Ok(())
 }
 
@@ -144,8 +145,8 @@ pub(in crate::tools) fn create(folder: &Path) -> Result<(), ToolError> {
 struct Place {
     dir: Dir,
     path: PathBuf,
-    /// The path of the workspace that it is in.
-    workspace: PathBuf,
+    /// The workspace that it is in.
+    files: Jail,
 }
 
 impl Place {
@@ -154,8 +155,8 @@ impl Place {
         let files = workspace.files()?;
         Ok(Self {
             dir: files.dir().open_dir(below).map_err(ToolError::failed)?,
-            path: workspace.files_folder().join(below),
-            workspace: workspace.files_folder(),
+            path: workspace.files_folder()?.join(below),
+            files,
         })
     }
 
@@ -163,7 +164,7 @@ impl Place {
     fn opened(&self, vetted: Vetted) -> Result<Opened, ToolError> {
         let opened = open(&self.dir, &self.path, vetted)?;
         // Not earlier: libgit2 also opens the user's configuration, and fails where it may not.
-        restrict(&[&self.workspace], &[])?;
+        restrict(&self.files, Elsewhere::Closed)?;
         Ok(opened)
     }
 }
@@ -241,15 +242,27 @@ pub(in crate::tools) fn check_sizes(
     Ok(())
 }
 
-/// Restricts this process to `writable` and `readable` for good, where the kernel can.
-fn restrict(writable: &[&Path], readable: &[&Path]) -> Result<(), ToolError> {
+/// What a restricted process may do outside the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Elsewhere {
+    Readable,
+    Closed,
+}
+
+/// Restricts this process to the workspace for good, where the kernel can. The workspace is the open folder: another one that gets
+/// its path meanwhile is not reached.
+fn restrict(workspace: &Jail, elsewhere: Elsewhere) -> Result<(), ToolError> {
     let all = AccessFs::from_all(LANDLOCK);
     let read = AccessFs::from_read(LANDLOCK);
-    let restricted = || {
+    let readable: &[&str] = match elsewhere {
+        Elsewhere::Readable => &["/"],
+        Elsewhere::Closed => &[],
+    };
+    let restricted = || -> Result<_, RulesetError> {
         Ruleset::default()
             .handle_access(all)?
             .create()?
-            .add_rules(path_beneath_rules(writable, all))?
+            .add_rule(PathBeneath::new(workspace.dir(), all))?
             .add_rules(path_beneath_rules(readable, read))?
             .restrict_self()
     };

@@ -140,6 +140,7 @@ fn sample(key: &Key) -> serde_json::Value {
         ValueKind::Roles => "7",
         ValueKind::Grants => "{\"7\": [\"open\"]}",
         ValueKind::Actions => "[\"tool:bash:ls\"]",
+        ValueKind::Folder => "/srv/web",
         ValueKind::Switch => "true",
         ValueKind::Word(words) => words[0],
         ValueKind::Router => r#"{"destinations": ["billing"], "required": true}"#,

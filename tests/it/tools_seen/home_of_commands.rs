@@ -91,7 +91,7 @@ fn setup(env: Vec<(&'static str, String)>) -> Setup {
 }
 
 /// A `PATH` with these programs and without bubblewrap.
-fn without_bubblewrap() -> (tempfile::TempDir, String) {
+pub(super) fn without_bubblewrap() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = std::env::var_os("PATH").unwrap();
     for program in [

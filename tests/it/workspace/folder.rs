@@ -69,9 +69,9 @@ fn the_first_commit_is_the_agent_s_own() {
     let home = tempfile::tempdir().unwrap();
     let workspace = new_folder(home.path(), "lab");
     let name = AgentName::parse("lab").unwrap();
-    repository::create(&workspace.files_folder(), &name).unwrap();
+    repository::create(&workspace.own_files_folder(), &name).unwrap();
 
-    let opened = git2::Repository::open(workspace.files_folder()).unwrap();
+    let opened = git2::Repository::open(workspace.own_files_folder()).unwrap();
     let commit = opened.head().unwrap().peel_to_commit().unwrap();
     assert_eq!(commit.author().to_string(), "lab <lab@chorus.local>");
     assert_eq!(commit.parent_count(), 0);

@@ -57,7 +57,7 @@ fn nothing_outside_is_reached_while_links_are_swapped_in() {
     let tries = tries();
     let home = tempfile::tempdir().unwrap();
     let workspace = new_folder(home.path(), "lab");
-    let inside = workspace.files_folder();
+    let inside = workspace.own_files_folder();
     let outside = home.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret"), OUTSIDE).unwrap();
@@ -104,7 +104,7 @@ fn what_git_obeys_is_not_reached_while_links_to_it_are_swapped_in() {
     let tries = tries();
     let home = tempfile::tempdir().unwrap();
     let workspace = new_folder(home.path(), "lab");
-    let inside = workspace.files_folder();
+    let inside = workspace.own_files_folder();
     let git = inside.join(".git");
     fs::create_dir_all(git.join("hooks")).unwrap();
     fs::write(git.join("config"), SETTINGS).unwrap();

@@ -1,6 +1,7 @@
 //! What an agent is: its name and its configuration, as `agent.json` holds it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct AgentConfig {
     /// Models to ask when the first cannot answer, in order.
     #[serde(default)]
     pub fallback_models: Vec<String>,
+    /// The folder of the machine that it works in; `None` means its own. Only binding makes it usable.
+    #[serde(default)]
+    pub workspace: Option<PathBuf>,
     /// The agent's own instructions, first in every request.
     pub system_prompt: String,
     pub permissions: ProfileRef,

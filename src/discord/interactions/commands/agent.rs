@@ -8,7 +8,8 @@ mod repair;
 use serenity::all::Attachment;
 
 use super::call::{
-    Context, Refusal, Viewer, Visibility, agent_named, answer, bot, guild, may_talk, person, viewer,
+    Context, Refusal, Viewer, Visibility, agent_named, answer, bot, guild, manages, may_talk,
+    person, viewer,
 };
 use super::complete;
 use crate::discord::bot::Bot;
@@ -23,6 +24,9 @@ pub(in crate::discord) use config::{
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use making::chosen as init_chosen;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
+
+/// What requires the permission to manage channels, for the refusal.
+const BINDING: &str = "Choosing the folder of an agent";
 
 /// Make, list, change and destroy agents
 #[poise::command(
@@ -62,8 +66,15 @@ async fn init(
     #[autocomplete = "complete::origin"]
     #[max_length = 100]
     from: Option<String>,
+    #[description = "A folder of this machine to work in, by its whole path"]
+    #[autocomplete = "complete::folder"]
+    #[max_length = 6000]
+    folder: Option<String>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
+        if folder.is_some() {
+            manages(ctx, BINDING)?;
+        }
         let (system_prompt, basis) = prompt_or_charter(ctx, system_prompt, file, from).await?;
         let new = NewAgent {
             name,
@@ -76,6 +87,7 @@ async fn init(
             model,
             permission_profile,
             basis,
+            folder,
             by: person(ctx),
             guild: guild(ctx)?,
         };

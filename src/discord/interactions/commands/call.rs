@@ -273,6 +273,20 @@ pub(in crate::discord::interactions) fn who_manages(
         .ok_or_else(|| Refusal(format!("{what} needs the permission Manage Channels.")))
 }
 
+/// Refuses people who may not manage channels, which `what` requires. Servers can give a command to others.
+///
+/// # Errors
+///
+/// The refusal.
+pub(super) fn manages(ctx: Context<'_>, what: &str) -> Result<(), Refusal> {
+    who_manages(
+        ctx.interaction.guild_id,
+        ctx.interaction.member.as_deref(),
+        what,
+    )
+    .map(drop)
+}
+
 /// The permissions a command needs: its own and those of its groups.
 pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
     tree.iter().fold(Permissions::empty(), |sum, command| {

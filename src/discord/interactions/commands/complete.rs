@@ -7,7 +7,7 @@ use std::time::Duration;
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
 use super::call::{
-    Context, agent_here, bot, guild, person, reachable_agents, viewer, visible_agents,
+    Context, agent_here, bot, guild, manages, person, reachable_agents, viewer, visible_agents,
 };
 use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
@@ -148,6 +148,21 @@ pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
     labelled(profile_choices(ctx), typed)
 }
 
+/// Folders of the machine for an agent, for people who may choose one.
+pub(super) async fn folder(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let choices = folders(ctx, typed).await.into_iter();
+    let choices = choices.map(|path| AutocompleteChoice::new(prose(&path).into_owned(), path));
+    CreateAutocompleteResponse::new().set_choices(choices.collect::<Vec<_>>())
+}
+
+async fn folders(ctx: Context<'_>, typed: &str) -> Vec<String> {
+    if manages(ctx, "").is_err() {
+        return Vec::new();
+    }
+    let offered = bot(ctx).manager.creator.bindings.offered(typed, MOST);
+    in_time(offered).await.unwrap_or_default()
+}
+
 /// Keys of an agent's configuration.
 pub(super) async fn config_key(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(agent_keys().map(|key| key.name.to_owned()), typed)
@@ -165,6 +180,7 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
     let key = agent_keys().find(|known| Some(known.name) == key);
     let values = match key.map(|key| key.kind) {
         Some(ValueKind::Model | ValueKind::Models) => model_names(ctx),
+        Some(ValueKind::Folder) => folders(ctx, typed).await,
         Some(ValueKind::Profile) => return labelled(profile_choices(ctx), typed),
         Some(kind) => kind.offered().iter().map(ToString::to_string).collect(),
         None => Vec::new(),

@@ -3,12 +3,12 @@
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
 use super::text_or_file;
-use crate::config::agent_keys;
+use crate::config::{agent_keys, effective};
 use crate::discord::bot::Bot;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::commands::call::{
     Context, HEARD_WITHIN, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild,
-    may_talk, person, who_manages,
+    manages, may_talk, person, who_manages,
 };
 use crate::discord::interactions::commands::{complete, menus};
 use crate::discord::render::{self, always_allow};
@@ -60,6 +60,9 @@ pub(super) async fn config(
                 Ok(shown(bot, name, &key, &value))
             }
             Some(value) => {
+                if key == effective::WORKSPACE.name {
+                    manages(ctx, super::BINDING)?;
+                }
                 let (by, channels) = (person(ctx), GuildChannels::new(bot.clone()));
                 let done = bot
                     .manager

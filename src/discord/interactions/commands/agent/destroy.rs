@@ -5,7 +5,7 @@ use serenity::all::ComponentInteraction;
 use crate::discord::bot::Bot;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::commands::call::{
-    Context, Refusal, Responder, Visibility, agent_named, answer, who_manages,
+    Context, Refusal, Responder, Visibility, agent_named, answer, bot, who_manages,
 };
 use crate::discord::interactions::commands::{complete, confirm};
 use crate::discord::people::operator::direct_message;
@@ -27,8 +27,9 @@ pub(super) async fn destroy(
         let agent = agent_named(ctx, &name)?;
         let keep = keep_files.unwrap_or(false);
         let until = confirm::until();
+        let bound = bot(ctx).manager.directory.bound_folder(&agent).await;
         let files = if keep { "keep" } else { "delete" };
-        let question = render::ask_destroy(agent.name.as_str(), keep);
+        let question = render::ask_destroy(agent.name.as_str(), keep, bound.as_deref());
         let id = format!("destroy:{files}:{until}:{}", agent.name);
         Ok(confirm::question(question, id))
     })
