@@ -45,6 +45,7 @@ mod settings;
 mod statement;
 mod tasks;
 mod thread_words;
+mod turn_causes;
 mod turn_rows;
 mod turns;
 mod unfinished;
@@ -93,6 +94,7 @@ pub use runs::{
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
+pub use turn_causes::TurnCause;
 pub use turn_rows::{TurnEnd, TurnRow};
 pub use turns::{
     Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Opening, Recorded, Starting,

@@ -50,7 +50,7 @@ pub struct Asker {
 }
 
 impl AgentDeps {
-    /// The agent asks, for `turn` or for itself.
+    /// The agent asks, for `turn` or for itself. No person is charged unless the caller names one.
     pub fn asker(
         &self,
         agent: AgentId,
@@ -66,6 +66,7 @@ impl AgentDeps {
                 turn,
                 run: turn,
                 role: None,
+                user: None,
                 within: Vec::new(),
                 known: KnownSums::default(),
             },
@@ -270,6 +271,7 @@ pub(super) fn row_of(
         parent,
         run: spender.run,
         role: spender.role.clone(),
+        user: spender.user,
         kind,
         provider: attempt.target.provider.clone(),
         model: attempt.target.model.clone(),

@@ -24,7 +24,7 @@ use crate::domain::{
 };
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
-use crate::store::{NewPart, OutFile, PartBody, PartKind};
+use crate::store::{NewPart, OutFile, PartBody, PartKind, TurnCause};
 use crate::text::{self, escape};
 use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
@@ -169,6 +169,7 @@ impl AgentDirectory for ToolPorts {
         let prompt = Prompt {
             trigger: Trigger::new(
                 Source::Note(Box::new(Note {
+                    cause: TurnCause::Peer,
                     text: format!("Agent `{}` writes to you:\n{}", caller.name, apart(&shown)),
                     via: Some(via),
                     report_of: None,
@@ -217,6 +218,7 @@ impl AgentDirectory for ToolPorts {
         let agent = agent_of(manager, caller)?;
         let (opened, number) = oneshot::channel();
         let note = Source::Note(Box::new(Note {
+            cause: TurnCause::Peer,
             text: task.prompt,
             via: Some(may_cause(manager, caller).await?),
             report_of: None,
@@ -396,12 +398,14 @@ impl HookWriter for ToolPorts {
     ) -> Result<String, PortError> {
         let manager = self.manager()?;
         let deps = manager.deps();
-        let asker = deps.asker(
+        let mut asker = deps.asker(
             caller.agent,
             caller.guild,
             &caller.config,
             Some(caller.turn),
         );
+        let charged = deps.store.charged_for(caller.turn).await;
+        asker.spender.user = charged.map_err(|error| PortError::Broken(error.to_string()))?;
         let settings = deps.settings_of(caller.guild);
         let models = effective::agent(&caller.config, &settings, &deps.config.load()).models;
         let request = AuxiliaryRequest {

@@ -13,7 +13,7 @@ use super::codec::{cost, count, counted, dollars, parsed, parsed_option, stamp, 
 use super::error::StoreError;
 use super::statement::{Statement, checked, sql};
 use crate::domain::{
-    AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
+    AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage, UserId,
 };
 
 /// One request to a model or one tool run, ended.
@@ -30,6 +30,8 @@ pub struct AttemptRow {
     pub run: Option<TurnId>,
     /// The role that it served, in a child turn.
     pub role: Option<String>,
+    /// The person who is charged.
+    pub user: Option<UserId>,
     pub kind: AttemptKind,
     /// Provider asked; empty for a tool.
     pub provider: String,
@@ -203,8 +205,8 @@ impl Store {
         let mut batch = Batch::default();
         batch.add(query!(
             "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
-                 output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
+                 output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role, user_id)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20
              WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE turn_id = ?4 AND at = ?1 AND kind = ?6 AND model = ?8)",
             stamp(attempt.at),
             attempt.guild.map(GuildId::as_i64),
@@ -224,7 +226,8 @@ impl Store {
             attempt.request_id.as_deref(),
             attempt.detail.as_deref(),
             attempt.run.map(|run| run.to_string()),
-            attempt.role.as_deref()
+            attempt.role.as_deref(),
+            attempt.user.map(UserId::as_i64)
         ));
         self.record_with_costs(batch, attempt).await
     }
@@ -362,8 +365,8 @@ fn bind_filter(mut query: Statement, filter: UsageFilter) -> Statement {
 pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
     batch.add(query!(
         "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
-             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role, user_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         stamp(attempt.at),
         attempt.guild.map(GuildId::as_i64),
         attempt.agent.to_string(),
@@ -382,7 +385,8 @@ pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
         attempt.request_id.as_deref(),
         attempt.detail.as_deref(),
         attempt.run.map(|run| run.to_string()),
-        attempt.role.as_deref()
+        attempt.role.as_deref(),
+        attempt.user.map(UserId::as_i64)
     ));
 }
 
@@ -426,6 +430,9 @@ pub(super) fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
         parent: parsed_option(row, "parent_id")?,
         run: parsed_option(row, "run_id")?,
         role: row.try_get("role")?,
+        user: row
+            .try_get::<Option<i64>, _>("user_id")?
+            .map(UserId::from_i64),
         kind: parsed(row, "kind")?,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,

@@ -11,6 +11,7 @@ use super::children::child_of;
 use super::codec::{cost, parsed, parsed_option, text_option, time, time_option, tokens, words};
 use super::error::StoreError;
 use super::statement::{checked, scalar, sql};
+use super::turn_causes::TurnCause;
 use super::turns::{EndReason, NewTurn};
 use crate::domain::{ChannelId, ConversationId, Cost, MessageId, TurnId, Usage};
 
@@ -43,6 +44,8 @@ pub struct TurnRow {
     pub ended_at: Option<DateTime<Utc>>,
     /// The fields of its report: `FinishedTurn::report`.
     pub report: Option<Value>,
+    /// Whether no person began it.
+    pub unattended: bool,
 }
 
 impl TurnRow {
@@ -155,6 +158,10 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
             path: row
                 .try_get::<Option<String>, _>("path")?
                 .unwrap_or_default(),
+            cause: match row.try_get::<Option<String>, _>("cause")? {
+                None => TurnCause::Message,
+                Some(_) => parsed(row, "cause")?,
+            },
             child: child_of(row)?,
         },
         origin: parsed(row, "origin_id")?,
@@ -168,5 +175,6 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
         began_at: time(row, "began_at")?,
         ended_at: time_option(row, "ended_at")?,
         report: text_option(row, "report")?.and_then(|report| serde_json::from_str(report).ok()),
+        unattended: row.try_get("unattended")?,
     })
 }

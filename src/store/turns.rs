@@ -18,6 +18,7 @@ use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
+use super::turn_causes::TurnCause;
 use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId,
@@ -42,6 +43,8 @@ pub struct NewTurn {
     pub reply_to: Option<MessageId>,
     /// The agent's name, then those of the roles down to this turn: `lab/reviewer/explore`.
     pub path: String,
+    /// What began it; for a child, its run.
+    pub cause: TurnCause,
     /// Its place in its run; `None` for the run's root.
     pub child: Option<ChildOf>,
 }
@@ -240,8 +243,9 @@ impl Store {
         forget_kept(&mut batch, turn.conversation, &kept);
         batch.add(query!(
             "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
-                     reply_to, state, began_at, run_id, path) VALUES (?, ?, ?, ?, ?,
-                     coalesce((SELECT origin_id FROM turns WHERE id = ?), ?), ?, ?, ?, 'running', ?, ?, ?)
+                     reply_to, state, began_at, run_id, path, cause, unattended) VALUES (?, ?, ?, ?, ?,
+                     coalesce((SELECT origin_id FROM turns WHERE id = ?), ?), ?, ?, ?, 'running', ?, ?, ?, ?,
+                     coalesce(?, (SELECT unattended FROM turns WHERE id = ?), 0))
                  ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
             turn.id.to_string(),
             turn.agent.to_string(),
@@ -255,7 +259,10 @@ impl Store {
             turn.reply_to.map(MessageId::as_i64),
             now(),
             turn.run().to_string(),
-            &turn.path
+            &turn.path,
+            turn.cause.stored(),
+            turn.cause.attendance().stored(),
+            turn.parent.map(|id| id.to_string())
         ))
             .must_change("trigger that no turn has");
         // The index of a turn's messages holds only those that its own row does not name.

@@ -9,7 +9,7 @@ use chorus::domain::{
 use chorus::drawing::{self, Detail};
 use chorus::store::{
     AttachedRows, AttemptRow, ChildKind, ChildOf, EndReason, FinishedTurn, NewChild, NewTurn,
-    Opening, Previews, Starting, Store, ToldOfEnd,
+    Opening, Previews, Starting, Store, ToldOfEnd, TurnCause,
 };
 use chorus::text::redact::Redactor;
 use tempfile::TempDir;
@@ -160,6 +160,7 @@ fn turn(agent: AgentId, conversation: ConversationId, child: Option<(TurnId, Cal
         } else {
             "lab".to_owned()
         },
+        cause: TurnCause::Message,
         child: child.map(|(run, call)| ChildOf {
             kind: ChildKind::SubAgent,
             run,
@@ -204,6 +205,7 @@ fn spent(agent: AgentId, turn: TurnId, run: TurnId) -> AttachedRows {
             parent: None,
             run: Some(run),
             role: None,
+            user: None,
             kind: AttemptKind::Model,
             provider: "anthropic".to_owned(),
             model: "sonnet".to_owned(),

@@ -10,6 +10,7 @@ mod by_people;
 mod called;
 mod caused;
 mod chain;
+mod charged;
 mod contracts;
 mod cut;
 mod elsewhere;

@@ -21,7 +21,7 @@ use chorus::domain::{
 };
 use chorus::store::{
     AgentRow, AttachedRows, ConversationRow, FinishedTurn, FirstPart, NewPart, NewQuestion,
-    NewTurn, Opening, Store,
+    NewTurn, Opening, Store, TurnCause,
 };
 use tempfile::TempDir;
 
@@ -125,6 +125,7 @@ pub(crate) fn new_turn(agent: AgentId, conversation: &ConversationRow, trigger: 
         channel: CHANNEL,
         reply_to: Some(MessageId(trigger)),
         path: "lab".to_owned(),
+        cause: TurnCause::Message,
         child: None,
     }
 }

@@ -6,7 +6,7 @@ use crate::agent::turn::end::EndReason;
 use crate::agent::turn::end::heading::Heading;
 use crate::agent::turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};
 use crate::domain::{ConversationId, Item, TurnId, Via, apart};
-use crate::store::{ConversationRow, StoreError, TurnEnd};
+use crate::store::{ConversationRow, StoreError, TurnCause, TurnEnd};
 use crate::text;
 
 /// Characters of a report that a note holds whole.
@@ -73,6 +73,7 @@ impl Actor {
                 None => None,
             };
             let note = Note {
+                cause: TurnCause::Hook,
                 text: format!("{what} It did not begin."),
                 // One hop to the branch, and one back.
                 via: opener.map(|opener| Via::after(opener.begun.id, opener.begun.depth + 1)),
@@ -101,6 +102,7 @@ impl Actor {
         };
         let told = self.told(id, branch.id).await?;
         let note = Note {
+            cause: TurnCause::Hook,
             text: format!("{what}\n{}\n{told}", heading.line()),
             via: Some(Via::after(id, turn.begun.depth)),
             report_of: Some(branch.id),

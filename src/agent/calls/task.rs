@@ -171,6 +171,7 @@ impl Assignment {
             channel: turn.context.reference.channel,
             reply_to: None,
             path: format!("{}/{}", turn.context.path, self.role.name),
+            cause: turn.context.run.cause,
             child: Some(ChildOf {
                 kind: self.kind,
                 run: turn.context.run.root,

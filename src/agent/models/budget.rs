@@ -7,7 +7,7 @@ use chrono::{DateTime, Datelike, TimeZone, Utc};
 use parking_lot::Mutex;
 
 use crate::config::{DayBudget, DaySet};
-use crate::domain::{AgentId, Cost, GuildId, TurnId};
+use crate::domain::{AgentId, Cost, GuildId, TurnId, UserId};
 use crate::llm::route::Planned;
 use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
 
@@ -96,6 +96,8 @@ pub struct Spender {
     pub run: Option<TurnId>,
     /// The role that it serves, in a child turn.
     pub role: Option<String>,
+    /// The person who is charged, if any.
+    pub user: Option<UserId>,
     /// What the roles of a child turn and of those above it allow.
     pub within: Vec<RoleCap>,
     /// The sums of that run that were read before.

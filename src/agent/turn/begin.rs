@@ -18,7 +18,9 @@ use crate::charter::Catalog;
 use crate::clock;
 use crate::domain::{ConversationId, Inbound, Item, MessageId, UserText, Via};
 use crate::llm::history;
-use crate::store::{Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError};
+use crate::store::{
+    Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError, TurnCause,
+};
 
 /// Who answers the words that a turn begins with.
 pub(in crate::agent) enum Worker {
@@ -134,10 +136,14 @@ impl Ready {
             deps.turn_away(&message, &why).await?;
             return Ok(None);
         }
-        let turn = params.row(agent, Some(message.id), message.via.as_ref());
-        let people = match message.via {
-            None => vec![message.author.id],
-            Some(_) => Vec::new(),
+        let cause = match message.via {
+            None => TurnCause::Message,
+            Some(_) => TurnCause::Peer,
+        };
+        let turn = params.row(agent, cause, Some(message.id), message.via.as_ref());
+        let (people, charged) = match &message.via {
+            None => (vec![message.author.id], Some(message.author.id)),
+            Some(via) => (Vec::new(), deps.store.charged_for(via.parent).await?),
         };
         let quote = quote_for(deps, items, &message).await?;
         let facts = Some(self.facts.clone());
@@ -164,6 +170,7 @@ impl Ready {
                     items,
                     people,
                     asker: None,
+                    charged,
                 }));
             }
         }
@@ -179,6 +186,7 @@ impl Ready {
             items,
             people,
             asker: None,
+            charged,
         }))
     }
 
@@ -191,7 +199,7 @@ impl Ready {
         note: Note,
         kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
-        let turn = params.row(agent, None, note.via.as_ref());
+        let turn = params.row(agent, note.cause, None, note.via.as_ref());
         let item = Item::User(UserText {
             facts: Some(self.facts.clone()),
             at: Some(clock::now()),
@@ -212,11 +220,13 @@ impl Ready {
             }
         }
         let behind = deps.store.authors_behind(turn.id).await?;
+        let charged = deps.store.charged_for(turn.id).await?;
         Ok(Some(Start {
             turn,
             items,
             people: Vec::new(),
             asker: behind.first().copied(),
+            charged,
         }))
     }
 }
@@ -228,7 +238,13 @@ impl TurnParams {
     }
 
     /// The turn as the ledger will have it.
-    fn row(&self, agent: &Identity, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
+    fn row(
+        &self,
+        agent: &Identity,
+        cause: TurnCause,
+        trigger: Option<MessageId>,
+        via: Option<&Via>,
+    ) -> NewTurn {
         NewTurn {
             id: self.turn,
             agent: agent.id,
@@ -239,6 +255,7 @@ impl TurnParams {
             channel: self.channel,
             reply_to: trigger,
             path: agent.name.to_string(),
+            cause,
             child: None,
         }
     }

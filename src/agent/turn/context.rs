@@ -243,6 +243,7 @@ impl TurnContext {
             turn: Some(self.id()),
             run: Some(self.run.root),
             role: self.role(),
+            user: self.run.charged,
             within: self.within.clone(),
             known: self.run.spent.clone(),
         }
@@ -309,6 +310,7 @@ impl TurnContext {
             parent: self.parent,
             run: Some(self.run.root),
             role: self.role(),
+            user: self.run.charged,
             kind: AttemptKind::Tool,
             provider: String::new(),
             model: result.name.clone(),

@@ -60,6 +60,8 @@ pub(in crate::agent) struct Start {
     pub people: Vec<UserId>,
     /// The person at the beginning of a chain of turns that start one another.
     pub asker: Option<UserId>,
+    /// The person who is charged for it, if any.
+    pub charged: Option<UserId>,
 }
 
 impl Ready {
@@ -139,6 +141,7 @@ impl Ready {
             items: first,
             people,
             asker,
+            charged,
         } = start;
         Arc::make_mut(&mut items).extend(first);
         params.len.store(items.len(), Ordering::Relaxed);
@@ -156,6 +159,8 @@ impl Ready {
             origin,
             hops: turn.depth,
             people,
+            charged,
+            cause: turn.cause,
         };
         let run = Run::new(params.turn, behind, limits, params.strays);
         let (speech, speech_seen) = watch::channel(Speech::default());

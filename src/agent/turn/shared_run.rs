@@ -11,6 +11,7 @@ use crate::agent::stop::RunningChild;
 use crate::config::Orchestration;
 use crate::domain::{Inbound, TurnId, UserId};
 use crate::llm::route::TurnHealth;
+use crate::store::TurnCause;
 
 /// What the turns of one run share.
 #[derive(Debug)]
@@ -19,6 +20,10 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) root: TurnId,
     /// The first turn in the chain that led to it.
     pub(in crate::agent) origin: TurnId,
+    /// The person who is charged for it, if any: the one who began it, whoever joins later.
+    pub(in crate::agent) charged: Option<UserId>,
+    /// What began it.
+    pub(in crate::agent) cause: TurnCause,
     /// Hops of tasks, hooks and agents that led to it since a person spoke.
     hops: AtomicU32,
     /// Everyone whose messages are in the root.
@@ -46,6 +51,10 @@ pub(in crate::agent) struct Behind {
     pub(in crate::agent) hops: u32,
     /// Those whose messages it begins with.
     pub(in crate::agent) people: Vec<UserId>,
+    /// The person who is charged for it, if any.
+    pub(in crate::agent) charged: Option<UserId>,
+    /// What began it.
+    pub(in crate::agent) cause: TurnCause,
 }
 
 impl Run {
@@ -59,6 +68,8 @@ impl Run {
         Self {
             root,
             origin: behind.origin,
+            charged: behind.charged,
+            cause: behind.cause,
             hops: AtomicU32::new(behind.hops),
             people: Mutex::new(behind.people),
             begun: Mutex::default(),

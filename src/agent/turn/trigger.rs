@@ -2,6 +2,7 @@
 
 use crate::agent::files::beginning::Beginning;
 use crate::domain::{ConversationId, Inbound, MessageId, Mode, TurnId, Via};
+use crate::store::TurnCause;
 
 #[derive(Debug)]
 pub struct Trigger {
@@ -54,6 +55,8 @@ pub enum Source {
 pub struct Note {
     /// What the model is told.
     pub text: String,
+    /// What begins the turn.
+    pub cause: TurnCause,
     /// How it came to be; `None` where that is not known, and then it begins no turn.
     pub via: Option<Via>,
     /// The branch whose report it is.

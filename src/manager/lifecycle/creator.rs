@@ -184,14 +184,7 @@ impl Creator {
         let asked: Vec<String> = asked.cloned().collect();
         let prompt = match (&new.system_prompt, new.refine) {
             (Some(description), Refine::Tailor) => Some(
-                refine::tailor(
-                    &self.deps,
-                    self.asker(id, new.guild),
-                    &asked,
-                    &name,
-                    description,
-                )
-                .await,
+                refine::tailor(&self.deps, self.asker(id, new), &asked, &name, description).await,
             ),
             // The charter is the prompt.
             (None, _) if origin.as_ref().is_some_and(|origin| origin.file.is_none()) => {
@@ -293,16 +286,17 @@ impl Creator {
         })
     }
 
-    /// The asker for an agent that does not exist yet.
-    fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
+    /// The asker for an agent that does not exist yet. Whoever makes it is charged.
+    fn asker(&self, agent: AgentId, new: &NewAgent) -> Asker {
         let budgets = self.deps.config.load().budgets;
         Asker {
             spender: Spender {
                 agent,
-                guild,
+                guild: new.guild,
                 turn: None,
                 run: None,
                 role: None,
+                user: Some(new.by.id),
                 within: Vec::new(),
                 known: KnownSums::default(),
             },

@@ -11,6 +11,7 @@ use crate::domain::Via;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
 use crate::manager::routing::Routing;
+use crate::store::TurnCause;
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskNote};
 
 impl Routing {
@@ -107,6 +108,7 @@ impl Routing {
         let prompt = Prompt {
             trigger: Trigger::new(
                 Source::Note(Box::new(Note {
+                    cause: TurnCause::Hook,
                     text,
                     via,
                     report_of: None,

@@ -9,7 +9,7 @@ use chorus::domain::{
     AgentId, ChannelId, ConversationId, Item, MessageId, SaveTrigger, SessionId, TurnId,
 };
 use chorus::llm::history;
-use chorus::store::{NewTurn, Opening, SavedAs, Store};
+use chorus::store::{NewTurn, Opening, SavedAs, Store, TurnCause};
 use tempfile::TempDir;
 
 use super::{answered, rich_conversation, said};
@@ -322,6 +322,7 @@ async fn adds(store: &Store, conversation: ConversationId, item: Item) {
         trigger: Some(MessageId(id.0.as_u128() as u64 >> 1)),
         parent: None,
         path: "lab".to_owned(),
+        cause: TurnCause::Message,
         child: None,
         depth: 0,
         channel: ChannelId(1),
