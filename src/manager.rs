@@ -50,6 +50,7 @@ use crate::store::StoreError;
 use crate::workspace::template::Template;
 
 pub use crate::agent::{Access, NoAccess, Stopped};
+pub use directory::FileCount;
 pub use directory::registry::{AgentListing, AgentSummary};
 pub use directory::roles::AgentRoles;
 pub use directory::sessions::History;

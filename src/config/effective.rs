@@ -240,7 +240,7 @@ keys! {
     TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, offered: &[] })
         .for_agents(Right::Command, Unset::Inherited);
     /// The work after which a turn mentions its author when it ends; `0` is never. Default: `2m`.
-    NOTIFY_AFTER = Key::new("notify_after", ValueKind::Duration { least: 0, offered: &["0", "60", "120", "300", "900"] })
+    NOTIFY_AFTER = Key::new("notify_after", ValueKind::Duration { least: 0, offered: &["0", "30", "60", "300", "900"] })
         .for_agents(Right::Command, Unset::Inherited);
     /// How commands are confined: `required`, `auto` or `off`. Default: `sandbox` of `config.json`.
     SANDBOX = Key::new("sandbox", ValueKind::Word(&["required", "auto", "off"]))
@@ -283,7 +283,7 @@ const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
 const LONGEST_QUESTION: Duration = Duration::from_secs(86_400);
 
 /// Whoever waits longer than this has turned to something else.
-const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(120);
+const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(30);
 
 /// A role that nobody has.
 const NO_ROLE: RoleId = RoleId(0);

@@ -29,6 +29,6 @@ pub use servers::{
 pub use sessions::{SESSIONS_PER_PAGE, ask_clear, cleared, history, imported, restored, saved};
 pub use tasks::{about, log, status, tasks};
 pub use turns::{
-    aborted, asked, asked_about, branch_asked, branch_history, branch_opened, branches,
-    branches_killed, retried, stopping,
+    NOTHING_RUNS, aborted, asked, asked_about, branch_asked, branch_history, branch_opened,
+    branches, branches_killed, retried, stopping,
 };

@@ -2,6 +2,7 @@
 //!
 //! It neither makes nor changes agents (see `lifecycle`), and sends them nothing but a question for their state.
 
+mod file_count;
 pub(crate) mod folder;
 pub(crate) mod registry;
 mod removal;
@@ -23,6 +24,7 @@ use crate::manager::error::ManagerError;
 use crate::store::{AgentRow, IntentKind, Registered};
 use crate::workspace::{Workspace, agent_file};
 use crate::{clock, text};
+pub use file_count::FileCount;
 
 /// The agents that exist: their index, files, roles and saved sessions. Starts no work.
 pub(crate) struct Directory {
@@ -128,6 +130,11 @@ impl Directory {
         let folder = self.deps.paths.agent(agent.name.as_str());
         let found = tokio::fs::metadata(folder).await;
         found.is_ok_and(|found| found.is_dir())
+    }
+
+    /// Counts the files that would be deleted with an agent.
+    pub(crate) async fn file_count(&self, agent: &AgentSummary) -> FileCount {
+        file_count::below(self.deps.paths.agent(agent.name.as_str())).await
     }
 
     /// The agent of that name in a server.

@@ -8,6 +8,9 @@ use super::profile::{Profile, ProfileError};
 /// Their names, from the widest to the narrowest.
 pub(super) const NAMES: [&str; 4] = ["open", "guarded", "standard", "locked"];
 
+/// The one that allows everything.
+pub(super) const WIDEST: &str = NAMES[0];
+
 /// What `guarded` denies of commands: those that change something elsewhere, in the marked form that the shell module gives
 /// them in every spelling (`git [write] push`, `gh [write] pr create`).
 const WRITES_ELSEWHERE: &str =

@@ -104,7 +104,12 @@ impl Profiles {
 
     fn unknown(&self, name: &str) -> ProfileError {
         let names: Vec<&str> = self.names().collect();
-        let hint = match text::near(name, names.iter().copied()) {
+        // A slip must not turn into more rights than were meant, so the widest profile is never proposed.
+        let proposed = names
+            .iter()
+            .copied()
+            .filter(|name| *name != builtin::WIDEST);
+        let hint = match text::near(name, proposed) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", names.join(", ")),
         };

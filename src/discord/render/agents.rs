@@ -4,42 +4,33 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use super::lists::{pager, quoted};
+use super::lists::pager;
 use super::server::permissions;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::domain::{AgentStatus, GuildId};
 use crate::llm::discovery::Choice;
-use crate::manager::{AgentListing, Destroyed, Files, Made};
+use crate::manager::{AgentListing, Destroyed, FileCount, Files, Made};
 use crate::text::{self, count, escape};
 
 /// Agents on one page of the list.
 const PER_PAGE: usize = 10;
-
-/// Characters of a system prompt in the welcome message.
-const PROMPT_SHOWN: usize = 2_500;
-
-/// Characters of that prompt once it is escaped, which makes it longer.
-const MOST_QUOTED: usize = 3_500;
 
 /// Characters of what a profile permits, in a list of ten agents.
 const ALLOWED_SHOWN: usize = 250;
 
 /// The first message in an agent's channel.
 pub fn welcome(made: &Made) -> Body {
-    let prompt = crate::discord::rest::body::clip(&made.system_prompt, PROMPT_SHOWN);
-    let quoted = quoted(&prompt, MOST_QUOTED);
-    let prompt = if prompt.trim().is_empty() {
-        String::new()
-    } else {
-        format!("**System prompt**\n{quoted}\n")
+    let purpose = match made.purpose.as_str() {
+        "" => String::new(),
+        purpose => format!("{}\n", escape::text(purpose)),
     };
     let folder = made.folder.as_ref().map_or_else(String::new, |folder| {
         format!("**Folder:** {}\n", shown_folder(folder))
     });
     let text = format!(
-        "**Model:** {}\n**Permissions:** {}\n{folder}{prompt}Write here to begin. `/status` shows my state, `/help` lists all commands.",
+        "{purpose}**Model:** {}\n**Permissions:** {}\n{folder}Write here to begin. `/status` shows my state, `/help` lists all commands.",
         model(&made.model),
         permissions(&made.profile, &made.allowed)
     );
@@ -150,12 +141,16 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     )])
 }
 
-/// Asks whether to destroy an agent; `bound` is the folder of the machine that it works in.
-pub fn ask_destroy(name: &str, keep_files: bool, bound: Option<&Path>) -> Body {
-    let files = if keep_files {
-        "Its folder stays where it is."
-    } else {
-        "Its folder with workspace, notes and sessions is **deleted**."
+/// Asks whether to destroy an agent. `deleted` are the files that go with it, `None` where they are kept; `bound` is the folder of
+/// the machine that it works in.
+pub fn ask_destroy(name: &str, deleted: Option<FileCount>, bound: Option<&Path>) -> Body {
+    let files = match deleted {
+        None => "Its folder is kept.".to_owned(),
+        Some(FileCount::Exactly(files)) => deletes(&count(files, "file", "files")),
+        Some(FileCount::MoreThan(files)) => deletes(&format!(
+            "more than {} files",
+            text::thousands(files as u64)
+        )),
     };
     let stays = stays(bound);
     Body::text(format!(
@@ -171,6 +166,12 @@ fn stays(bound: Option<&Path>) -> String {
             shown_folder(folder)
         )
     })
+}
+
+fn deletes(files: &str) -> String {
+    format!(
+        "Its folder with workspace, notes and sessions is **deleted: {files}**. They cannot be restored."
+    )
 }
 
 /// Asks whether to make a new folder for an agent that lost its own.

@@ -47,7 +47,8 @@ const LAST_SUMMARY_STOPPED: &str =
 const IDLE_SAVE_STOPPED: &str =
     "Stopped the save after the silence: the conversation stays as it was.";
 
-const NOTHING_RUNS: &str = "Nothing is running here.";
+/// The answer where a stop has nothing to end.
+pub const NOTHING_RUNS: &str = "Nothing is running here.";
 
 /// A prompt given by a command, shown for all.
 pub fn asked(by: &str, prompt: &str, whom: Option<&str>) -> Body {

@@ -24,7 +24,7 @@ use crate::manager::directory::{Directory, folder};
 use crate::manager::error::ManagerError;
 use crate::manager::lifecycle::bindings::Bindings;
 use crate::manager::lifecycle::folders::{AgentFolders, Kept};
-use crate::manager::lifecycle::new_agent::{Basis, Made, NewAgent, Plan, Refine};
+use crate::manager::lifecycle::new_agent::{Basis, Made, NewAgent, Plan, Refine, purpose};
 use crate::manager::lifecycle::origin::{self, Origin, Wanted};
 use crate::manager::names::NameLocks;
 use crate::manager::ports::Channels;
@@ -34,9 +34,6 @@ use crate::permission::may_grant;
 use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered, StoreError};
 use crate::workspace::bound::{self, Bound};
 use crate::{clock, text};
-
-/// Characters of a channel's topic that Discord takes.
-const TOPIC: usize = 1024;
 
 /// An agent that is registered and being made.
 pub(crate) struct Creation {
@@ -413,7 +410,7 @@ impl Creator {
                 channel
             }
             None => {
-                let topic = topic(&file.config.system_prompt);
+                let topic = purpose(&file.config.system_prompt);
                 let made = channels.create(row.guild_id, name.as_str(), &topic).await;
                 let channel = made?;
                 undo.channel = Some(channel);
@@ -519,9 +516,4 @@ impl Creator {
             bound: None,
         })
     }
-}
-
-/// The topic of an agent's channel.
-pub(crate) fn topic(system_prompt: &str) -> String {
-    text::one_line(system_prompt.lines().next().unwrap_or_default(), TOPIC)
 }

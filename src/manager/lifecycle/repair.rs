@@ -10,8 +10,8 @@ use crate::manager::directory::folder::{is_there, off_thread};
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
 use crate::manager::lifecycle::Lifecycle;
-use crate::manager::lifecycle::creator::topic;
 use crate::manager::lifecycle::new_agent::Made;
+use crate::manager::lifecycle::new_agent::purpose;
 use crate::manager::ports::Channels;
 use crate::store::IntentKind;
 
@@ -154,7 +154,7 @@ impl Lifecycle {
             .create(
                 agent.guild,
                 agent.name.as_str(),
-                &topic(&config.system_prompt),
+                &purpose(&config.system_prompt),
             )
             .await;
         let channel = made?;

@@ -474,3 +474,30 @@ async fn the_channel_of_a_new_agent_is_opened_by_a_press() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn who_stops_nothing_is_told_alone() {
+    run_test(async |world| {
+        for command in ["/stop", "/abort"] {
+            world.ann.runs(command, "#lab").await;
+            let told = world.next_private_reply(&world.ann).await;
+            assert!(told.contains("Nothing is running here."), "{told}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_misspelt_profile_is_never_corrected_to_the_widest() {
+    run_test(async |world| {
+        for (typed, proposed) in [
+            ("opem", "there are open"),
+            ("lockd", "did you mean `locked`?"),
+        ] {
+            let command = format!("/agent config name:lab key:permissions value:{typed}");
+            let told = world.ann.asks(&command, "#lab").await;
+            assert!(told.contains(proposed), "{typed}: {told}");
+        }
+    })
+    .await;
+}

@@ -220,3 +220,31 @@ async fn a_question_that_is_open_says_who_destroyed_the_agent() {
     })
     .await;
 }
+
+/// Files below a folder, links among them.
+fn files_below(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => files_below(&entry.path()),
+            false => 1,
+        })
+        .sum()
+}
+
+#[tokio::test]
+async fn the_question_says_how_many_files_are_deleted() {
+    run_test(async |world| {
+        std::fs::write(world.workspace("lab").join("mine.txt"), "x").unwrap();
+        let files = files_below(world.workspace("lab").parent().unwrap());
+        let asked = world.ann.asks("/agent destroy name:lab", "#general").await;
+        let told = format!("**deleted: {files} files**");
+        assert!(asked.contains(&told), "{told}: {asked}");
+        let kept = world
+            .ann
+            .asks("/agent destroy name:lab keep_files:true", "#general")
+            .await;
+        assert!(kept.contains("Its folder is kept."), "{kept}");
+    })
+    .await;
+}

@@ -10,7 +10,7 @@ use crate::discord::rest::body::{Body, Button, Style};
 use crate::domain::MessageId;
 
 /// How long such a question can be answered, in seconds.
-const SECONDS: i64 = 30;
+const SECONDS: i64 = 60;
 
 /// When a question that is asked now expires, as the id of its button says.
 pub(super) fn until() -> i64 {

@@ -42,13 +42,17 @@ async fn end_turns(
         let target = match child.map(|child| child.trim().parse()) {
             None => Target::Channel(here.channel),
             Some(Ok(child)) => Target::Child(child),
-            Some(Err(_)) => return Ok(told(Stopped::Nothing)),
+            Some(Err(_)) => return Err(Refusal::new(render::NOTHING_RUNS)),
         };
         let stopped = bot(ctx)
             .manager
             .routing
             .stop(&here.agent, target, stop, &by);
-        Ok(told(stopped.await?))
+        match stopped.await? {
+            // Of interest to nobody else.
+            Stopped::Nothing => Err(Refusal::new(render::NOTHING_RUNS)),
+            stopped => Ok(told(stopped)),
+        }
     })
     .await
 }

@@ -29,7 +29,11 @@ pub(super) async fn destroy(
         let until = confirm::until();
         let bound = bot(ctx).manager.directory.bound_folder(&agent).await;
         let files = if keep { "keep" } else { "delete" };
-        let question = render::ask_destroy(agent.name.as_str(), keep, bound.as_deref());
+        let deleted = match keep {
+            true => None,
+            false => Some(bot(ctx).manager.directory.file_count(&agent).await),
+        };
+        let question = render::ask_destroy(agent.name.as_str(), deleted, bound.as_deref());
         let id = format!("destroy:{files}:{until}:{}", agent.name);
         Ok(confirm::question(question, id))
     })
