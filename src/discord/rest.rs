@@ -50,7 +50,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const UNSTATED_WAIT: Duration = Duration::from_secs(1);
 
 /// Our name, in the form Discord asks for.
-const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION"), ")");
+pub(crate) const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION"), ")");
 
 /// The REST API. Cheap to clone; all clones share limits.
 #[derive(Clone)]
