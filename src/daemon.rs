@@ -190,6 +190,9 @@ fn warn_of_environment(env: &Env, config: &Config) {
             file.display()
         );
     }
+    for repeated in env.repeated() {
+        warn!("{repeated}");
+    }
     for (name, instead) in env.ignored() {
         warn!("{name} is set and not used: {instead}");
     }

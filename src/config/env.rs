@@ -5,6 +5,7 @@
 //! variable itself, then as the file that `<NAME>_FILE` names. Blank is unset. No file is looked for in the working directory,
 //! where others may write. Nothing is put into the process's own environment.
 
+mod dotenv;
 mod error;
 mod source;
 mod trust;
@@ -20,6 +21,7 @@ use super::paths::Paths;
 use super::secret::Secret;
 use crate::domain::GuildId;
 
+use dotenv::Repeated;
 pub use error::EnvError;
 pub use source::{Origin, Source};
 pub use trust::Fault;
@@ -189,6 +191,11 @@ impl Env {
         }
         let is_of_agents = trust::place_of_agents(&found, &self.paths.home).is_some();
         Some(UnreadDotenv { path, is_of_agents })
+    }
+
+    /// Returns the variables that a file assigns more than once.
+    pub fn repeated(&self) -> impl Iterator<Item = &Repeated> {
+        self.variables.repeated()
     }
 
     /// Variables of the Python original that are set but not used, each with what replaces it.

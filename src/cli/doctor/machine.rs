@@ -117,7 +117,14 @@ pub(super) fn environment(env: &Env) -> Vec<Check> {
             instead,
         )
     });
-    unread.into_iter().chain(ignored).collect()
+    let repeated = env.repeated().map(|repeated| {
+        Check::warning(
+            "environment",
+            repeated.to_string(),
+            "keep one line for each variable",
+        )
+    });
+    unread.into_iter().chain(repeated).chain(ignored).collect()
 }
 
 fn disk(home: &Path) -> Check {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::dotenv::DotenvFault;
 use super::trust::Fault;
 
 /// Why the environment cannot be used.
@@ -24,9 +25,9 @@ pub enum EnvError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// A line of a `.env` file is not an assignment.
-    #[error("{} has a line that is not an assignment: write NAME=value, quote values with spaces", path.display())]
-    Dotenv { path: PathBuf },
+    /// A file of variables cannot be understood.
+    #[error("{}{fault}", path.display())]
+    Dotenv { path: PathBuf, fault: DotenvFault },
     /// A file may not supply configuration.
     #[error("{} is not read: {fault}", path.display())]
     Untrusted { path: PathBuf, fault: Fault },

@@ -1,10 +1,11 @@
 //! Looks up variables: in the process's environment, in the file of `--env-file`, in the `.env` of the home.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::EnvError;
+use super::dotenv::{Assignments, Repeated};
 use super::source::{Origin, Source};
 use super::trust::{self, Refusal};
 use crate::config::secret::Secret;
@@ -21,7 +22,7 @@ pub(super) struct Variables {
 #[derive(Clone)]
 struct VariablesFile {
     origin: Origin,
-    values: HashMap<String, String>,
+    assigned: Assignments,
 }
 
 /// A variable that is set.
@@ -83,8 +84,8 @@ impl Variables {
     pub(super) fn read_env_file(&mut self, path: &Path, home: &Path) -> Result<(), EnvError> {
         let file = trust::open_env_file(path, home)
             .map_err(|refusal| refused("--env-file", path, refusal))?;
-        let values = assignments(&file, path)?;
-        for name in values.keys() {
+        let assigned = Assignments::read(&file, path)?;
+        for name in assigned.values.keys() {
             if let Some(instead) = forbidden(name) {
                 return Err(EnvError::Forbidden {
                     name: name.clone(),
@@ -95,7 +96,7 @@ impl Variables {
         }
         self.files.push(VariablesFile {
             origin: Origin::EnvFile(path.to_owned()),
-            values,
+            assigned,
         });
         Ok(())
     }
@@ -110,7 +111,7 @@ impl Variables {
         let file = trust::open_home_dotenv(&path, home)
             .map_err(|refusal| refused(".env", &path, refusal))?;
         self.files.push(VariablesFile {
-            values: assignments(&file, &path)?,
+            assigned: Assignments::read(&file, &path)?,
             origin: Origin::HomeDotenv(path),
         });
         Ok(())
@@ -119,6 +120,11 @@ impl Variables {
     /// The files that were read.
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().filter_map(|file| file.origin.file())
+    }
+
+    /// Returns the variables that a file assigns more than once.
+    pub(super) fn repeated(&self) -> impl Iterator<Item = &Repeated> {
+        self.files.iter().flat_map(|file| &file.assigned.repeated)
     }
 
     /// A variable that holds no secret.
@@ -193,7 +199,7 @@ impl Variables {
 impl VariablesFile {
     fn assigned(&self, name: &str) -> Option<Assigned<'_>> {
         Some(Assigned {
-            value: filled(self.values.get(name)?)?,
+            value: filled(self.assigned.values.get(name)?)?,
             file: Some(self),
         })
     }
@@ -225,19 +231,6 @@ fn of_place(
     Ok(secret.map(|secret| (secret, Source::File { path, named_in })))
 }
 
-/// Reads what a file assigns; the first of two assignments of one name holds.
-fn assignments(file: &File, path: &Path) -> Result<HashMap<String, String>, EnvError> {
-    let mut values = HashMap::new();
-    for line in dotenvy::from_read_iter(file) {
-        // The library's error repeats the line, which may hold a secret.
-        let (name, value) = line.map_err(|_| EnvError::Dotenv {
-            path: path.to_owned(),
-        })?;
-        values.entry(name).or_insert(value);
-    }
-    Ok(values)
-}
-
 fn refused(name: &str, path: &Path, refusal: Refusal) -> EnvError {
     match refusal {
         Refusal::Unreadable(source) => EnvError::Unreadable {
@@ -253,7 +246,7 @@ fn refused(name: &str, path: &Path, refusal: Refusal) -> EnvError {
 }
 
 /// The value without white space around it, unless it is blank.
-fn filled(value: &str) -> Option<&str> {
+pub(super) fn filled(value: &str) -> Option<&str> {
     let value = value.trim();
     (!value.is_empty()).then_some(value)
 }

@@ -206,10 +206,7 @@ fn a_broken_dotenv_is_named_without_its_content() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join(".env"), "DISCORD_TOKEN=\"hunter2\n").unwrap();
     let said = try_read(&[("CHORUS_HOME", home.path().to_str().unwrap())], None).unwrap_err();
-    assert!(
-        said.contains(".env has a line that is not an assignment"),
-        "{said}"
-    );
+    assert!(said.contains(".env, line "), "{said}");
     assert!(!said.contains("hunter2"), "{said}");
 }
 
