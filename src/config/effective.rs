@@ -177,12 +177,12 @@ keys! {
         .for_agents(Right::Command, Unset::Refused);
     /// The silence after which a conversation is saved and cleared: seconds, or a number with a unit such as `30m`;
     /// `0` is never. Default: the server's.
-    IDLE_TIMEOUT = Key::new("idle_timeout", ValueKind::Duration { least: 0, offered: &["0", "300", "900", "1800", "3600"] })
+    IDLE_TIMEOUT = Key::new("idle_timeout", ValueKind::Duration { least: 0, most: YEAR, offered: &["0", "300", "900", "1800", "3600"] })
         .for_agents(Right::Command, Unset::Inherited)
         .for_servers(Right::Command)
         .shown_as("Idle timeout", |server| Shown::Duration(server.idle_timeout));
     /// How long a question waits before it is denied: 30 seconds to 24 hours. Default: 15 minutes.
-    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 30, offered: &["300", "900", "3600", "86400"] })
+    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 30, most: DAY, offered: &["300", "900", "3600", "86400"] })
         .for_servers(Right::Command)
         .shown_as("Approval timeout", |server| Shown::Duration(Some(server.approval_timeout)));
     /// Roles whose members may answer questions, besides those with Manage Server.
@@ -237,10 +237,10 @@ keys! {
         .for_agents(Right::ForValue, Unset::Empty);
     /// The time of work one turn may take; waiting for people does not count. Default: `turn_timeout` of
     /// `config.json`.
-    TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, offered: &[] })
+    TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, most: DAY, offered: &[] })
         .for_agents(Right::Command, Unset::Inherited);
-    /// The work after which a turn mentions its author when it ends; `0` is never. Default: `2m`.
-    NOTIFY_AFTER = Key::new("notify_after", ValueKind::Duration { least: 0, offered: &["0", "30", "60", "300", "900"] })
+    /// The work after which a turn mentions its author when it ends; `0` is never. Default: `30s`.
+    NOTIFY_AFTER = Key::new("notify_after", ValueKind::Duration { least: 0, most: YEAR, offered: &["0", "30", "60", "300", "900"] })
         .for_agents(Right::Command, Unset::Inherited);
     /// How commands are confined: `required`, `auto` or `off`. Default: `sandbox` of `config.json`.
     SANDBOX = Key::new("sandbox", ValueKind::Word(&["required", "auto", "off"]))
@@ -279,8 +279,14 @@ pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
 /// Shortest time that a question waits; a shorter one may have been set before there was this limit.
 const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
 
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
+/// Seconds of a year, the longest in `config.json` too.
+const YEAR: u64 = 365 * DAY;
+
 /// Longest time that a question waits.
-const LONGEST_QUESTION: Duration = Duration::from_secs(86_400);
+const LONGEST_QUESTION: Duration = Duration::from_secs(DAY);
 
 /// Whoever waits longer than this has turned to something else.
 const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(30);

@@ -86,8 +86,8 @@ pub struct Config {
     #[serde(deserialize_with = "ids")]
     #[schemars(with = "Vec<String>")]
     pub access_roles: Vec<RoleId>,
-    /// Time a question waits for an answer; then it is denied. What is below 30 seconds counts as 30.
-    pub approval_timeout: Seconds<1, DAY>,
+    /// Time a question waits for an answer; then it is denied. 30 seconds to 24 hours.
+    pub approval_timeout: Seconds<30, DAY>,
 
     /// How commands are confined: `required`, `auto` (the strongest layers there are) or `off`.
     pub sandbox: SandboxMode,

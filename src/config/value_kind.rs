@@ -1,10 +1,13 @@
 //! The kinds of values that people write for a key, each read in one place.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::units::{Usd, parse_duration};
+use crate::clock;
 use crate::domain::{RoleId, Router, handoffs_of};
 use crate::permission::GrantTable;
 use crate::text;
@@ -12,9 +15,6 @@ use crate::text::json::refuse_double_keys;
 
 /// Bytes of a system prompt, from any source.
 pub const PROMPT_MAX: usize = 64 << 10;
-
-/// Longest duration that can be set, in seconds: a year, as in `config.json`.
-const LONGEST: u64 = 365 * 86_400;
 
 /// The kind of value that people write for a key. What only the daemon knows, such as which models exist, is checked by
 /// whoever sets it.
@@ -44,6 +44,8 @@ pub enum ValueKind {
     Duration {
         /// The shortest in seconds: where it is 0, that is never.
         least: u64,
+        /// The longest in seconds.
+        most: u64,
         /// Those that completion offers.
         offered: &'static [&'static str],
     },
@@ -106,7 +108,7 @@ impl ValueKind {
             Self::Router => router(text),
             Self::Profile if text.starts_with('{') => profile(text),
             Self::Profile => name(text),
-            Self::Duration { least, .. } => duration(text, least),
+            Self::Duration { least, most, .. } => duration(text, least..=most),
             Self::Switch => switch(text),
             Self::Word(words) if words.contains(&text) => Ok(Value::from(text)),
             Self::Word(words) => Err(BadValue(format!("Write {}.", one_of(words)))),
@@ -245,17 +247,26 @@ fn profile(text: &str) -> Result<Value, BadValue> {
         .map_err(|error| BadValue(format!("The profile is not valid JSON: {error}.")))
 }
 
-fn duration(text: &str, least: u64) -> Result<Value, BadValue> {
+fn duration(text: &str, range: RangeInclusive<u64>) -> Result<Value, BadValue> {
     let seconds = text.parse().ok().or_else(|| parse_duration(text));
-    let never = if least == 0 { "`0` is never, " } else { "" };
-    seconds
-        .filter(|seconds| (least..=LONGEST).contains(seconds))
-        .map(Value::from)
-        .ok_or_else(|| {
-            BadValue(format!(
-                "Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; {never}`default` takes back what was set."
-            ))
-        })
+    let never = if *range.start() == 0 {
+        "`0` is never, "
+    } else {
+        ""
+    };
+    let Some(seconds) = seconds else {
+        return Err(BadValue(format!(
+            "Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; {never}`default` takes back what was set."
+        )));
+    };
+    if !range.contains(&seconds) {
+        let [least, most] =
+            [range.start(), range.end()].map(|end| clock::duration(Duration::from_secs(*end)));
+        return Err(BadValue(format!(
+            "Write a duration from {least} to {most}; {never}`default` takes back what was set."
+        )));
+    }
+    Ok(Value::from(seconds))
 }
 
 fn switch(text: &str) -> Result<Value, BadValue> {

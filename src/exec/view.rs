@@ -24,7 +24,21 @@ const SYSTEM: &[&str] = &[
 pub(super) const CONFIGURATION: &str = "/etc";
 
 /// Variables that reach a command when the daemon has them.
-const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
+const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
+
+/// Variables that say to a command that it has neither a terminal nor a user. A command can set others for itself.
+///
+/// The editor accepts each text as it is, so that `git rebase --continue` goes on and `git commit` without a message ends.
+const UNATTENDED: &[(&str, &str)] = &[
+    ("CI", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("EDITOR", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("PAGER", "cat"),
+    ("TERM", "dumb"),
+    ("VISUAL", "true"),
+];
 
 /// Where programs are looked for when the daemon has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -86,6 +100,9 @@ impl MachineView {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)))
             .collect();
+        for (name, value) in UNATTENDED {
+            environment.insert((*name).to_owned(), (*value).to_owned());
+        }
         let path = environment
             .entry("PATH".to_owned())
             .or_insert_with(|| DEFAULT_PATH.to_owned())

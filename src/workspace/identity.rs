@@ -45,7 +45,7 @@ impl Identity {
                 device: format!("{major}:{minor}"),
             },
             inode: found.stx_ino,
-            born: has_birth.then(|| (found.stx_btime.tv_sec, found.stx_btime.tv_nsec)),
+            born: has_birth.then_some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec)),
         })
     }
 

@@ -1,8 +1,10 @@
 //! The instructions of the repository in a workspace: its `AGENTS.md`, else `CLAUDE.md`, and a list of its skills, as each
 //! request contains them.
 //!
-//! They were written by whoever writes the repository, the agent included: they advise, and grant nothing. Links are not
-//! followed.
+//! They were written by whoever writes the repository, the agent included: they advise, and grant nothing. How a file is
+//! read, with what it imports, is in `imports`.
+
+mod imports;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,12 +14,13 @@ use cap_std::fs::{Dir, Metadata, MetadataExt};
 use cap_std::time::SystemTime;
 use parking_lot::Mutex;
 
+use self::imports::Whole;
 use super::error::FileError;
 use super::{Jail, Workspace, WorkspacePath, regular_file};
 use crate::charter::{self, Skill};
 
 /// Names of a file with instructions; the first that exists is used.
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 
 /// Bytes of instructions in a request, as in other programs.
 const MOST_BYTES: usize = 32 << 10;
@@ -54,8 +57,17 @@ pub struct InstructionsCache {
     known: Arc<Mutex<Known>>,
 }
 
-/// By the agent's folder: the sources of the text, and the text.
-type Known = HashMap<PathBuf, (Source, Instructions)>;
+/// By the agent's folder.
+type Known = HashMap<PathBuf, Kept>;
+
+/// A text and what it was made of.
+#[derive(Debug)]
+struct Kept {
+    source: Source,
+    /// The files that were imported or looked for, as they were.
+    imported: Vec<(String, Option<Stamp>)>,
+    text: Instructions,
+}
 
 /// What a text is made of.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,7 +111,7 @@ impl InstructionsCache {
         let files = workspace.files()?;
         let mut stamps: Vec<Stamp> = NAMES
             .iter()
-            .filter_map(|name| stamp(files.dir(), name, name))
+            .filter_map(|name| stamp_of_any(files.dir(), name))
             .collect();
         for place in SKILLS {
             stamps.extend(skill_files(files.dir(), place));
@@ -113,14 +125,24 @@ impl InstructionsCache {
             files: stamps,
             skills: skills.to_vec(),
         };
-        if let Some((known, text)) = self.known.lock().get(&key)
-            && *known == source
+        if let Some(kept) = self.known.lock().get(&key)
+            && kept.source == source
+            && kept.is_current(files.dir())
         {
-            return Ok(text.clone());
+            return Ok(kept.text.clone());
         }
-        let text: Instructions = told(files.dir(), &source).into();
-        self.known.lock().insert(key, (source, text.clone()));
+        let kept = told(files.dir(), source);
+        let text = kept.text.clone();
+        self.known.lock().insert(key, kept);
         Ok(text)
+    }
+}
+
+impl Kept {
+    /// Whether the imported files are as they were.
+    fn is_current(&self, files: &Dir) -> bool {
+        let mut imported = self.imported.iter();
+        imported.all(|(path, stamp)| stamp_of_any(files, path) == *stamp)
     }
 }
 
@@ -135,7 +157,8 @@ pub fn nearest(files: &Jail, path: &WorkspacePath, is_folder: bool) -> Option<St
     while !folder.is_empty() {
         for name in NAMES {
             let below = format!("{folder}/{name}");
-            if regular(files.dir(), &below).is_some() {
+            let found = files.dir().metadata(&below);
+            if found.is_ok_and(|meta| meta.is_file()) {
                 return Some(below);
             }
         }
@@ -155,6 +178,13 @@ fn regular(folder: &Dir, path: &str) -> Option<Metadata> {
 
 fn stamp(folder: &Dir, name: &str, path: &str) -> Option<Stamp> {
     Some(Stamp::of(path.to_owned(), &regular(folder, name)?))
+}
+
+/// Returns the stamp of what is at `path`, of the target where it is a link within the repository.
+fn stamp_of_any(folder: &Dir, path: &str) -> Option<Stamp> {
+    let meta = folder.metadata(path);
+    let meta = meta.or_else(|_| folder.symlink_metadata(path)).ok()?;
+    Some(Stamp::of(path.to_owned(), &meta))
 }
 
 /// The `SKILL.md` of each folder in a place for skills, in the order of their names.
@@ -188,27 +218,41 @@ fn skill_files(files: &Dir, place: [&str; 2]) -> Vec<Stamp> {
     found
 }
 
-fn told(files: &Dir, source: &Source) -> String {
+fn told(files: &Dir, source: Source) -> Kept {
     let all = known_skills(files, &source.files);
+    let (instructions, imported) = instructions(files, &source.files);
     let sections = [
-        instructions(files, &source.files),
+        instructions,
         skills(&all),
         named_skills(files, &all, &source.skills),
     ];
     let told: Vec<String> = sections.into_iter().flatten().collect();
-    told.join("\n\n")
+    Kept {
+        imported,
+        text: told.join("\n\n").into(),
+        source,
+    }
 }
 
-fn instructions(files: &Dir, stamps: &[Stamp]) -> Option<String> {
+/// Returns the section with the instructions, which also names each file that is not in it and why; and the files that were
+/// imported.
+fn instructions(files: &Dir, stamps: &[Stamp]) -> (Option<String>, Vec<(String, Option<Stamp>)>) {
     let mut there = NAMES
         .iter()
-        .filter(|name| stamps.iter().any(|stamp| stamp.path == **name));
-    let (name, text) = there.find_map(|name| {
-        let text = read_text(files, name, MOST_BYTES + 1)?;
-        (!text.trim().is_empty()).then_some((*name, text))
-    })?;
-    let text = with_included(files, name, &text);
-    let text = text.trim();
+        .copied()
+        .filter(|name| stamps.iter().any(|stamp| stamp.path == *name));
+    let mut whole = Whole::new(files, MOST_BYTES);
+    let Some(name) = there.find(|name| whole.begin(name)) else {
+        let notes = whole.notes();
+        let section = (!notes.is_empty())
+            .then(|| format!("## Instructions of the repository\n\n{}", notes.join("\n")));
+        return (section, whole.imported);
+    };
+    for other in there {
+        whole.mention(other, name);
+    }
+    let notes = whole.notes();
+    let text = whole.text.trim();
     let kept = cut_at(text, MOST_BYTES);
     let mut section = format!("## workspace/{name}\n\n{ADVICE}\n\n{}", kept.trim_end());
     if kept.len() < text.len() {
@@ -216,23 +260,10 @@ fn instructions(files: &Dir, stamps: &[Stamp]) -> Option<String> {
             "\n\n[The rest of `{name}` is left out, for 32 KiB stand here at most; `view` shows it.]"
         ));
     }
-    Some(section)
-}
-
-/// The text with the line `@AGENTS.md` replaced by that file, once and not within it.
-fn with_included(files: &Dir, name: &str, text: &str) -> String {
-    let mut whole = String::with_capacity(text.len());
-    let mut is_included = name == NAMES[0];
-    for line in text.lines() {
-        let names_it = matches!(line.trim(), "@AGENTS.md" | "@./AGENTS.md");
-        let included = (names_it && !is_included)
-            .then(|| read_text(files, NAMES[0], MOST_BYTES + 1))
-            .flatten();
-        is_included |= included.is_some();
-        whole.push_str(included.as_deref().unwrap_or(line));
-        whole.push('\n');
+    if !notes.is_empty() {
+        section.push_str(&format!("\n\n{}", notes.join("\n")));
     }
-    whole
+    (Some(section), whole.imported)
 }
 
 /// Every skill that has a description, with the path of its file.
@@ -257,7 +288,7 @@ fn named_skills(files: &Dir, all: &[(&str, Skill)], names: &[String]) -> Option<
             let folder = path.trim_end_matches("/SKILL.md").rsplit('/').next();
             skill.name == *name || folder == Some(name)
         });
-        let text = found.and_then(|(path, _)| Some((path, read_text(files, path, left + 1)?)));
+        let text = found.and_then(|(path, _)| Some((path, imports::read_text(files, path, left + 1)?)));
         let shown = crate::text::code_span(&crate::text::one_line(name, 80));
         let Some((path, text)) = text else {
             return format!(
@@ -316,24 +347,6 @@ fn listed(skills: &[(&str, Skill)], described: usize) -> (String, usize) {
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;")
-}
-
-/// The start of a text file with Unix line ends; `None` where it is not text.
-fn read_text(files: &Dir, path: &str, most: usize) -> Option<String> {
-    let mut bytes = regular_file::head(files, path, most as u64).ok()??;
-    if bytes.contains(&0) {
-        return None;
-    }
-    if let Err(error) = std::str::from_utf8(&bytes) {
-        // Cut within a character at the end of what was read; anywhere else it is not UTF-8.
-        if error.error_len().is_some() {
-            return None;
-        }
-        bytes.truncate(error.valid_up_to());
-    }
-    let text = String::from_utf8(bytes).ok()?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Some(text.replace("\r\n", "\n"))
 }
 
 /// The start of `text`, whole lines where it has some, at most `most` bytes.

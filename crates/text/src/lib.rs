@@ -13,10 +13,12 @@ pub mod html;
 pub mod json;
 mod look_alike;
 mod short;
+mod terminal;
 mod visible;
 
 pub use amounts::{dollars, seconds, thousands, tokens_and_cost, tokens_in_short};
 pub use causes::with_causes;
 pub use look_alike::look_alikes;
 pub use short::{bytes, count, near, one_line, sentence, slug};
+pub use terminal::as_a_terminal_shows;
 pub use visible::{is_hidden, prose, visible, visible_json, written_out};

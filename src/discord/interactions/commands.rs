@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 mod branch;
 pub(super) mod call;
+mod choice;
 mod complete;
 mod confirm;
 mod context;

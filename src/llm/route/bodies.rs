@@ -119,9 +119,10 @@ fn request(
     } else {
         Arc::clone(&step.items)
     };
-    let tools = match facts.quirks.has(Quirk::PlainSchemas) {
-        true => Arc::new(schemas::plain(&step.tools)),
-        false => Arc::clone(&step.tools),
+    let tools = if facts.quirks.has(Quirk::PlainSchemas) {
+        Arc::new(schemas::plain(&step.tools))
+    } else {
+        Arc::clone(&step.tools)
     };
     let request = Request {
         model: target.model.clone(),

@@ -183,8 +183,8 @@ impl Router {
         let Refused { target, step, .. } = request;
         let facts = self.catalog.facts(target);
         // What a server counts may be far too little.
-        let tokens = step.used_tokens.max(tokens::of_items(&step.items));
-        let is_long = tokens > facts.window / 2;
+        let estimated = tokens::of_fixed(&step.system, &step.tools) + tokens::of_items(&step.items);
+        let is_long = step.used_tokens.max(estimated) > facts.window / 2;
         let has_pictures = facts.images && pictures::all(&step.items).next().is_some();
         let about_pictures = has_pictures && About::Pictures.is_in(&error.message);
         if !is_long || about_pictures || !failure::may_be_length(&error) {

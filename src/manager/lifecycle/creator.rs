@@ -98,9 +98,10 @@ impl Creator {
         })?;
         let _alone = self.names.lock(name.as_str()).await;
         let kept = self.deps.paths.agent(name.as_str()).join(bound::NAME);
-        let _binding = match new.folder.is_some() || folder::is_there(&kept).await {
-            true => Some(self.bindings.alone().await),
-            false => None,
+        let _binding = if new.folder.is_some() || folder::is_there(&kept).await {
+            Some(self.bindings.alone().await)
+        } else {
+            None
         };
         let row = AuditRow {
             agent_name: name.to_string(),

@@ -146,12 +146,12 @@ mod tests {
     fn what_an_agent_is_for_is_the_first_sentence_of_its_prompt() {
         for (prompt, told) in [
             ("You write tests. Use `make`.", "You write tests."),
-            ("\\n# Reviewer\\nRead all.", "Reviewer"),
+            ("\n# Reviewer\nRead all.", "Reviewer"),
             ("Use tools, e.g. make. Then stop.", "Use tools, e.g. make."),
             ("Look at 1.5 and v2.0 of it", "Look at 1.5 and v2.0 of it"),
             ("你好。再见。", "你好。"),
             ("Who? Me!", "Who?"),
-            ("  \\n ", ""),
+            ("  \n ", ""),
             ("", ""),
         ] {
             assert_eq!(purpose(prompt), told, "{prompt}");

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::exec::{Bounds, Ended, Finished, HomeAccess};
 use crate::permission::{Action, Group};
-use crate::text::long;
+use crate::text::{as_a_terminal_shows, long};
 use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
@@ -120,7 +120,7 @@ async fn tidy(context: &ToolContext) {
 /// The output, or its beginning and end and where all of it is.
 fn printed(finished: &Finished, handle: &Handle) -> String {
     let output = &finished.output;
-    let mut text = String::from_utf8_lossy(&output.head).into_owned();
+    let mut text = as_a_terminal_shows(&String::from_utf8_lossy(&output.head));
     if output.omitted > 0 {
         let all = match (&output.whole, output.lost) {
             (Some(_), 0) => format!("all of it: tool_output with handle \"{handle}\""),
@@ -133,7 +133,7 @@ fn printed(finished: &Finished, handle: &Handle) -> String {
             "\n\n[… {} bytes left out; {all} …]\n\n",
             output.omitted
         ));
-        text.push_str(&String::from_utf8_lossy(&output.tail));
+        text.push_str(&as_a_terminal_shows(&String::from_utf8_lossy(&output.tail)));
     }
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');

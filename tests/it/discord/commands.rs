@@ -101,6 +101,27 @@ fn what_discord_is_told_is_within_its_limits() {
     }
 }
 
+#[test]
+fn whoever_chooses_a_value_sends_its_name() {
+    fn choices(option: &Value, found: &mut Vec<(Value, Value)>) {
+        for part in option["options"].as_array().into_iter().flatten() {
+            choices(part, found);
+        }
+        let offered = option["choices"].as_array().into_iter().flatten();
+        found.extend(offered.map(|choice| (choice["name"].clone(), choice["value"].clone())));
+    }
+    let mut found = Vec::new();
+    for command in registered_commands().as_array().unwrap() {
+        choices(command, &mut found);
+    }
+    for name in ["lightweight", "jsonl", "remove"] {
+        assert!(found.iter().any(|(known, _)| known == name), "{name}");
+    }
+    for (name, value) in found {
+        assert_eq!(value, name);
+    }
+}
+
 fn check(command: &Value) {
     let name = command["name"].as_str().unwrap();
     assert!((1..=32).contains(&name.chars().count()), "{name}");

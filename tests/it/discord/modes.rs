@@ -97,12 +97,12 @@ async fn the_mode_of_one_question_wins_over_the_agents() {
         assert_eq!(world.agent_json("lab")["mode"], "full");
         let status = world.ann.asks("/status", "#lab").await;
         assert!(status.contains("Mode: full"), "{status}");
-        for (mode, place, count) in [("lightweight", 1, 3), ("direct", 0, 0)] {
+        for (mode, count) in [("lightweight", 3), ("direct", 0)] {
             let answer = format!("I looked in {mode}.");
             world.model.answers(&answer);
             world
                 .ann
-                .runs(&format!("/ask prompt:look mode:{place}"), "#lab")
+                .runs(&format!("/ask prompt:look mode:{mode}"), "#lab")
                 .await;
             world.sees("#lab", &answer).await;
             assert_eq!(tools(&world.model.last_request()).len(), count, "{mode}");
@@ -126,7 +126,10 @@ async fn a_server_names_its_own_models_for_modes() {
     run_test_with(tiers(), async |world| {
         let set = world
             .ann
-            .asks(&format!("/settings tier tier:0 model:{MODEL}"), "#lab")
+            .asks(
+                &format!("/settings tier tier:lightweight model:{MODEL}"),
+                "#lab",
+            )
             .await;
         assert!(
             set.contains("tier_lightweight") && set.contains(MODEL),
@@ -136,7 +139,7 @@ async fn a_server_names_its_own_models_for_modes() {
         assert_eq!(light["model"], MODEL);
         let none = world
             .ann
-            .asks("/settings tier tier:1 model:no-such-one", "#lab")
+            .asks("/settings tier tier:full model:no-such-one", "#lab")
             .await;
         assert!(none.contains("no-such-one"), "{none}");
         let shown = world.ann.asks("/settings show", "#lab").await;
@@ -146,7 +149,7 @@ async fn a_server_names_its_own_models_for_modes() {
         );
         world
             .ann
-            .asks("/settings tier tier:0 model:default", "#lab")
+            .asks("/settings tier tier:lightweight model:default", "#lab")
             .await;
         let light = asked_in(world, "lightweight").await;
         assert_eq!(light["model"], "small-one");

@@ -72,10 +72,16 @@ async fn the_environment_is_an_allow_list_and_input_is_empty() {
             .await;
         let text = printed(&finished);
         let known = [
+            "CI",
+            "DEBIAN_FRONTEND",
+            "EDITOR",
             "GIT_CONFIG_GLOBAL",
+            "GIT_EDITOR",
+            "GIT_TERMINAL_PROMPT",
             "HOME",
             "LANG",
             "LC_ALL",
+            "PAGER",
             "PATH",
             "PWD",
             "RUSTUP_HOME",
@@ -83,6 +89,7 @@ async fn the_environment_is_an_allow_list_and_input_is_empty() {
             "TERM",
             "TMPDIR",
             "TZ",
+            "VISUAL",
             "XDG_CONFIG_HOME",
             "_",
         ];

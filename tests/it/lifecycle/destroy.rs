@@ -225,9 +225,12 @@ async fn a_question_that_is_open_says_who_destroyed_the_agent() {
 fn files_below(folder: &std::path::Path) -> usize {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries
-        .map(|entry| match entry.file_type().unwrap().is_dir() {
-            true => files_below(&entry.path()),
-            false => 1,
+        .map(|entry| {
+            if entry.file_type().unwrap().is_dir() {
+                files_below(&entry.path())
+            } else {
+                1
+            }
         })
         .sum()
 }

@@ -144,6 +144,12 @@ async fn default_takes_a_setting_of_the_server_back() {
             let after = world.ann.asks("/settings show", "#general").await;
             assert_eq!(after, before, "{set}");
         }
+        for wrong in ["25h", "29s", "0", "86401"] {
+            let command = format!("/settings approval-timeout timeout:{wrong}");
+            let told = world.ann.asks(&command, "#general").await;
+            assert!(told.contains("Write a duration from 30 s to "), "{wrong}: {told}");
+            assert_eq!(world.ann.asks("/settings show", "#general").await, before, "{wrong}");
+        }
         let told = world
             .ann
             .asks("/settings idle-timeout timeout:soon", "#general")

@@ -23,6 +23,15 @@ fn says(text: &str) -> Vec<Play> {
     events(stream.as_bytes())
 }
 
+/// The same of a server that counts ten tokens in every request.
+fn says_and_counts_ten(text: &str) -> Vec<Play> {
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}});
+    let stream = chunk(json!({"content": text}), Some("stop"))
+        + &format!("data: {usage}\n\n")
+        + "data: [DONE]\n\n";
+    events(stream.as_bytes())
+}
+
 fn refuses(status: u16, body: &Value) -> Vec<Play> {
     answer(status, JSON, &body.to_string())
 }
@@ -266,8 +275,12 @@ async fn thoughts_in_the_text_reach_neither_people_nor_the_next_request() {
     .await;
 }
 
-/// Ann speaks until the request is longer than half of the window; then the server refuses it once with `refusal`.
 async fn is_shortened_and_answered(window: u64, status: u16, refusal: Value) {
+    is_shortened_by(says, window, status, refusal).await;
+}
+
+/// Ann speaks until the request is longer than half of the window; then the server refuses it once with `refusal`.
+async fn is_shortened_by(says: fn(&str) -> Vec<Play>, window: u64, status: u16, refusal: Value) {
     let scripts = vec![
         says("One."),
         says("Two."),
@@ -337,6 +350,19 @@ async fn a_request_that_is_too_long_is_shortened_whatever_the_words() {
 async fn a_refusal_in_unknown_words_shortens_a_long_request() {
     let refusal = json!({"error": {"message": "The blue cat cannot carry this."}});
     is_shortened_and_answered(6_000, 400, refusal).await;
+    for (status, refusal) in [
+        (
+            400,
+            json!({"error": {"message": "输入长度超过模型最大长度限制"}}),
+        ),
+        (
+            422,
+            json!({"detail": {"reason": "payload of talk is beyond the machine"}}),
+        ),
+        (400, json!({})),
+    ] {
+        is_shortened_by(says_and_counts_ten, 6_000, status, refusal).await;
+    }
 }
 
 #[tokio::test]
@@ -388,6 +414,31 @@ async fn a_refused_picture_is_left_out_from_then_on() {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn a_picture_that_a_stream_refuses_is_left_out_from_then_on() {
+    let refusal = json!({"error": {"message": "Unsupported content type image_url", "code": 400}});
+    let scripts = vec![
+        events(format!("data: {refusal}\n\n").as_bytes()),
+        says("I see no picture."),
+        says("Plain."),
+    ];
+    let wire = Wire::start_with_models(scripts, &["m"]).await;
+    run_test_with(with_window(&wire, 128_000), async |world| {
+        let picture = std::fs::read(PICTURE).unwrap();
+        let files: [(&str, &[u8]); 1] = [("a.png", &picture)];
+        world.ann.uploads("#lab", "what is this?", &files).await;
+        world.sees("#lab", "I see no picture.").await;
+        world.ann.says("#lab", "go on").await;
+        world.sees("#lab", "Plain.").await;
+        let requests = wire.requests();
+        let pictures = requests
+            .iter()
+            .map(|request| request.body.to_string().contains("image_url"));
+        assert_eq!(pictures.collect::<Vec<_>>(), [true, false, false]);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -257,7 +257,7 @@ async fn a_direct_turn_owes_nothing_and_a_cut_call_is_not_taken() {
     run_test(async |world| {
         own_charter(world, OWES_TICKET);
         world.model.answers("Just so.");
-        world.ann.runs("/ask prompt:hi mode:0", "#lab").await;
+        world.ann.runs("/ask prompt:hi mode:direct", "#lab").await;
         world.sees("#lab", "Just so.").await;
         assert!(tools_of(&world.model.last_request()).is_empty());
         world.model.replies(Reply {

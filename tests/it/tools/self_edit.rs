@@ -101,7 +101,7 @@ async fn a_profile_spelled_out_is_checked_and_needs_the_right_to_grant_open() {
         )
         .await;
     assert!(broken.contains("allow") && broken.contains('0'), "{broken}");
-    assert_snapshot!(lab.refuses("self_edit_permissions", json!({"new_profile": "opne"})).await, @"no permission profile is called `opne`; did you mean `open`?");
+    assert_snapshot!(lab.refuses("self_edit_permissions", json!({"new_profile": "opne"})).await, @"no permission profile is called `opne`; there are open, guarded, standard, locked, reader");
     let refused = lab
         .prepare("self_edit_permissions", json!({"new_profile": 7}))
         .unwrap_err()

@@ -157,3 +157,44 @@ async fn what_ruins_the_machine_never_runs() {
         .await;
     assert!(text.starts_with("rm -rf /\n"), "{text}");
 }
+
+#[tokio::test]
+async fn a_program_that_wants_an_editor_or_a_terminal_ends() {
+    let world = World::new().await;
+    let commit = "git init -q r && cd r && git config user.name a && git config user.email a@example.org && echo x > f \
+        && git add f && git commit";
+    let text = world
+        .lab
+        .does("bash", json!({"command": commit, "timeout": 60}))
+        .await;
+    assert!(
+        text.contains("empty commit message") && text.contains("[exit code 1 "),
+        "{text}"
+    );
+    // The message of an earlier commit is taken as it is.
+    let amend = "cd r && git commit -qm first && git commit -q --amend && git log --format=%s";
+    let text = world
+        .lab
+        .does("bash", json!({"command": amend, "timeout": 60}))
+        .await;
+    assert!(text.starts_with("first\n[exit code 0 "), "{text}");
+    let shown = "echo $TERM $GIT_EDITOR $EDITOR $VISUAL $GIT_TERMINAL_PROMPT $PAGER $CI $DEBIAN_FRONTEND; \
+        EDITOR=ed bash -c 'echo $EDITOR'";
+    let text = world.lab.does("bash", json!({"command": shown})).await;
+    assert!(
+        text.starts_with("dumb true true true 0 cat 1 noninteractive\ned\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_reads_what_a_terminal_shows_at_last() {
+    let world = World::new().await;
+    let steps = r"for n in $(seq 400); do printf '\rDownloading %s%%' $n; done; echo";
+    let text = world.lab.does("bash", json!({"command": steps})).await;
+    assert_eq!(untimed(&text), "Downloading 400%\n[exit code 0 · T]");
+    let coloured =
+        r"printf '\033[31mred\033[0m \033]8;;https://e.org\033\\link\033]8;;\033\\ a\tb\r\n'";
+    let text = world.lab.does("bash", json!({"command": coloured})).await;
+    assert_eq!(untimed(&text), "red link a\tb\r\n[exit code 0 · T]");
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::call::{Context, Refusal, agent_here, bot, responder};
+use super::choice::{Choice, Named};
 use super::complete;
 use crate::agent::Overrides;
 use crate::discord::bot::Bot;
@@ -14,28 +15,13 @@ use crate::manager::AgentSummary;
 /// How long looking up a model may take.
 const MODEL_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// [`Mode`] as the option names it.
-#[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
-enum ModeChoice {
-    #[name = "direct"]
-    Direct,
-    #[name = "lightweight"]
-    Lightweight,
-    #[name = "standard"]
-    Standard,
-    #[name = "full"]
-    Full,
-}
-
-impl From<ModeChoice> for Mode {
-    fn from(choice: ModeChoice) -> Self {
-        match choice {
-            ModeChoice::Direct => Self::Direct,
-            ModeChoice::Lightweight => Self::Lightweight,
-            ModeChoice::Standard => Self::Standard,
-            ModeChoice::Full => Self::Full,
-        }
-    }
+impl Named for Mode {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("direct", Self::Direct),
+        ("lightweight", Self::Lightweight),
+        ("standard", Self::Standard),
+        ("full", Self::Full),
+    ];
 }
 
 /// Ask this channel's agent, optionally with another model, mode or role
@@ -49,14 +35,14 @@ pub(super) async fn ask(
     #[autocomplete = "complete::model"]
     model: Option<String>,
     #[description = "direct answers without tools, lightweight only reads, full is for work of many steps"]
-    mode: Option<ModeChoice>,
+    mode: Option<Choice<Mode>>,
     #[description = "Role of a sub-agent that answers in the agent's place; it knows your prompt alone"]
     #[autocomplete = "complete::role"]
     role: Option<String>,
 ) -> Result<(), Refusal> {
     let overrides = Overrides {
         model,
-        mode: mode.map(Mode::from),
+        mode: mode.map(|Choice(mode)| mode),
         role,
     };
     ask_with(ctx, prompt, overrides).await

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::call::{
     Context, Refusal, Viewer, Visibility, agent_here, answer, bot, named_on_record, viewer,
 };
+use super::choice::{Choice, Named};
 use super::complete;
 use crate::clock;
 use crate::discord::bot::Bot;
@@ -38,18 +39,23 @@ pub(super) async fn run(_: Context<'_>) -> Result<(), Refusal> {
 }
 
 /// How a run is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, poise::ChoiceParameter)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    #[name = "text"]
     Text,
-    #[name = "picture"]
     Picture,
-    #[name = "html"]
     Html,
-    #[name = "json"]
     Json,
-    #[name = "jsonl"]
     JsonLines,
+}
+
+impl Named for Format {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("text", Self::Text),
+        ("picture", Self::Picture),
+        ("html", Self::Html),
+        ("json", Self::Json),
+        ("jsonl", Self::JsonLines),
+    ];
 }
 
 /// Show a run as a tree, a picture, a page or data
@@ -59,7 +65,7 @@ async fn show(
     #[description = "Its id (default: the latest run of this channel)"]
     #[autocomplete = "complete::run"]
     id: Option<String>,
-    #[description = "How to show it (default: text)"] format: Option<Format>,
+    #[description = "How to show it (default: text)"] format: Option<Choice<Format>>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
@@ -68,7 +74,7 @@ async fn show(
             Some(id) => named(bot, &viewer, &id).await?,
             None => latest(ctx).await?,
         };
-        match format.unwrap_or(Format::Text) {
+        match format.map_or(Format::Text, |Choice(format)| format) {
             Format::Text => text_page(bot, &viewer, run, 0).await,
             format => file(bot, &viewer, run, format).await,
         }

@@ -6,6 +6,7 @@ use serenity::all::{ComponentInteraction, Role};
 use super::call::{
     Context, Refusal, Responder, Visibility, answer, bot, guild, person, rights_of_press, who,
 };
+use super::choice::{Choice, Named};
 use super::{complete, menus};
 use crate::config::effective::{self, Server};
 use crate::config::{Key, ValueKind, is_default};
@@ -73,26 +74,29 @@ async fn model(
 }
 
 /// A mode that can have a model of its own.
-#[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
+#[derive(Clone, Copy, Debug)]
 enum Tier {
     /// Looks only.
-    #[name = "lightweight"]
     Lightweight,
     /// Work of many steps.
-    #[name = "full"]
     Full,
+}
+
+impl Named for Tier {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("lightweight", Self::Lightweight), ("full", Self::Full)];
 }
 
 /// Set the model of turns in mode lightweight or full
 #[poise::command(slash_command)]
 async fn tier(
     ctx: Context<'_>,
-    #[description = "The mode"] tier: Tier,
+    #[description = "The mode"] tier: Choice<Tier>,
     #[description = "The model, or the word default for the agent's own"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
 ) -> Result<(), Refusal> {
-    let key = match tier {
+    let key = match tier.0 {
         Tier::Lightweight => &effective::TIER_LIGHTWEIGHT,
         Tier::Full => &effective::TIER_FULL,
     };
@@ -212,41 +216,66 @@ async fn approval_timeout(
 }
 
 /// What to do with a list of roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, poise::ChoiceParameter)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// One more role.
-    #[name = "add"]
     Add,
     /// One role less.
-    #[name = "remove"]
     Remove,
     /// No role.
-    #[name = "clear"]
     Clear,
+}
+
+impl Named for Change {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("add", Self::Add),
+        ("remove", Self::Remove),
+        ("clear", Self::Clear),
+    ];
+}
+
+fn picked(change: Option<Choice<Change>>) -> Option<Change> {
+    change.map(|Choice(change)| change)
 }
 
 /// Show or change the roles whose members may talk to the agents of this server
 #[poise::command(slash_command)]
 async fn access(
     ctx: Context<'_>,
-    #[description = "What to do (default: add the role)"] change: Option<Change>,
+    #[description = "What to do (default: add the role)"] change: Option<Choice<Change>>,
     #[description = "The role"] role: Option<Role>,
 ) -> Result<(), Refusal> {
     let none = "No role is set: everyone who sees an agent's channel may talk to it.";
     let roles = |server: &Server| server.access_roles.clone();
-    change_roles(ctx, &effective::ACCESS_ROLES, change, role, roles, none).await
+    change_roles(
+        ctx,
+        &effective::ACCESS_ROLES,
+        picked(change),
+        role,
+        roles,
+        none,
+    )
+    .await
 }
 
 /// Show or change the roles whose members may allow and deny, besides those with Manage Server
 #[poise::command(slash_command)]
 async fn approvers(
     ctx: Context<'_>,
-    #[description = "What to do (default: add the role)"] change: Option<Change>,
+    #[description = "What to do (default: add the role)"] change: Option<Choice<Change>>,
     #[description = "The role"] role: Option<Role>,
 ) -> Result<(), Refusal> {
     let none = "No role is set: members with Manage Server decide, and whoever started the turn.";
     let roles = |server: &Server| server.approver_roles.clone();
-    change_roles(ctx, &effective::APPROVER_ROLES, change, role, roles, none).await
+    change_roles(
+        ctx,
+        &effective::APPROVER_ROLES,
+        picked(change),
+        role,
+        roles,
+        none,
+    )
+    .await
 }
 
 /// Changes a list of roles, or shows it where no change was asked for.
@@ -286,7 +315,7 @@ async fn change_roles(
 #[poise::command(slash_command)]
 async fn grants(
     ctx: Context<'_>,
-    #[description = "What to do (default: add the profile)"] change: Option<Change>,
+    #[description = "What to do (default: add the profile)"] change: Option<Choice<Change>>,
     #[description = "The role"] role: Option<Role>,
     #[description = "The profile its members may grant; remove without it takes all of the role's"]
     #[autocomplete = "complete::profile"]
@@ -298,7 +327,7 @@ async fn grants(
         let server = bot.manager.settings.server(guild(ctx)?);
         let mut table = server.permission_grants.0;
         let role = role.map(|role| RoleId(role.id.get()));
-        match (change, role, profile) {
+        match (picked(change), role, profile) {
             (None, None, None) => return Ok(render::grants(&table)),
             (Some(Change::Clear), _, _) => table.clear(),
             (Some(Change::Remove), Some(role), None) => {

@@ -29,9 +29,10 @@ pub(super) async fn destroy(
         let until = confirm::until();
         let bound = bot(ctx).manager.directory.bound_folder(&agent).await;
         let files = if keep { "keep" } else { "delete" };
-        let deleted = match keep {
-            true => None,
-            false => Some(bot(ctx).manager.directory.file_count(&agent).await),
+        let deleted = if keep {
+            None
+        } else {
+            Some(bot(ctx).manager.directory.file_count(&agent).await)
         };
         let question = render::ask_destroy(agent.name.as_str(), deleted, bound.as_deref());
         let id = format!("destroy:{files}:{until}:{}", agent.name);
