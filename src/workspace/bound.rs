@@ -1,6 +1,6 @@
 //! The folder of the machine that an agent is bound to, where its workspace is not one of its own.
 //!
-//! A file in the agent's folder says which path it is and which folder was there when it was bound ([`Identity`]). Each use opens
+//! A file in the agent's folder says which path it is and which folder was there when it was bound. Each use opens
 //! the path again, name by name and without links, and compares: a folder that was swapped, or whose disk is not mounted, is
 //! not used. Nothing is held open between two uses.
 //!
