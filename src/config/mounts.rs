@@ -1,6 +1,6 @@
 //! The mounts of this process, as `/proc/self/mountinfo` lists them.
 //!
-//! A bind mount shows a folder a second time, and its path does not tell of which one. The list does: it names the file system
+//! A bind mount shows a folder a second time, and its path does not say which folder it shows. The list does: it names the file system
 //! and the folder in it.
 
 use std::ffi::OsString;

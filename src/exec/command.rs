@@ -22,7 +22,7 @@ pub struct Command {
     pub script: String,
     /// The agent's workspace: writable.
     pub workspace: PathBuf,
-    /// The folder that the workspace was when the command was judged; `None` where nobody could have replaced it.
+    /// The folder that the workspace was when the command was judged; `None` if it cannot have been replaced.
     pub pin: Option<InodePin>,
     /// Its `HOME`.
     pub home: Home,

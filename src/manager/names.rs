@@ -14,7 +14,7 @@ use crate::domain::AgentId;
 pub(crate) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
 
 impl NameLocks {
-    /// Waits until nobody else holds this name.
+    /// Waits until no other task holds this name.
     pub(crate) async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::config::folders;
 use crate::workspace::{BoundError, Workspace};
 
-/// The tools that work on in a folder that is not allowed any more.
+/// The tools that still work in a folder that is no longer allowed.
 const LOOKING: [&str; 6] = ["view", "glob", "grep", "git_status", "git_diff", "git_log"];
 
 /// The state of an agent's workspace.

@@ -1,7 +1,7 @@
 //! The instructions of the repository in a workspace: its `AGENTS.md`, else `CLAUDE.md`, and a list of its skills, as each
 //! request contains them.
 //!
-//! They were written by whoever writes the repository, the agent included: they advise, and grant nothing. How a file is
+//! The authors of the repository wrote them, and the agent may have: they advise, and grant nothing. How a file is
 //! read, with what it imports, is in `imports`.
 
 mod imports;

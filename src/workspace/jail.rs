@@ -70,7 +70,7 @@ impl Jail {
         Self { root }
     }
 
-    /// Returns the open folder itself, for whoever reads all of it.
+    /// Returns the open folder itself, for callers that read all of it.
     ///
     /// # Errors
     ///

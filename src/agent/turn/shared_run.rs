@@ -20,7 +20,7 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) root: TurnId,
     /// The first turn in the chain that led to it.
     pub(in crate::agent) origin: TurnId,
-    /// The person who is charged for it, if any: the one who began it, whoever joins later.
+    /// The person who is charged for it, if any: the one who began it. People who join later are not charged.
     pub(in crate::agent) charged: Option<UserId>,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,

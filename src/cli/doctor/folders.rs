@@ -1,7 +1,7 @@
 //! The folders of the machine that agents may be bound to, and those that they are bound to: can the daemon use them?
 //!
-//! For another user than the one who asks, the rights are read from modes and groups: nobody can be asked then. An access control
-//! list is left to the daemon.
+//! The kernel answers for the own user only. For another user, the rights are read from modes and groups; an access control list
+//! is left to the daemon.
 
 use std::ffi::CString;
 use std::fs;
@@ -24,7 +24,7 @@ const WORK: u32 = 0o7;
 /// Search.
 const SEARCH: u32 = 0o1;
 
-/// The user that the daemon runs as: whoever owns its home.
+/// The user that the daemon runs as: the owner of its home.
 struct Daemon {
     user: Uid,
     name: String,

@@ -125,7 +125,7 @@ fn folder_lines(folders: &[PathBuf]) -> anyhow::Result<String> {
     Ok(lines)
 }
 
-/// Returns a path as written in a list of paths of which each may be missing.
+/// Returns a path in the form of a systemd list that allows missing paths.
 fn optional(folder: &Path) -> anyhow::Result<String> {
     let path = escaped(folder)?;
     anyhow::ensure!(

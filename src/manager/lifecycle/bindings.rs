@@ -51,7 +51,7 @@ impl Bindings {
         }
     }
 
-    /// Waits until nobody else binds an agent.
+    /// Waits until no other task binds an agent.
     pub(crate) async fn alone(&self) -> MutexGuard<'_, ()> {
         self.alone.lock().await
     }
@@ -125,7 +125,7 @@ fn unwritten(error: &dyn std::fmt::Display) -> ManagerError {
 }
 
 /// Judges a folder by its letters, by the operator's list, by what is on the disk, and by what other agents have. Nothing outside
-/// that list is looked at, so nobody learns what there is.
+/// that list is looked at, so users do not learn what there is.
 fn judged(
     written: &Path,
     roots: &[PathBuf],

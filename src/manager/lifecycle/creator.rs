@@ -284,7 +284,7 @@ impl Creator {
         })
     }
 
-    /// The asker for an agent that does not exist yet. Whoever makes it is charged.
+    /// The asker for an agent that does not exist yet. The person who makes it is charged.
     fn asker(&self, agent: AgentId, new: &NewAgent) -> Asker {
         let budgets = self.deps.config.load().budgets;
         Asker {
