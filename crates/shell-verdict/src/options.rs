@@ -240,7 +240,7 @@ fn is_run_by_some(operand: &str) -> bool {
     has(RUNS_OR_CONFIGURES, operand) || has(ORDINARY_PROGRAMS, name)
 }
 
-/// Whether a program may take `operand` for a script such as `s,a,b,e`, which has two or more of the same separator.
+/// Checks whether a program may take `operand` for a script such as `s,a,b,e`, which has two or more of the same separator.
 fn may_be_script(operand: &str) -> bool {
     [',', '^', '%', '~', '|']
         .into_iter()

@@ -276,7 +276,7 @@ fn is_prose(path: &str) -> bool {
     !is_hidden && ending.is_some_and(is_known)
 }
 
-/// Whether a path without links names prose outside of a repository's own folder.
+/// Checks whether a path without links names prose outside of a repository's own folder.
 fn may_be_read(place: &str) -> bool {
     is_prose(place)
         && !place
