@@ -32,7 +32,7 @@ use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::task::TaskTracker;
-use tracing::{Instrument, error, info_span};
+use tracing::{Instrument, error, info_span, warn};
 
 use crate::agent::conversation::job::JobKind;
 use crate::agent::conversation::mailbox::{AgentCommand, ConversationState};
@@ -50,7 +50,9 @@ use crate::agent::stop::Stopper;
 use crate::agent::turn::TurnEnd;
 use crate::agent::turn::trigger::Trigger;
 use crate::clock;
-use crate::domain::{AgentId, AgentName, ChannelId, ConversationId, GuildId, Inbound, SessionMeta};
+use crate::domain::{
+    AgentId, AgentName, ChannelId, ConversationId, GuildId, Inbound, SessionMeta, TurnId,
+};
 use crate::store::{ConversationRow, StoreError};
 use crate::text::escape;
 
@@ -400,6 +402,9 @@ impl Actor {
             AgentCommand::Message(message, ahead) => self.message(message, ahead).await,
             AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
             AgentCommand::Activity(channel) => self.activity_in(channel),
+            AgentCommand::Meant(message, asking, reply) => {
+                let _ = reply.send(self.hears_while_asking(&message, &asking).await);
+            }
             AgentCommand::Stop(target, stop, by, reply) => {
                 let _ = reply.send(self.stop_for(target, stop, &by));
             }
@@ -509,6 +514,26 @@ impl Actor {
             return Ok(self.take_in(&row));
         }
         self.main().await
+    }
+
+    /// Returns the turn, one of `asking`, that has the message. The sender gives the message its sign at once: the turn waits for
+    /// people and looks at it only afterwards.
+    async fn hears_while_asking(&mut self, message: &Inbound, asking: &[TurnId]) -> Option<TurnId> {
+        let id = match self.conversation_for(message).await {
+            Ok(id) => id,
+            Err(error) => {
+                warn!(agent.id = %self.agent.id, "failed to look up whose question a message answers: {error}");
+                return None;
+            }
+        };
+        let running = self.conversations.get(&id)?.turn.as_ref()?;
+        if !asking.contains(&running.id) {
+            return None;
+        }
+        running
+            .progress
+            .send_modify(|progress| progress.signed.push(message.id));
+        Some(running.id)
     }
 
     async fn main(&mut self) -> Result<ConversationId, StoreError> {

@@ -128,6 +128,8 @@ pub struct Progress {
     pub recent: Vec<String>,
     /// Messages taken into the running turn: each gets a visible sign.
     pub steered: Vec<MessageId>,
+    /// Messages that got that sign before, because they came while people were asked.
+    pub signed: Vec<MessageId>,
     /// Messages that wait for the end of the step.
     pub waiting: usize,
     /// The child turns that are not over, each below its parent.
@@ -165,8 +167,16 @@ impl Progress {
             cost: Cost::Usd(0.0),
             recent: Vec::new(),
             steered: Vec::new(),
+            signed: Vec::new(),
             waiting: 0,
             children: Vec::new(),
+        }
+    }
+
+    /// Notes that a message was taken in, which needs a sign unless it has one.
+    pub fn saw(&mut self, message: MessageId) {
+        if !self.signed.contains(&message) {
+            self.steered.push(message);
         }
     }
 }

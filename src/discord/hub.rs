@@ -175,7 +175,11 @@ impl Hub {
         }
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
-        let event = ChannelEvent::Message;
+        let id = MessageId(message.id.get());
+        let event = |message| {
+            let arrived = self.bot.approvals.words_arrived(channel, id);
+            ChannelEvent::Message(message, arrived)
+        };
         match self.bot.manager.directory.agent_for(channel, parent) {
             Some(_) => self.ingress.send(channel, event(message)),
             // A thread whose server is not described yet; once it is, missed messages are read.

@@ -29,6 +29,7 @@ use super::people;
 use super::rest::body::Body;
 use super::rest::{route, snowflake};
 use crate::agent::Members as _;
+use crate::agent::event::Arrived;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
 use crate::manager::{AgentSummary, ManagerError, Received};
 use crate::store::StoreError;
@@ -38,7 +39,8 @@ pub(super) use self::shared::Shared;
 /// Something that happened in a channel, for its queue.
 #[derive(Debug)]
 pub(super) enum ChannelEvent {
-    Message(Box<Message>),
+    /// A message, and what holds back the open questions that it may answer until it is judged.
+    Message(Box<Message>, Vec<Arrived>),
     /// A message's text was changed, and perhaps its files.
     Edited(Box<Edit>),
     Deleted(MessageId),
@@ -209,7 +211,10 @@ impl Queue {
 
     async fn take(&mut self, event: ChannelEvent) {
         match event {
-            ChannelEvent::Message(message) => self.message(*message).await,
+            ChannelEvent::Message(message, arrived) => {
+                self.message(*message).await;
+                drop(arrived);
+            }
             // An edit by a person leaves words or files; Discord reports added embeds in the same way.
             ChannelEvent::Edited(edit)
                 if edit.content.trim().is_empty() && edit.files.is_none() => {}
@@ -382,9 +387,17 @@ impl Queue {
             Err(error) => return self.tell_not_taken(id, &error).await,
         }
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
-        let received = self.bot.manager.routing.receive(agent, inbound, ahead);
+        let received = self
+            .bot
+            .manager
+            .routing
+            .receive(agent, inbound.clone(), ahead);
         match received.instrument(span).await {
-            Ok(Received::Accepted | Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
+            Ok(Received::Accepted) => {
+                let answered = self.bot.answered_in_words(agent, inbound, &message.content);
+                answered.await;
+            }
+            Ok(Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
             Err(error) => self.tell_not_taken(id, &error).await,
         }
     }

@@ -18,7 +18,7 @@ use crate::agent::{
 };
 use crate::domain::{
     AgentId, Attachment, ChannelId, ConversationId, GuildId, Inbound, MessageId, Person,
-    SessionMeta,
+    SessionMeta, TurnId,
 };
 use crate::manager::audit::Audit;
 use crate::manager::directory::Directory;
@@ -170,6 +170,21 @@ impl Routing {
             // One that ends in this moment need not know.
             let _ = actor.send(AgentCommand::Activity(channel)).await;
         }
+    }
+
+    /// Returns the turn, one of `asking`, whose conversation a message belongs to. The message was received before, so that the
+    /// turn has it.
+    pub(crate) async fn meant(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+        asking: Vec<TurnId>,
+    ) -> Option<TurnId> {
+        let actor = self.directory.registry.running(agent.id)?;
+        let (reply, meant) = oneshot::channel();
+        let command = AgentCommand::Meant(Box::new(message), asking, reply);
+        actor.send(command).await.ok()?;
+        meant.await.ok()?
     }
 
     /// Hands a message that is in the ledger already to its agent again, after a start.

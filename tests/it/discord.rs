@@ -48,3 +48,4 @@ mod shortcuts;
 mod usage_chart;
 mod waiting;
 mod weather;
+mod words;

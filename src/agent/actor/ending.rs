@@ -82,7 +82,10 @@ impl Actor {
     pub(super) fn admit(&mut self, command: AgentCommand) -> Option<AgentCommand> {
         let now = matches!(
             command,
-            AgentCommand::Status(_) | AgentCommand::Stop(..) | AgentCommand::Activity(_)
+            AgentCommand::Status(_)
+                | AgentCommand::Stop(..)
+                | AgentCommand::Activity(_)
+                | AgentCommand::Meant(..)
         );
         let for_contexts = matches!(
             command,

@@ -18,6 +18,8 @@ pub enum AgentCommand {
     Message(Box<Inbound>, Option<Box<Beginning>>),
     /// A turn asked for by other means than a message in the channel.
     Prompt(Box<Prompt>),
+    /// Find out which of these turns, each of which asks people, takes this message in. The message was handed over before.
+    Meant(Box<Inbound>, Vec<TurnId>, oneshot::Sender<Option<TurnId>>),
     /// Somebody wrote in this channel or thread, and not to the agent: the silence is over.
     Activity(ChannelId),
     /// End turns: of one conversation, or all.

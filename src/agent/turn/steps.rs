@@ -436,9 +436,7 @@ impl Turn {
         if !via {
             self.context.run.joined_by(author);
         }
-        self.live
-            .progress
-            .send_modify(|progress| progress.steered.push(id));
+        self.live.progress.send_modify(|progress| progress.saw(id));
         if let Some(thread) = &self.live.thread {
             let redactor = &self.context.deps.services.redactor;
             thread.taken_in(self.accounting.tally.steps + 1, redactor);

@@ -5,7 +5,9 @@
 //! reports it; every message with its buttons and every late press shows what was reported.
 
 mod book;
+mod deciders;
 mod deleted;
+mod words;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,6 +30,9 @@ use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
 use crate::text::long;
 use book::{Asked, Book, Deciding, Given};
+
+/// The reaction that shows that a message was taken in.
+pub(in crate::discord) const TAKEN: &str = "👀";
 
 /// Endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
@@ -127,6 +132,7 @@ impl Approvals {
     /// Closes a question that nobody was shown. Dropping it unanswered denies its calls.
     pub(in crate::discord) fn withdraw(&self, question: i64) {
         self.with(|book| book.forget(question));
+        self.changed();
     }
 
     /// A question was posted as this message; where some of it has ended already, the message is edited.
@@ -186,13 +192,7 @@ impl Approvals {
     pub(in crate::discord) fn open_calls(&self, subject: approval::Subject) -> Vec<i64> {
         self.with(|book| match subject {
             approval::Subject::Alone(id) => Vec::from_iter(book.is_open(id).then_some(id)),
-            approval::Subject::All(id) => {
-                let asked = book.asked_about(id).into_iter();
-                asked
-                    .flat_map(|asked| asked.question.calls.iter().map(|call| call.approval))
-                    .filter(|id| book.is_open(*id))
-                    .collect()
-            }
+            approval::Subject::All(id) => book.open_calls_of(id),
         })
     }
 

@@ -17,16 +17,12 @@ use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::first_contact::FIRST_AGENT;
 use crate::discord::bot::{Bot, Refusal};
-use crate::discord::people::access;
 use crate::discord::render::approval::Subject;
 use crate::discord::render::{self, always_allow, approval};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::modal::written;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
-use crate::manager::NoAccess;
-use crate::permission::may_always_allow;
 use crate::store::Decision;
-use crate::text::escape;
 
 /// The answer where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
@@ -130,7 +126,7 @@ async fn decide(
     };
     // Whoever may not deny may not open the form, nor see one call alone.
     let choice = approval::choice(what).unwrap_or(Choice::Deny);
-    let deciding = may_decide(bot, guild, &person, &requesters, (subject, choice));
+    let deciding = bot.may_decide(guild, &person, &requesters, (subject.id(), choice));
     if let Err(reason) = answer.soon(deciding).await {
         return answer.tell(&Body::text(reason.0)).await;
     }
@@ -190,7 +186,7 @@ async fn deny(
             return answer.tell(&Body::text(why)).await;
         }
     };
-    let deciding = may_decide(bot, guild, &person, &requesters, (subject, Choice::Deny));
+    let deciding = bot.may_decide(guild, &person, &requesters, (subject.id(), Choice::Deny));
     if let Err(reason) = answer.soon(deciding).await {
         return answer.tell(&Body::text(reason.0)).await;
     }
@@ -391,38 +387,6 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// Why `person` may not decide a question of `requesters` in this way. A requester who has no access to one of the agents that
-/// work there does not count as one.
-async fn may_decide(
-    bot: &Bot,
-    guild: GuildId,
-    person: &Person,
-    requesters: &[UserId],
-    (subject, choice): (Subject, Choice),
-) -> Result<(), Refusal> {
-    let server = bot.manager.settings.server(guild);
-    let decides_among = |requesters| {
-        let deciders = access::Deciders {
-            approver_roles: &server.approver_roles,
-            requesters,
-            open: may_always_allow(&server.permission_grants, person),
-        };
-        access::may_press(person, choice, &deciders)
-    };
-    decides_among(requesters).map_err(|reason| Refusal(reason.to_string()))?;
-    if decides_among(&[]).is_ok() {
-        return Ok(());
-    }
-    let agents = bot.approvals.agents_of(subject.id());
-    let joined = bot.manager.access.may_join(person, &agents).await;
-    joined.map_err(|NoAccess { agent }| {
-        Refusal(format!(
-            "You have no access to the agent {}, so a member with Manage Server has to decide this.",
-            escape::code(&agent)
-        ))
-    })
-}
-
 /// The message whose button was pressed.
 fn message_of(press: &ComponentInteraction) -> Pressed {
     Pressed {
@@ -447,8 +411,8 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
         Found::Closed => why_too_late(bot, id).await,
         Found::Elsewhere => NOT_ITS_MESSAGE.to_owned(),
         Found::Open(requesters) => {
-            let wanted = (subject, Choice::AlwaysAllow);
-            match may_decide(bot, guild, &person, &requesters, wanted).await {
+            let wanted = (id, Choice::AlwaysAllow);
+            match bot.may_decide(guild, &person, &requesters, wanted).await {
                 Err(reason) => reason.0,
                 Ok(()) => {
                     let decision = Answer {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::OutboundContext;
+use crate::discord::bot::approvals::TAKEN;
 use crate::discord::render::status_text;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
@@ -11,9 +12,6 @@ use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// The newest messages, in which a post without an answer is looked for: it was made seconds ago.
 const LOOKED_AT: usize = 50;
-
-/// The reaction on a message that was taken into the running turn.
-const TAKEN: &str = "👀";
 
 /// One request for a turn's live messages.
 pub(super) struct LiveRequest {

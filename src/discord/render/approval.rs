@@ -15,11 +15,14 @@ use crate::discord::rest::body::{
 };
 use crate::discord::rest::modal::{Modal, TextInput};
 use crate::domain::RoleId;
-use crate::permission::scope;
+use crate::permission::{Action, scope};
 use crate::text::{self, escape};
 
 /// Most people whom a question mentions; more would be a crowd.
 const MOST_CALLED: usize = 5;
+
+/// Characters of a call that the text of the message holds.
+const PUSHED: usize = 100;
 
 /// The field of the form that asks for a reason.
 pub const REASON: &str = "reason";
@@ -93,7 +96,11 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
         .iter()
         .map(|user| format!("<@{user}>"))
         .collect();
-    body.content = names.join(" ");
+    body.content = names
+        .into_iter()
+        .chain([wanted(question)])
+        .collect::<Vec<_>>()
+        .join(" ");
     let keeps = question.calls.iter().all(|call| call.may_be_kept);
     body.row(buttons(Subject::All(question.id()), keeps))
         .menu(single(question, ended))
@@ -170,6 +177,28 @@ fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
             })
             .collect(),
     })
+}
+
+/// Says who wants what, in words that fit into a push notification: those show nothing of an embed.
+fn wanted(question: &Question) -> String {
+    let name = escape::name(&question.turn.agent_name);
+    let first = question.calls.first().map_or_else(String::new, in_short);
+    let further = match question.calls.len().saturating_sub(1) {
+        0 => String::new(),
+        further => format!(" and {further} more"),
+    };
+    format!("**{name}** wants to run {}{further}", escape::code(&first))
+}
+
+/// The beginning of a call's command, or of its tool and what that works on.
+fn in_short(call: &AskedCall) -> String {
+    let Ok(action) = Action::parse(&call.action) else {
+        return text::one_line(&call.tool, PUSHED);
+    };
+    match action.script() {
+        Some(_) => text::one_line(&action.detail, PUSHED),
+        None => text::one_line(&format!("{} {}", action.tool, action.detail), PUSHED),
+    }
 }
 
 /// What a call is about, in a few words.

@@ -82,7 +82,7 @@ fn what_fits_is_shown_in_words_and_blocks_with_its_buttons() {
     );
     assert_eq!(shown, expected);
     assert!(card.files.is_empty());
-    assert_eq!(card.content, "<@1>");
+    assert_eq!(card.content, "<@1> **lab** wants to run `ls -la`");
     assert_eq!(
         card.to_json()["allowed_mentions"],
         json!({"parse": [], "users": ["1"]})
@@ -210,7 +210,7 @@ fn a_closed_message_has_no_buttons_and_says_who_and_why() {
     let question = question("tool:bash:x", "{}");
     for (reason, told) in [
         (None, r"by \*Bob\*"),
-        (Some("not today"), r"by \*Bob\*: not today"),
+        (Some("not today"), r"by \*Bob\*: “not today”"),
     ] {
         let card = approval::shown(&question, &[Some(denied(reason))], &[]);
         assert!(card.rows.is_empty());

@@ -147,7 +147,7 @@ async fn a_denial_says_why_to_the_model() {
         assert!(asked.contains(reason), "{asked}");
         let closed = says(world, &question, "Denied").await;
         let told = closed.embeds[0]["fields"][0]["value"].as_str().unwrap();
-        assert!(told.starts_with("by ann: Not today"), "{told}");
+        assert!(told.starts_with("by ann: “Not today"), "{told}");
         assert!(closed.components.is_empty());
         assert!(!exists(world, "one.txt"));
     })

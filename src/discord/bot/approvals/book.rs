@@ -128,6 +128,15 @@ impl Book {
             .is_some_and(|asked| asked.waits_for(id))
     }
 
+    /// The calls of a question that have not ended.
+    pub(super) fn open_calls_of(&self, question: i64) -> Vec<i64> {
+        let asked = self.asked_about(question).into_iter();
+        asked
+            .flat_map(|asked| asked.question.calls.iter().map(|call| call.approval))
+            .filter(|id| self.is_open(*id))
+            .collect()
+    }
+
     /// Remembers how a call ended, for presses that come later.
     pub(super) fn remember(&mut self, id: i64, end: QuestionEnd) {
         self.ended.push_back((id, end));

@@ -76,7 +76,7 @@ fn ending(ended: &Ended) -> (&'static str, String) {
             (Choice::Deny, None) => ("Denied", format!("by {by}")),
             (Choice::Deny, Some(reason)) => {
                 let reason = text::one_line(reason, 600);
-                ("Denied", format!("by {by}: {}", escape::text(&reason)))
+                ("Denied", format!("by {by}: “{}”", escape::text(&reason)))
             }
         },
         QuestionEnd::Changed { .. } => (
