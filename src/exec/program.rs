@@ -1,0 +1,245 @@
+//! External programs that the daemon talks to over their standard streams, for longer than one command.
+//!
+//! A program has the supervisor and the sandbox of a command with another list of what it sees: its own home, and the agent's
+//! workspace only as far as it is given. What it says is the business of whoever started it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::command::{ExecError, Home, HomeAccess, Limits, Policy};
+use super::guard::{self, Guard};
+use super::home;
+use super::job::{Confinement, Input, Job, Lifetime, Report};
+use super::process::{Ending, Process};
+use super::running::Running;
+use super::sandbox::{Reach, Sandbox};
+use super::view;
+
+/// Variables that tell programs where to put what they keep; all lead into the home.
+const HOMES: &[(&str, &str)] = &[
+    ("HOME", ""),
+    ("TMPDIR", "tmp"),
+    ("XDG_CACHE_HOME", ".cache"),
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_DATA_HOME", ".local/share"),
+];
+
+/// How long a program may take to end by itself when its input is closed.
+const AFTER_INPUT: Duration = Duration::from_secs(1);
+
+/// How long the supervisor may take beyond the grace it gives.
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A program to start.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its file: an absolute path.
+    pub file: PathBuf,
+    pub arguments: Vec<String>,
+    /// Variables besides those that every command has.
+    pub environment: BTreeMap<String, String>,
+    /// Its home, which it may write. The folder above it exists.
+    pub home: PathBuf,
+    /// Where it starts, relative to the home.
+    pub directory: PathBuf,
+    /// The agent's workspace, as far as it is given.
+    pub workspace: Option<(PathBuf, GivenWorkspace)>,
+    /// Further paths that it may read.
+    pub read: Vec<PathBuf>,
+    pub policy: Policy,
+    pub limits: Limits,
+}
+
+/// What a program may do in a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenWorkspace {
+    Read,
+    /// Also write, except what git runs.
+    Write,
+}
+
+/// A program that runs. Dropping it ends the program with all that it started.
+#[derive(Debug)]
+pub struct RunningProgram {
+    running: Running,
+}
+
+/// The streams of a program.
+#[derive(Debug)]
+pub struct Streams {
+    pub input: pipe::Sender,
+    pub output: pipe::Receiver,
+    pub errors: pipe::Receiver,
+}
+
+impl Sandbox {
+    /// Starts `program` in the strongest sandbox there is.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started, or not as confined as its policy requires. What fails later ends its streams;
+    /// [`RunningProgram::wait`] then has the reason.
+    pub async fn start(&self, program: &Program) -> Result<(RunningProgram, Streams), ExecError> {
+        let (sandbox, program) = (self.clone(), program.clone());
+        let prepared = spawn_blocking(move || {
+            let job = sandbox.program_job(&program)?;
+            let (input, ours_in) = io::pipe()?;
+            let (ours_out, output) = io::pipe()?;
+            let (ours_err, errors) = io::pipe()?;
+            let streams = Streams {
+                input: pipe::Sender::from_owned_fd(ours_in.into())?,
+                output: pipe::Receiver::from_owned_fd(ours_out.into())?,
+                errors: pipe::Receiver::from_owned_fd(ours_err.into())?,
+            };
+            let group = sandbox.group(&program.limits)?;
+            let input = Some(OwnedFd::from(input));
+            let running = Running::start(
+                sandbox.helper(),
+                input,
+                output.into(),
+                errors.into(),
+                group,
+            )?;
+            Ok::<_, ExecError>((job, running, streams))
+        });
+        let (job, mut running, streams) = prepared.await.map_err(io::Error::from)??;
+        running.send(&job).await?;
+        Ok((RunningProgram { running }, streams))
+    }
+
+    /// The first file called `name` in the daemon's `PATH`, as programs see it.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        view::find(name, self.view().environment.get("PATH")?)
+    }
+
+    /// Whether every confined program can read `path` anyway.
+    pub fn shows(&self, path: &Path) -> bool {
+        let view = self.view();
+        let links = view.links.iter().map(|(link, _)| link);
+        let mut shown = view.system.iter().chain(&view.tools).chain(links);
+        shown.any(|folder| path.starts_with(folder))
+    }
+
+    fn program_job(&self, program: &Program) -> Result<Job, ExecError> {
+        check(program)?;
+        home::prepare(&Home {
+            folder: program.home.clone(),
+            access: HomeAccess::Whole,
+        })?;
+        for (_, below) in HOMES {
+            home::make_below(&program.home, Path::new(below))?;
+        }
+        home::make_below(&program.home, &program.directory)?;
+        let mut environment = self.view().environment.clone();
+        for (name, below) in HOMES {
+            let path = program.home.join(below);
+            environment.insert((*name).to_owned(), path.display().to_string());
+        }
+        environment.extend(program.environment.clone());
+        let guard = match &program.workspace {
+            Some((workspace, GivenWorkspace::Write)) => guard::repository(workspace, None)?,
+            Some((_, GivenWorkspace::Read)) | None => Guard::default(),
+        };
+        let mut job = Job {
+            wrapper: Vec::new(),
+            life: Lifetime::Talking,
+            repository: match &program.workspace {
+                Some((workspace, GivenWorkspace::Write)) => Some(workspace.clone()),
+                Some((_, GivenWorkspace::Read)) | None => None,
+            },
+            confinement: Confinement {
+                program: program.file.clone(),
+                arguments: program.arguments.clone(),
+                input: Input::Given,
+                workspace: program.home.clone(),
+                pin: None,
+                directory: program.home.join(&program.directory),
+                environment,
+                limits: program.limits,
+                inode_pins: guard.inode_pins.clone(),
+                access: None,
+            },
+        };
+        self.confine_program(&mut job, program, &guard)?;
+        Ok(job)
+    }
+
+    fn confine_program(
+        &self,
+        job: &mut Job,
+        program: &Program,
+        guard: &Guard,
+    ) -> Result<(), ExecError> {
+        let mut reach = Reach {
+            read: program.read.clone(),
+            write: vec![program.home.clone()],
+            ..Reach::default()
+        };
+        match &program.workspace {
+            Some((workspace, GivenWorkspace::Write)) => {
+                reach.write.push(workspace.clone());
+                reach.held.clone_from(&guard.pinned);
+                reach.frozen.clone_from(&guard.frozen);
+            }
+            Some((workspace, GivenWorkspace::Read)) => reach.read.push(workspace.clone()),
+            None => {}
+        }
+        self.confine(job, &reach, program.policy)
+    }
+}
+
+impl RunningProgram {
+    /// Its supervisor.
+    pub fn process(&self) -> Process {
+        self.running.process
+    }
+
+    /// Waits until it has ended by itself: its exit code, or why it never ran.
+    ///
+    /// # Errors
+    ///
+    /// The reason, when it never ran.
+    pub async fn wait(&mut self) -> Result<Option<i32>, String> {
+        let _ = self.running.child.wait().await;
+        match self.running.report().await {
+            Some(Report::Exited(code)) => Ok(Some(code)),
+            Some(Report::Failed(why)) => Err(why),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends it with all that it started, after its input was closed: a second to end by itself, SIGTERM, two seconds, SIGKILL.
+    pub async fn end(mut self) {
+        if timeout(AFTER_INPUT, self.running.child.wait()).await.is_ok() {
+            return;
+        }
+        self.running.end(Ending::InOrder).await;
+        let longest = Ending::InOrder.grace() + SUPERVISOR_TIMEOUT;
+        if timeout(longest, self.running.child.wait()).await.is_err() {
+            self.running.kill().await;
+        }
+    }
+}
+
+/// Checks what the kernel or the helper would refuse, and what would leave the home.
+fn check(program: &Program) -> Result<(), ExecError> {
+    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !program.directory.components().all(stays) {
+        return Err(ExecError::Invalid(
+            "its working folder is not below its home".to_owned(),
+        ));
+    }
+    if !program.file.is_absolute() {
+        return Err(ExecError::Invalid(
+            "its path is not an absolute one".to_owned(),
+        ));
+    }
+    Ok(())
+}
