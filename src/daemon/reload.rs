@@ -80,7 +80,7 @@ fn read(app: &App) -> Result<(Config, Profiles), ReloadError> {
     let secrets = secrets(&env, &config)?;
     let secrets = secrets.iter().map(|secret| secret.expose().to_owned());
     app.redactor.learn(secrets.collect());
-    app.models.providers().replace(&providers);
+    app.models.use_providers(&providers);
     Ok((config, profiles))
 }
 

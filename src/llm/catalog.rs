@@ -7,7 +7,7 @@
 mod learned;
 mod learning;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::RwLock;
@@ -163,6 +163,15 @@ pub struct LongPrice {
 }
 
 impl Price {
+    /// The price of a server that sends no bill.
+    pub const NOTHING: Self = Self {
+        input: 0.0,
+        output: 0.0,
+        cache_read: None,
+        cache_write: None,
+        long: None,
+    };
+
     /// What `usage` costs, in US dollars.
     pub fn of(&self, usage: Usage) -> f64 {
         let long = self.long.filter(|long| usage.input_total() > long.above);
@@ -203,6 +212,8 @@ pub struct Catalog {
     told: Arc<RwLock<HashMap<Target, Abilities>>>,
     /// The windows that servers report for loaded models, after an answer.
     loaded: Arc<RwLock<HashMap<Target, u64>>>,
+    /// Providers that send no bill: servers of this network that take no key.
+    free: Arc<RwLock<BTreeSet<String>>>,
 }
 
 impl Catalog {
@@ -235,6 +246,11 @@ impl Catalog {
     pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
         *self.told.write() = told.collect();
         self.loaded.write().clear();
+    }
+
+    /// Stores which providers send no bill: where nobody set a price for one of their models, it is 0.
+    pub fn tell_free(&self, providers: BTreeSet<String>) {
+        *self.free.write() = providers;
     }
 
     /// Stores the window with which the server of `target` says it loaded the model. True if that was not known.
@@ -286,7 +302,9 @@ impl Catalog {
         ModelFacts {
             window,
             max_output: max_output.min(half).max(1),
-            price: changed.map_or(priced, |model| changed_price(model, priced)),
+            price: changed
+                .map_or(priced, |model| changed_price(model, priced))
+                .or_else(|| self.is_free(target).then_some(Price::NOTHING)),
             images: !learned.no_images
                 && changed
                     .and_then(|model| model.images)
@@ -316,6 +334,18 @@ impl Catalog {
             Some(price) => Cost::Usd(price.of(usage)),
             None => Cost::Unknown,
         }
+    }
+
+    /// What a request to `target` costs whose tokens nobody counted: nothing where no token costs anything.
+    pub fn cost_without_count(&self, target: &Target) -> Cost {
+        match self.facts(target).price {
+            Some(Price::NOTHING) => Cost::Usd(0.0),
+            Some(_) | None => Cost::Unknown,
+        }
+    }
+
+    fn is_free(&self, target: &Target) -> bool {
+        self.free.read().contains(&target.provider)
     }
 
     fn changed(&self, target: &Target) -> Option<&ModelOverride> {

@@ -68,8 +68,15 @@ impl Models {
         .taught()
     }
 
-    /// Tells the catalog what the servers said about their models.
+    /// Uses `providers` from now on.
+    pub fn use_providers(&self, providers: &Providers) {
+        self.providers.replace(providers);
+        self.catalog.tell_free(providers.free());
+    }
+
+    /// Tells the catalog what the servers said about their models, and which of them send no bill.
     fn taught(self) -> Self {
+        self.catalog.tell_free(self.providers.free());
         if let Some(available) = self.available() {
             self.teach(&available);
         }

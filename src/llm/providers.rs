@@ -76,6 +76,8 @@ struct Table {
     vendors: BTreeSet<String>,
     /// Those at an address of this machine or of its own network.
     local: BTreeSet<String>,
+    /// Those of them that take no key.
+    free: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -132,6 +134,7 @@ impl Providers {
             else {
                 continue;
             };
+            let has_key = key.is_some();
             let endpoint = endpoint(name, &base_url, key, changes, config, &client)?;
             let provider: Arc<dyn Provider> = match name {
                 "anthropic" => Arc::new(Anthropic::new(endpoint)),
@@ -152,6 +155,9 @@ impl Providers {
             kind.insert(name.to_owned());
             if name == "openai" && is_local(&base_url) {
                 providers.local.insert(name.to_owned());
+                if !has_key {
+                    providers.free.insert(name.to_owned());
+                }
             }
         }
         for (name, provider) in &config.providers {
@@ -161,6 +167,9 @@ impl Providers {
             let endpoint = named(name, provider, config, env, &client)?;
             if is_local(&endpoint.base_url) {
                 providers.local.insert(name.clone());
+                if endpoint.key.is_none() {
+                    providers.free.insert(name.clone());
+                }
             }
             providers.add(speaking(provider.format, endpoint));
             providers.declare(name, Some(provider));
@@ -231,6 +240,11 @@ impl Providers {
     /// Whether a provider is a server on this machine or in its own network, such as Ollama.
     pub fn is_local(&self, provider: &str) -> bool {
         self.table.load().local.contains(provider)
+    }
+
+    /// The servers of this machine or its own network that take no key: they send no bill.
+    pub fn free(&self) -> BTreeSet<String> {
+        self.table.load().free.clone()
     }
 
     /// Models that `config.json` names for a provider; they need no discovery.

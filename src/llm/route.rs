@@ -314,10 +314,12 @@ impl Router {
         match (usage, outcome) {
             (Some(usage), _) => self.catalog.cost(target, usage),
             (None, AttemptOutcome::Ok | AttemptOutcome::Stopped | AttemptOutcome::ToolError) => {
-                Cost::Unknown
+                self.catalog.cost_without_count(target)
             }
             (None, AttemptOutcome::Failed(class)) => match class {
-                FailureClass::Timeout | FailureClass::InvalidResponse => Cost::Unknown,
+                FailureClass::Timeout | FailureClass::InvalidResponse => {
+                    self.catalog.cost_without_count(target)
+                }
                 FailureClass::RateLimit
                 | FailureClass::AuthError
                 | FailureClass::QuotaExceeded
