@@ -18,7 +18,7 @@ pub mod units;
 mod value_kind;
 mod values;
 
-pub use day_budget::{DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, DayBudget, DaySet};
+pub use day_budget::{DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, DayBudget, DaySet, UnattendedDay};
 pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
 pub use env::{
     ADDRESSES, Env, EnvError, Fault, Origin, ProviderEnv, SECRETS, Source, UnreadDotenv,

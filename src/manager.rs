@@ -42,6 +42,7 @@ use self::routing::Routing;
 use self::routing::tasks::AgentTasks;
 use self::servers::Servers;
 use self::servers::access_control::AccessControl;
+use self::servers::budgets::Budgets;
 use self::servers::grants::GrantRules;
 use self::servers::records::ServerRecords;
 use self::servers::settings::ServerSettings;
@@ -65,6 +66,7 @@ pub use ports::{ChannelError, Channels, Renamed};
 pub use recovery::Lacks;
 pub use routing::Received;
 pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
+pub use servers::budgets::{RaisedBudget, Share};
 pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;
 
@@ -76,6 +78,7 @@ pub struct AgentManager {
     pub(crate) status: Arc<StatusReports>,
     pub(crate) servers: Arc<Servers>,
     pub(crate) access: Arc<AccessControl>,
+    pub(crate) budgets: Arc<Budgets>,
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) routing: Arc<Routing>,
     pub(crate) tasks: Arc<AgentTasks>,
@@ -134,6 +137,11 @@ impl AgentManager {
         let access = Arc::new(AccessControl {
             deps: Arc::clone(&deps),
             directory: Arc::clone(&directory),
+        });
+        let budgets = Arc::new(Budgets {
+            deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
+            audit: Arc::clone(&audit),
         });
         let grants = Arc::new(GrantRules {
             deps: Arc::clone(&deps),
@@ -221,6 +229,7 @@ impl AgentManager {
             status,
             servers,
             access,
+            budgets,
             settings,
             routing,
             tasks,

@@ -19,6 +19,7 @@ mod audit;
 mod batch;
 mod behind;
 mod broken;
+mod budget_days;
 mod calls;
 mod causes;
 mod children;
@@ -68,9 +69,12 @@ use writer::{Message, Work, Writer};
 
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
-pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, SpentUpTo, Sum, UsageFilter, UsageLine};
+pub use attempts::{
+    AttemptRow, ChildrenUse, RoleUsage, Served, SpentUpTo, Sum, UsageFilter, UsageLine,
+};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use broken::{LeftOpen, Took};
+pub use budget_days::{BudgetDay, BudgetKind, BudgetOfDay, Raised};
 pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};
 use causes::Reserved;
 pub use causes::{KeptNote, NewKeptNote, ReservedTurn};
@@ -94,7 +98,7 @@ pub use runs::{
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
-pub use turn_causes::TurnCause;
+pub use turn_causes::{Attendance, TurnCause};
 pub use turn_rows::{TurnEnd, TurnRow};
 pub use turns::{
     Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Opening, Recorded, Starting,

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::deps::AgentDeps;
 use crate::agent::models::ModelError;
 use crate::agent::models::budget::{
-    Caps, KnownSums, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent,
+    Caps, KnownSums, LEAST_WORDS, Payer, Reservation, ReservationRequest, Spender, Spent,
 };
 use crate::agent::stop::deadline::Deadline;
 use crate::clock;
@@ -66,7 +66,7 @@ impl AgentDeps {
                 turn,
                 run: turn,
                 role: None,
-                user: None,
+                payer: Payer::default(),
                 within: Vec::new(),
                 known: KnownSums::default(),
             },
@@ -221,6 +221,8 @@ impl Observer for UsageRecorder<'_> {
             .await;
         let held = reserved.map_err(|over| NotAsked(over.why))?;
         let output = held.output;
+        deps.tell_of_budgets(self.asker.spender.agent, &held.near)
+            .await;
         self.held = Some(held);
         Ok(output)
     }
@@ -271,7 +273,7 @@ pub(super) fn row_of(
         parent,
         run: spender.run,
         role: spender.role.clone(),
-        user: spender.user,
+        user: spender.payer.charged,
         kind,
         provider: attempt.target.provider.clone(),
         model: attempt.target.model.clone(),

@@ -1,8 +1,10 @@
 //! The parts of the daemon that agents use.
 
+pub(super) mod budgets;
 mod causes;
 pub(super) mod identity;
 mod turned_away;
+pub(super) mod unattended;
 pub(super) mod unstored;
 
 use std::collections::{HashMap, HashSet};
@@ -18,6 +20,7 @@ use tracing::error;
 
 use self::identity::Identity;
 use self::turned_away::TurnedAway;
+use self::unattended::UnattendedPlaces;
 use self::unstored::{Beside, Unclosed, Unstored};
 use crate::agent::event::Event;
 use crate::agent::models::budget::{Caps, Reservations};
@@ -102,6 +105,8 @@ pub struct AgentDeps {
     pub told: ToolSpecs,
     /// Money reserved for requests under way.
     pub reservations: Reservations,
+    /// Places for turns that no person began.
+    pub unattended: UnattendedPlaces,
     /// Requests of turns that panicked before these were stored.
     pub unstored: Unstored,
     /// Turns that stopped but could not be ended in the ledger yet.
@@ -181,7 +186,7 @@ impl AgentDeps {
             turn: effective.budget_turn,
             turn_tokens: self.most_tokens(),
             agent_day: effective.budget_day,
-            month: self.config.load().budgets.month.map(|usd| usd.get()),
+            ..Caps::of_server(&self.config.load().budgets)
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which models an agent asks, and how much room they have.
 
 pub(super) mod budget;
+pub(super) mod budget_days;
 
 use std::sync::Arc;
 

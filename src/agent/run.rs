@@ -24,6 +24,7 @@ use super::calls::Calls;
 use super::deps::AgentDeps;
 use super::deps::identity::Identity;
 use super::event::Said;
+use super::turn::admission::{self, Admission, Admitted};
 use super::turn::begin::{self, Begun, Worker};
 use super::turn::end::{self, EndReason, last_line};
 use super::turn::host::{Extras, Host, Taken, Whole};
@@ -45,7 +46,19 @@ pub(super) async fn run(
     params: TurnParams,
 ) -> TurnEnd {
     deps.close_former().await;
-    let (mut turn, worker, roles) = match begin::begin(deps, agent, others, trigger, params).await {
+    let reply_to = trigger.id();
+    let admission = admission::admit(&deps, &agent, trigger, &params).await;
+    let (admitted, trigger) = match admission {
+        Ok(Admission::Admitted(admitted, trigger)) => (admitted, trigger),
+        Ok(Admission::Refused) => return admission::given_back(params),
+        Err(error) => {
+            deps.ledger_failed(params.channel, reply_to, &error);
+            return admission::given_back(params);
+        }
+    };
+    let Admitted { payer, place } = admitted;
+    let begun = begin::begin(deps, agent, others, trigger, payer, params).await;
+    let (mut turn, worker, roles) = match begun {
         Begun::Turn(turn, worker, roles) => (turn, worker, roles),
         Begun::Not(end) => return end,
     };
@@ -58,6 +71,11 @@ pub(super) async fn run(
         Ok(()) => turn.settle().await,
         Err(error) => Err(error),
     };
+    drop(place);
+    if settled.is_ok() {
+        let (context, caps) = (&turn.context, turn.context.caps(&turn.setup));
+        context.deps.look_at_budgets(&context.spender(), caps).await;
+    }
     match settled {
         Ok(late) => turn.into_end(late),
         Err(error) => {

@@ -9,6 +9,7 @@
 //! and the people in the channel are told the outcome.
 
 pub(super) mod accounting;
+pub(super) mod admission;
 mod attachments;
 pub(super) mod begin;
 pub(super) mod context;
@@ -61,7 +62,7 @@ use crate::domain::{
 };
 use crate::llm::Target;
 use crate::llm::route::Unseen;
-use crate::store::ChildKind;
+use crate::store::{BudgetOfDay, ChildKind};
 use crate::tools::Shelf;
 
 pub(super) use self::context_meter::Calibration;
@@ -141,6 +142,8 @@ pub(super) struct Turn {
     pub(super) below: Mutex<Below>,
     /// Who gave the latest answer.
     pub(super) answered_by: Option<AnsweredBy>,
+    /// The budget that a request of it would have exceeded, where people can raise it.
+    pub(super) used_up: Option<BudgetOfDay>,
 }
 
 impl Turn {
@@ -172,6 +175,7 @@ impl Turn {
             stuck: LoopDetector::default(),
             below: Mutex::default(),
             answered_by: None,
+            used_up: None,
         }
     }
 

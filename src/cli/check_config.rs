@@ -1,6 +1,8 @@
 //! `chorus check-config`: checks `config.json` without starting anything.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::environment::EnvFile;
 use super::failure::Failure;
@@ -8,7 +10,9 @@ use super::output::{self, print_line};
 use crate::agent::MOST_CORE_AGENTS;
 use crate::config::{Config, Settings, effective};
 use crate::domain::AgentConfig;
-use crate::llm::Providers;
+use crate::llm::discovery::{Models, Resolved};
+use crate::llm::{Catalog, Providers};
+use crate::text;
 
 /// Check config.json and say what is wrong with it, and where.
 #[derive(Debug, clap::Args)]
@@ -46,11 +50,10 @@ impl CheckConfig {
                 folder.display()
             )));
         }
-        if let Err(error) = Providers::from_config(&config, &env) {
-            return Err(Failure::Configuration(format!(
-                "{}: {error}",
-                path.display()
-            )));
+        let providers = Providers::from_config(&config, &env)
+            .map_err(|error| Failure::Configuration(format!("{}: {error}", path.display())))?;
+        if config.budgets.user_day.is_some() {
+            warn_of_unknown_prices(&config, &providers, &env.paths.agents());
         }
         for warning in config.folder_warnings() {
             output::tell(format_args!("chorus: warning: {warning}\n"));
@@ -79,6 +82,37 @@ impl CheckConfig {
             print_line!("{} is not there: every key has its default", path.display());
         }
         Ok(())
+    }
+}
+
+/// Names the models that agents ask and whose price is not known: `budgets.user_day` counts their requests as free.
+fn warn_of_unknown_prices(config: &Config, providers: &Providers, folder: &Path) {
+    let catalog = Arc::new(Catalog::new(config.models.clone()));
+    let models = Models::new(Arc::new(providers.clone()), catalog, None);
+    let agents = agents(folder);
+    let asked = agents
+        .iter()
+        .flat_map(|agent| effective::agent(agent, &Settings::default(), config).models);
+    let further = [
+        &config.tiers.lightweight,
+        &config.tiers.full,
+        &config.default_model,
+    ];
+    let named: BTreeSet<String> = asked
+        .chain(further.into_iter().flatten().cloned())
+        .collect();
+    for name in named {
+        let (Resolved::Found(target) | Resolved::Unlisted(target) | Resolved::Undiscovered(target)) =
+            models.resolve(&name)
+        else {
+            continue;
+        };
+        if models.catalog().facts(&target).price.is_none() {
+            let name = text::one_line(&name, 100);
+            output::tell(format_args!(
+                "chorus: warning: `budgets.user_day` counts requests to {name} as 0 USD, because its price is not known: set `input_price` and `output_price` for it under `models`\n"
+            ));
+        }
     }
 }
 

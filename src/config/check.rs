@@ -167,6 +167,12 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
             format!("`folders`: {}: {reason}", text::one_line(&folder, 200)),
         );
     }
+    if config.budgets.user_day.is_some_and(|usd| usd.get() <= 0.0) {
+        return found(
+            &["budgets", "user_day"],
+            "`budgets.user_day` must be more than 0; leave it out for no limit".to_owned(),
+        );
+    }
     for (name, provider) in &config.providers {
         if let Some(url) = &provider.base_url
             && !is_address(url)

@@ -9,6 +9,33 @@ pub const DEFAULT_DAY_USD: f64 = 20.0;
 /// Tokens of models without a known price that one agent may use in one day where the operator set no limit.
 pub const DEFAULT_DAY_TOKENS: u64 = 20_000_000;
 
+/// Money that the unattended turns of one agent may cost in one day where the operator set no other limit.
+pub(super) const DEFAULT_UNATTENDED_DAY: Usd = Usd::FIVE;
+
+/// What the turns of one agent that no person began may use in one day (UTC).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnattendedDay {
+    /// Money in US dollars; 0 means that no such turn begins.
+    pub usd: f64,
+    /// Tokens of models whose price is not known.
+    pub unpriced: u64,
+}
+
+impl UnattendedDay {
+    /// Reads the limits that the operator set.
+    pub fn of(budgets: &Budgets) -> Self {
+        Self {
+            usd: budgets.unattended_day.get(),
+            unpriced: u64::from(budgets.unattended_day_tokens.get()),
+        }
+    }
+
+    /// Whether no unattended turn begins at all.
+    pub fn is_off(&self) -> bool {
+        self.usd <= 0.0
+    }
+}
+
 /// What one agent may spend in one day (UTC); the default has no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DayBudget {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::day_budget::DEFAULT_UNATTENDED_DAY;
 use super::units::{Bytes, Count, Seconds, Usd};
 use super::values::{host_names, loopback};
 use crate::domain::read_ids::{ids, optional_id};
@@ -59,6 +60,8 @@ pub struct Config {
     /// Hops of hooks and of agents asking agents that one message may cause.
     #[schemars(extend("x-at-start" = true))]
     pub max_hook_recursion_depth: Count<0, 10>,
+    /// Turns that no person began, such as those of hooks, which run at once in the daemon; further ones wait in order.
+    pub unattended_parallel: Count<1, 64>,
     /// How far turns may have sub-agents work for them.
     pub orchestration: Orchestration,
     /// A key of the original that had no effect. Read, so that its configuration loads, and not used.
@@ -159,6 +162,7 @@ impl Default for Config {
             llm_timeout: Seconds::new(120),
             turn_timeout: Seconds::new(1800),
             max_hook_recursion_depth: Count::new(3),
+            unattended_parallel: Count::new(4),
             orchestration: Orchestration::default(),
             default_output_delay: 2.0,
             max_requests: Count::new(0),
@@ -379,7 +383,7 @@ impl Default for CatchUp {
 }
 
 /// Most money that may be spent, in US dollars, and most tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budgets {
     /// By one turn.
@@ -390,6 +394,26 @@ pub struct Budgets {
     pub month: Option<Usd>,
     /// Tokens that one turn may use, for models without a price.
     pub turn_tokens: Option<Count<1, 1_000_000_000>>,
+    /// By one person in one Discord server in one day (UTC), more than 0. Members with Manage Server are exempt.
+    pub user_day: Option<Usd>,
+    /// By the turns of one agent that no person began, in one day (UTC). `0`: no such turns.
+    pub unattended_day: Usd,
+    /// Tokens that these may use in that day of models whose price is not known.
+    pub unattended_day_tokens: Count<0, 4_000_000_000>,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            turn: None,
+            agent_day: None,
+            month: None,
+            turn_tokens: None,
+            user_day: None,
+            unattended_day: DEFAULT_UNATTENDED_DAY,
+            unattended_day_tokens: Count::new(2_000_000),
+        }
+    }
 }
 
 /// Which git hosts agents may push to.

@@ -63,6 +63,9 @@ impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
 pub struct Usd(f64);
 
 impl Usd {
+    /// Five dollars.
+    pub const FIVE: Self = Self(5.0);
+
     /// `sum`, unless it is negative or not a number.
     pub fn new(sum: f64) -> Option<Self> {
         (sum.is_finite() && sum >= 0.0).then_some(Self(sum))

@@ -125,6 +125,7 @@ impl App {
             instructions: Default::default(),
             told: Default::default(),
             reservations: Default::default(),
+            unattended: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),

@@ -1,5 +1,6 @@
 //! Slash commands, buttons and forms: what people ask the bot itself, and its answers.
 
+mod budgets;
 mod buttons;
 mod chosen;
 mod commands;

@@ -19,7 +19,7 @@ mod turns;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use decisions::{decision_added, decision_withdrawn, decisions};
-pub use records::{ask_purge, audit, purged, usage};
+pub use records::{ShownUse, ask_purge, audit, purged, usage};
 pub use role_list::role_list;
 pub use runs::{RUNS_PER_PAGE, run_file, run_list, run_shown};
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};

@@ -3,6 +3,7 @@
 //! It does not end the work of agents in a server that is no longer served (see `routing`).
 
 pub(crate) mod access_control;
+pub(crate) mod budgets;
 pub(crate) mod decisions;
 pub(crate) mod grants;
 pub(crate) mod records;

@@ -404,8 +404,8 @@ impl HookWriter for ToolPorts {
             &caller.config,
             Some(caller.turn),
         );
-        let charged = deps.store.charged_for(caller.turn).await;
-        asker.spender.user = charged.map_err(|error| PortError::Broken(error.to_string()))?;
+        let payer = deps.payer_of(caller.guild, caller.turn).await;
+        asker.spender.payer = payer.map_err(|error| PortError::Broken(error.to_string()))?;
         let settings = deps.settings_of(caller.guild);
         let models = effective::agent(&caller.config, &settings, &deps.config.load()).models;
         let request = AuxiliaryRequest {

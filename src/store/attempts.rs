@@ -56,6 +56,28 @@ pub struct UsageFilter {
     pub turn: Option<TurnId>,
     /// This turn and all child turns below it.
     pub below: Option<TurnId>,
+    /// The person who is charged.
+    pub user: Option<UserId>,
+    /// Which turns it was for.
+    pub served: Served,
+}
+
+/// Turns by who watches them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Served {
+    #[default]
+    All,
+    /// Turns that no person began.
+    Unattended,
+}
+
+impl Served {
+    const fn sql(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Unattended => Some(UNATTENDED),
+        }
+    }
 }
 
 impl UsageFilter {
@@ -68,6 +90,8 @@ impl UsageFilter {
             self.guild.map(|_| " AND guild_id = ?"),
             self.turn.map(|_| " AND turn_id = ?"),
             self.below.map(|_| BELOW),
+            self.user.map(|_| " AND user_id = ?"),
+            self.served.sql(),
         ];
         let asked: String = conditions.into_iter().flatten().collect();
         format!("WHERE provider <> '' AND kind <> 'queue'{asked}")
@@ -81,6 +105,8 @@ impl UsageFilter {
             self.guild.map(|_| " AND +guild_id = ?"),
             self.turn.map(|_| " AND +turn_id = ?"),
             self.below.map(|_| ABOVE),
+            self.user.map(|_| " AND +user_id = ?"),
+            self.served.sql(),
         ];
         let asked: String = conditions.into_iter().flatten().collect();
         format!("WHERE id > ? AND provider <> '' AND kind <> 'queue'{asked}")
@@ -186,6 +212,10 @@ const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UN
 /// The same, looked up from a row.
 const ABOVE: &str = " AND ? IN (WITH RECURSIVE up (id) AS (VALUES (turn_id) UNION ALL
          SELECT turns.parent_id FROM up JOIN turns ON turns.id = up.id WHERE turns.kind <> 'turn') SELECT id FROM up)";
+
+/// Child turns have the mark of their root.
+const UNATTENDED: &str =
+    " AND EXISTS (SELECT 1 FROM turns WHERE turns.id = attempts.turn_id AND turns.unattended = 1)";
 
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
@@ -346,6 +376,8 @@ fn bind_filter(mut query: Statement, filter: UsageFilter) -> Statement {
         guild,
         turn,
         below,
+        user,
+        served: _,
     } = filter;
     if let Some(since) = since {
         query = query.bind(stamp(since));
@@ -358,6 +390,9 @@ fn bind_filter(mut query: Statement, filter: UsageFilter) -> Statement {
     }
     for turn in turn.into_iter().chain(below) {
         query = query.bind(turn.to_string());
+    }
+    if let Some(user) = user {
+        query = query.bind(user.as_i64());
     }
     query
 }

@@ -34,9 +34,9 @@ pub struct NewKeptNote {
     pub report_of: Option<ConversationId>,
     /// The turn that caused it.
     pub caused_by: Option<TurnId>,
-    /// Where people are told, and in which words.
+    /// Where people are told, and in which words; `None` where they were told already.
     pub channel: ChannelId,
-    pub notice: String,
+    pub notice: Option<String>,
 }
 
 /// A note that waits for the next turn of its conversation.
@@ -136,8 +136,15 @@ impl Store {
         if let Some(branch) = note.report_of {
             has_reported(&mut batch, branch);
         }
-        let notice = NewPart::notice(&note.notice);
-        queue(&mut batch, note.channel, None, notice, None)?;
+        if let Some(notice) = &note.notice {
+            queue(
+                &mut batch,
+                note.channel,
+                None,
+                NewPart::notice(notice),
+                None,
+            )?;
+        }
         self.run(batch).await.map(drop)
     }
 

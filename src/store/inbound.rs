@@ -68,6 +68,30 @@ impl Store {
             .await
     }
 
+    /// Marks a waiting message as skipped, and queues what its author is told in its channel. Neither happens where it waits
+    /// no more.
+    pub async fn refuse(
+        &self,
+        message: MessageId,
+        why: &str,
+        channel: ChannelId,
+        told: NewPart,
+    ) -> Result<Queued, StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(query!(
+                "UPDATE inbound SET state = 'skipped', reason = ? WHERE message_id = ? AND state = 'new'",
+                why,
+                message.as_i64()
+            ))
+            .must_change("a message that waits");
+        queue(&mut batch, channel, None, told, None)?;
+        match self.run(batch).await {
+            Err(StoreError::NotFound(_)) => Ok(Queued::NotWaiting),
+            refused => refused.map(|_| Queued::Changed),
+        }
+    }
+
     /// Removes a message that was deleted while it waited.
     pub async fn drop_queued(&self, message: MessageId) -> Result<Queued, StoreError> {
         self.leave_queue(message, "dropped", None).await

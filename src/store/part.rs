@@ -59,6 +59,9 @@ pub struct PartBody {
     /// A button under it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<PartButton>,
+    /// Further buttons beside that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_buttons: Vec<PartButton>,
     /// The thread that it is posted in is archived then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archives: bool,

@@ -34,7 +34,7 @@ impl TurnCause {
     }
 
     /// Says who watches a turn with this cause.
-    pub(super) const fn attendance(self) -> Attendance {
+    pub const fn attendance(self) -> Attendance {
         match self {
             Self::Message => Attendance::Attended,
             Self::Peer => Attendance::AsItsParent,
@@ -45,7 +45,7 @@ impl TurnCause {
 
 /// Who watches a turn, as far as its cause says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attendance {
+pub enum Attendance {
     Attended,
     Unattended,
     /// As the turn that caused it.
@@ -84,6 +84,18 @@ impl Store {
             .first(&mut *self.reader().await?, scalar::<Option<i64>>)
             .await?;
         Ok(found.flatten().map(UserId::from_i64))
+    }
+}
+
+impl Store {
+    /// Returns whether no person began the run that a turn belongs to.
+    pub async fn is_unattended(&self, turn: TurnId) -> Result<bool, StoreError> {
+        let query = checked(query_scalar!(
+            "SELECT unattended AS \"unattended: bool\" FROM turns WHERE id = ?",
+            turn.to_string()
+        ));
+        let found = query.first(&mut *self.reader().await?, scalar).await?;
+        Ok(found.unwrap_or_default())
     }
 }
 

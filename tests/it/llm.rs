@@ -21,6 +21,7 @@ mod refusals;
 mod requests;
 mod route;
 mod seen;
+mod shares;
 mod stages;
 mod tokens;
 mod turns;

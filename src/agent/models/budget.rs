@@ -1,23 +1,27 @@
 //! Budgets: the worst case of a request is reserved before it is made, so that no request exceeds its cap unseen.
 
+mod applied;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, Datelike, TimeZone, Utc};
+use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
-use crate::config::{DayBudget, DaySet};
+use self::applied::{budgets, day_and_month, of_person, of_unattended};
+use super::budget_days::{BudgetDays, NEAR, NearLimit};
+use crate::config::{Budgets, DayBudget, UnattendedDay};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, UserId};
 use crate::llm::route::Planned;
-use crate::store::{SpentUpTo, Store, StoreError, Sum, UsageFilter};
+use crate::store::{
+    AuditRow, BudgetDay, BudgetKind, BudgetOfDay, Raised, SpentUpTo, Store, StoreError, Sum,
+    UsageFilter,
+};
 
 /// Fewest output tokens to ask for: a thought, a call and a sentence fit.
 ///
 /// Where a budget leaves fewer, the turn gets its last step instead.
 pub(in crate::agent) const LEAST_OUTPUT: u32 = 1_024;
-
-/// What the budget of a day is called where nobody set it.
-const DEFAULT_DAY: &str = "day (the default of `budgets.agent_day`)";
 
 /// Fewest tokens of an answer without tools: enough to say what is done and what is not.
 pub(in crate::agent) const LEAST_WORDS: u32 = 256;
@@ -33,6 +37,22 @@ pub struct Caps {
     pub agent_day: DayBudget,
     /// By this server this month (UTC).
     pub month: Option<f64>,
+    /// By the person who is charged today (UTC), in this server.
+    pub user_day: Option<f64>,
+    /// By this agent's turns that no person began, today (UTC).
+    pub unattended_day: Option<UnattendedDay>,
+}
+
+impl Caps {
+    /// The limits that hold for all agents of a server.
+    pub fn of_server(budgets: &Budgets) -> Self {
+        Self {
+            month: budgets.month.map(|usd| usd.get()),
+            user_day: budgets.user_day.map(|usd| usd.get()),
+            unattended_day: Some(UnattendedDay::of(budgets)),
+            ..Self::default()
+        }
+    }
 }
 
 /// What a role allows its turn and all below it; `None` means no limit.
@@ -65,6 +85,10 @@ pub struct Spent {
     pub unpriced_today: u64,
     /// By its server this month (UTC).
     pub this_month: f64,
+    /// What people added to the budget of today.
+    pub extra_today: f64,
+    /// What people added today to the budget of this month.
+    pub extra_this_month: f64,
 }
 
 impl Spent {
@@ -77,10 +101,15 @@ impl Spent {
     ) -> Result<Self, StoreError> {
         let (of_day, of_month) = day_and_month(agent, guild, now);
         let today = store.spent(of_day, None).await?.sum;
+        let added = async |budget: BudgetOfDay| store.budget_day(&budget).await;
+        let day = added(BudgetOfDay::of_agent(BudgetKind::AgentDay, agent, now)).await?;
+        let month = added(BudgetOfDay::of_month(guild, now)).await?;
         Ok(Self {
             today: today.usd,
             unpriced_today: today.unpriced,
             this_month: store.spent(of_month, None).await?.sum.usd,
+            extra_today: day.extra_usd,
+            extra_this_month: month.extra_usd,
         })
     }
 }
@@ -96,12 +125,22 @@ pub struct Spender {
     pub run: Option<TurnId>,
     /// The role that it serves, in a child turn.
     pub role: Option<String>,
-    /// The person who is charged, if any.
-    pub user: Option<UserId>,
+    pub payer: Payer,
     /// What the roles of a child turn and of those above it allow.
     pub within: Vec<RoleCap>,
     /// The sums of that run that were read before.
     pub known: KnownSums,
+}
+
+/// Who is charged for a run, and which limits hold besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payer {
+    /// The person who is charged, if any: the one who began the run. People who join later are not charged.
+    pub charged: Option<UserId>,
+    /// The person whose budget of a day holds; `None` for those who have none.
+    pub held_to_share: Option<UserId>,
+    /// Whether no person began the run.
+    pub is_unattended: bool,
 }
 
 /// Sums of the ledger as they were last read, so that a request reads only the rows added since. Cheap to clone.
@@ -130,7 +169,12 @@ impl Spender {
         let own = [Scope::Agent(self.agent), Scope::Guild(self.guild)];
         let turns = self.within.iter().map(|cap| cap.turn);
         let turns = self.run.into_iter().chain(turns).map(Scope::Turn);
-        own.into_iter().chain(turns).collect()
+        let person = self.payer.held_to_share;
+        let person = person.map(|user| Scope::Person(self.guild, user));
+        let unattended = self.payer.is_unattended;
+        let unattended = unattended.then_some(Scope::Unattended(self.agent));
+        let further = person.into_iter().chain(unattended);
+        own.into_iter().chain(turns).chain(further).collect()
     }
 }
 
@@ -153,8 +197,10 @@ struct Shared {
     reserved: Mutex<HashMap<Scope, Held>>,
     /// Held from reading the sums until the reservation is made, so that no two requests are given the same money.
     looking: tokio::sync::Mutex<()>,
-    /// What agents and servers have spent.
+    /// What agents, servers and persons have spent.
     known: KnownSums,
+    /// What people added to budgets today.
+    days: BudgetDays,
 }
 
 /// The sum of all reservations of one budget.
@@ -172,6 +218,10 @@ enum Scope {
     Turn(TurnId),
     Agent(AgentId),
     Guild(GuildId),
+    /// A person in a server.
+    Person(GuildId, UserId),
+    /// The turns of an agent that no person began.
+    Unattended(AgentId),
 }
 
 /// What is reserved until this is dropped. It has to live until the real cost of the request is in the ledger.
@@ -179,6 +229,8 @@ enum Scope {
 pub struct Reservation {
     /// Tokens that the answer may have.
     pub output: u32,
+    /// Budgets of which most is used and people were not told.
+    pub near: Vec<NearLimit>,
     scopes: Vec<Scope>,
     sum: Sum,
     shared: Arc<Shared>,
@@ -206,14 +258,25 @@ pub struct OverBudget {
     pub why: String,
     /// There is money for a last answer of [`LEAST_WORDS`].
     pub last_words: bool,
+    /// The budget, where people can raise it for a day.
+    pub raisable: Option<BudgetOfDay>,
 }
 
-/// One budget, with what is spent and reserved of it.
+/// One limit, with what is spent and reserved of it.
 struct Account {
     /// Whose it is.
     what: &'static str,
     cap: Cap,
     used: Sum,
+    raisable: Option<BudgetOfDay>,
+}
+
+/// The limits that apply to a request.
+#[derive(Default)]
+struct Accounts {
+    all: Vec<Account>,
+    /// Those of which most is used and people were not told.
+    near: Vec<NearLimit>,
 }
 
 /// A limit, in its own unit.
@@ -245,16 +308,15 @@ impl Reservations {
         let planned = request.planned;
         let _alone = self.0.looking.lock().await;
         let before = in_stead.as_ref().map_or(Sum::default(), |held| held.sum);
-        let accounts = self
-            .accounts(store, request, before, now)
+        let Accounts { all, near } = self
+            .accounts(store, request.spender, request.caps, before, now)
             .await
             .map_err(|error| OverBudget {
                 why: format!("what was spent cannot be read: {error}"),
                 last_words: false,
+                raisable: None,
             })?;
-        let tightest = accounts
-            .iter()
-            .min_by_key(|account| account.allows(planned));
+        let tightest = all.iter().min_by_key(|account| account.allows(planned));
         let output = tightest.map_or(planned.max_output, |account| account.allows(planned));
         let least = request.least.min(planned.max_output);
         if let Some(account) = tightest
@@ -263,11 +325,75 @@ impl Reservations {
             return Err(OverBudget {
                 why: account.words(planned, least),
                 last_words: output >= LEAST_WORDS.min(planned.max_output),
+                raisable: account.raisable.clone(),
             });
         }
-        let held = self.hold(request.spender, worst(planned, output), output);
+        let mut held = self.hold(request.spender, worst(planned, output), output);
+        held.near = near;
         *in_stead = None;
         Ok(held)
+    }
+
+    /// Returns the budgets of which most is used and people were not told.
+    pub(in crate::agent) async fn near(
+        &self,
+        store: &Store,
+        spender: &Spender,
+        caps: Caps,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<NearLimit>, StoreError> {
+        let accounts = self.accounts(store, spender, caps, Sum::default(), now);
+        Ok(accounts.await?.near)
+    }
+
+    /// What a person is charged for in a server today (UTC), as far as it is in the ledger.
+    pub async fn share(
+        &self,
+        store: &Store,
+        (guild, user): (GuildId, UserId),
+        now: DateTime<Utc>,
+    ) -> Result<f64, StoreError> {
+        let (scope, filter) = of_person(guild, user, now);
+        Ok(self.0.known.spent(store, scope, filter).await?.usd)
+    }
+
+    /// What the turns of an agent that no person began have used today (UTC), and what people added to that budget.
+    pub(in crate::agent) async fn unattended(
+        &self,
+        store: &Store,
+        (agent, guild): (AgentId, GuildId),
+        now: DateTime<Utc>,
+    ) -> Result<(Sum, f64), StoreError> {
+        let (scope, filter) = of_unattended(agent, guild, now);
+        let spent = self.0.known.spent(store, scope, filter).await?;
+        let budget = BudgetOfDay::of_agent(BudgetKind::UnattendedDay, agent, now);
+        let day = self.0.days.of(store, &budget).await?;
+        Ok((spent, day.extra_usd))
+    }
+
+    /// Raises a budget until the end of its day, at most `most` times, with its row in the audit log.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails; it is as before then.
+    pub async fn raise(
+        &self,
+        store: &Store,
+        budget: &BudgetOfDay,
+        usd: f64,
+        most: u32,
+        row: &AuditRow,
+    ) -> Result<Raised, StoreError> {
+        let raised = store.raise_budget(budget, usd, most, row).await?;
+        if let Raised::By(day) = raised {
+            self.0.days.put(budget, day);
+        }
+        Ok(raised)
+    }
+
+    /// People were told of a budget: it is near its limit no more today.
+    pub(in crate::agent) fn told(&self, budget: &BudgetOfDay) {
+        self.0.days.told(budget);
     }
 
     /// Reserves the last answer of a turn while its children spend, whatever the budgets say.
@@ -281,107 +407,87 @@ impl Reservations {
         self.0.put(&scopes, sum);
         Reservation {
             output,
+            near: Vec::new(),
             scopes,
             sum,
             shared: Arc::clone(&self.0),
         }
     }
 
-    /// The budgets that apply to a request, in each of which `before` is reserved in its stead.
+    /// The limits that apply to a request, in each of which `before` is reserved in its stead.
     async fn accounts(
         &self,
         store: &Store,
-        request: ReservationRequest<'_>,
+        spender: &Spender,
+        caps: Caps,
         before: Sum,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Account>, StoreError> {
-        let Spender {
-            agent,
-            guild,
-            run,
-            role,
-            within,
-            known,
-            ..
-        } = request.spender;
-        let (agent, guild) = (*agent, *guild);
-        let of_turn = |turn| UsageFilter {
-            below: Some(turn),
-            ..UsageFilter::default()
-        };
-        let (of_day, of_month) = day_and_month(agent, guild, now);
-        let Caps {
-            turn,
-            turn_tokens,
-            agent_day,
-            month,
-        } = request.caps;
-        let day = [
-            agent_day.usd.map(Cap::Usd),
-            agent_day.unpriced.map(Cap::Unpriced),
-        ];
-        let month = month.map(Cap::Usd);
-        let day_name = match agent_day.set {
-            DaySet::ByPeople => "day",
-            DaySet::ByDefault => DEFAULT_DAY,
-        };
-        let mut budgets = vec![
-            (day_name, Scope::Agent(agent), of_day, day),
-            ("month", Scope::Guild(guild), of_month, [month, None]),
-        ];
-        if let Some(run) = *run {
-            // The last words of a root turn may exceed its tokens; what its children take stays within them.
-            let tokens = turn_tokens.filter(|_| role.is_some());
-            let caps = [turn.map(Cap::Usd), tokens.map(Cap::Tokens)];
-            budgets.push(("turn", Scope::Turn(run), of_turn(run), caps));
-        }
-        for cap in within {
-            let caps = [cap.usd.map(Cap::Usd), cap.tokens.map(Cap::Tokens)];
-            budgets.push(("sub-agent", Scope::Turn(cap.turn), of_turn(cap.turn), caps));
-        }
-        let mut accounts = Vec::new();
-        for (what, scope, filter, caps) in budgets {
-            if caps.iter().all(Option::is_none) {
+    ) -> Result<Accounts, StoreError> {
+        let mut accounts = Accounts::default();
+        for budget in budgets(spender, caps, now) {
+            if budget.caps.iter().all(Option::is_none) {
                 continue;
             }
-            // Reservations first: one that becomes a row meanwhile is counted twice rather than not at all.
-            let reserved = self.0.reserved(scope);
-            let known = match scope {
-                Scope::Turn(_) => known,
-                Scope::Agent(_) | Scope::Guild(_) => &self.0.known,
+            let day = match &budget.raisable {
+                Some(budget) => self.0.days.of(store, budget).await?,
+                None => BudgetDay::default(),
             };
-            let spent = known.spent(store, scope, filter).await?;
+            // Reservations first: one that becomes a row meanwhile is counted twice rather than not at all.
+            let reserved = self.0.reserved(budget.scope);
+            let known = match budget.scope {
+                Scope::Turn(_) => &spender.known,
+                Scope::Agent(_) | Scope::Guild(_) | Scope::Person(..) | Scope::Unattended(_) => {
+                    &self.0.known
+                }
+            };
+            let spent = known.spent(store, budget.scope, budget.filter).await?;
             let used = Sum {
                 usd: spent.usd + (reserved.usd - before.usd).max(0.0),
                 tokens: spent.tokens + reserved.tokens.saturating_sub(before.tokens),
                 unpriced: spent.unpriced + reserved.unpriced.saturating_sub(before.unpriced),
             };
-            let of_scope = caps.into_iter().flatten();
-            accounts.extend(of_scope.map(|cap| Account { what, cap, used }));
+            for cap in budget.caps.into_iter().flatten() {
+                let cap = cap.raised_by(day.extra_usd);
+                let raisable = budget.raisable.clone().filter(|_| cap.is_money());
+                if let (Some(budget), Cap::Usd(limit)) = (&raisable, cap)
+                    && !day.is_told
+                    && spent.usd >= limit * NEAR
+                {
+                    accounts.near.push(NearLimit {
+                        budget: budget.clone(),
+                        used: spent.usd,
+                        limit,
+                    });
+                }
+                accounts.all.push(Account {
+                    what: budget.what,
+                    cap,
+                    used,
+                    raisable,
+                });
+            }
         }
         Ok(accounts)
     }
 }
 
-/// The use of an agent on the day of `now`, and of its server in that month (UTC).
-fn day_and_month(agent: AgentId, guild: GuildId, now: DateTime<Utc>) -> (UsageFilter, UsageFilter) {
-    let of_day = UsageFilter {
-        since: Some(start_of_day(now)),
-        agent: Some(agent),
-        guild: Some(guild),
-        ..UsageFilter::default()
-    };
-    let of_month = UsageFilter {
-        since: Some(start_of_month(now)),
-        agent: None,
-        ..of_day
-    };
-    (of_day, of_month)
-}
-
 /// The most that a request with an answer of `output` tokens can take.
 fn worst(planned: &Planned<'_>, output: u32) -> Sum {
     Sum::of(planned.worst(output), planned.input + u64::from(output))
+}
+
+impl Cap {
+    const fn is_money(self) -> bool {
+        matches!(self, Self::Usd(_))
+    }
+
+    /// The same with what people added to it.
+    fn raised_by(self, extra_usd: f64) -> Self {
+        match self {
+            Self::Usd(usd) => Self::Usd(usd + extra_usd),
+            other @ (Self::Tokens(_) | Self::Unpriced(_)) => other,
+        }
+    }
 }
 
 impl Shared {
@@ -471,16 +577,4 @@ fn dollars(usd: f64) -> String {
         usd if usd >= 0.001 => format!("${usd:.4}"),
         usd => format!("${usd:.6}"),
     }
-}
-
-fn start_of_day(now: DateTime<Utc>) -> DateTime<Utc> {
-    Utc.with_ymd_and_hms(now.year(), now.month(), now.day(), 0, 0, 0)
-        .single()
-        .unwrap_or(now)
-}
-
-fn start_of_month(now: DateTime<Utc>) -> DateTime<Utc> {
-    Utc.with_ymd_and_hms(now.year(), now.month(), 1, 0, 0, 0)
-        .single()
-        .unwrap_or(now)
 }

@@ -9,10 +9,11 @@ use super::incoming::{item_of, quote_for};
 use super::kept;
 use super::prompt;
 use super::ready::{Ready, Start};
-use super::trigger::{Note, Source, Trigger};
+use super::trigger::{Note, Source, Trigger, cause_of};
 use super::{Turn, TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
+use crate::agent::models::budget::Payer;
 use crate::agent::setup::offer::NoSuchRole;
 use crate::charter::Catalog;
 use crate::clock;
@@ -44,6 +45,7 @@ pub(in crate::agent) async fn begin(
     agent: Arc<Identity>,
     others: Vec<String>,
     trigger: Trigger,
+    payer: Payer,
     mut params: TurnParams,
 ) -> Begun {
     let Trigger {
@@ -60,6 +62,7 @@ pub(in crate::agent) async fn begin(
         let mut ready = ready.await?;
         let items = params.items.take();
         let (start, items) = ready.open(&deps, &agent, &params, items, source).await?;
+        let start = start.map(|start| Start { payer, ..start });
         Ok((start.map(|start| (ready, start)), items))
     };
     match opened.await {
@@ -136,14 +139,11 @@ impl Ready {
             deps.turn_away(&message, &why).await?;
             return Ok(None);
         }
-        let cause = match message.via {
-            None => TurnCause::Message,
-            Some(_) => TurnCause::Peer,
-        };
+        let cause = cause_of(&message);
         let turn = params.row(agent, cause, Some(message.id), message.via.as_ref());
-        let (people, charged) = match &message.via {
-            None => (vec![message.author.id], Some(message.author.id)),
-            Some(via) => (Vec::new(), deps.store.charged_for(via.parent).await?),
+        let people = match &message.via {
+            None => vec![message.author.id],
+            Some(_) => Vec::new(),
         };
         let quote = quote_for(deps, items, &message).await?;
         let facts = Some(self.facts.clone());
@@ -170,7 +170,7 @@ impl Ready {
                     items,
                     people,
                     asker: None,
-                    charged,
+                    payer: Payer::default(),
                 }));
             }
         }
@@ -186,7 +186,7 @@ impl Ready {
             items,
             people,
             asker: None,
-            charged,
+            payer: Payer::default(),
         }))
     }
 
@@ -214,26 +214,26 @@ impl Ready {
             Stored::Running => {}
             Stored::Not => return Ok(None),
             Stored::Refused(refusal) => {
-                kept::keep(deps, agent, params.number(), params.channel, note, refusal).await?;
+                let why = kept::Why::from(refusal);
+                kept::keep(deps, agent, params.number(), params.channel, note, why).await?;
                 params.has_kept_notes.store(true, Ordering::Relaxed);
                 return Ok(None);
             }
         }
         let behind = deps.store.authors_behind(turn.id).await?;
-        let charged = deps.store.charged_for(turn.id).await?;
         Ok(Some(Start {
             turn,
             items,
             people: Vec::new(),
             asker: behind.first().copied(),
-            charged,
+            payer: Payer::default(),
         }))
     }
 }
 
 impl TurnParams {
     /// The conversation's number: 0 for the main one.
-    fn number(&self) -> u32 {
+    pub(super) fn number(&self) -> u32 {
         self.branch.unwrap_or_default()
     }
 
@@ -292,7 +292,7 @@ async fn read_items(
 }
 
 /// What was handed to a turn that did not begin.
-fn left(mut steered: UnboundedReceiver<Box<Inbound>>) -> Vec<Inbound> {
+pub(super) fn left(mut steered: UnboundedReceiver<Box<Inbound>>) -> Vec<Inbound> {
     steered.close();
     std::iter::from_fn(|| steered.try_recv().ok().map(|message| *message)).collect()
 }

@@ -243,7 +243,7 @@ impl TurnContext {
             turn: Some(self.id()),
             run: Some(self.run.root),
             role: self.role(),
-            user: self.run.charged,
+            payer: self.run.payer,
             within: self.within.clone(),
             known: self.run.spent.clone(),
         }
@@ -310,7 +310,7 @@ impl TurnContext {
             parent: self.parent,
             run: Some(self.run.root),
             role: self.role(),
-            user: self.run.charged,
+            user: self.run.payer.charged,
             kind: AttemptKind::Tool,
             provider: String::new(),
             model: result.name.clone(),

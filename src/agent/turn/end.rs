@@ -14,6 +14,7 @@ use self::reply::{Footer, Summary};
 use super::host::Host;
 use super::{Turn, policy};
 use crate::agent::event::{Event, Said, TurnSummary};
+use crate::agent::models::budget_days;
 use crate::agent::stop::Stopper;
 use crate::domain::{Assistant, Item};
 use crate::store::{FinishedTurn, FirstPart, PartKind, StoreError};
@@ -205,6 +206,10 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
         mention: author.filter(|_| is_long),
         line,
         button: reply::button(exit),
+        raises: match (&turn.used_up, exit) {
+            (Some(budget), EndReason::Budget) => budget_days::buttons(budget),
+            _ => Vec::new(),
+        },
     }
 }
 

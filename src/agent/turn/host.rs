@@ -107,6 +107,7 @@ mod tests {
     use crate::agent::deps::identity::Identity;
     use crate::agent::event::Progress;
     use crate::agent::models::Models;
+    use crate::agent::models::budget::Payer;
     use crate::agent::stop::{Stop, StopSignal, Stopper};
     use crate::agent::turn::TurnParams;
     use crate::agent::turn::begin::{self, Begun};
@@ -398,6 +399,7 @@ mod tests {
             instructions: Default::default(),
             told: Default::default(),
             reservations: Default::default(),
+            unattended: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),
@@ -495,7 +497,8 @@ mod tests {
             let source = Source::Message(Box::new(message()));
             let trigger = Trigger::new(source, Overrides::default());
             let agent = Arc::new(Identity::elsewhere(agent, name, GUILD, CHANNEL));
-            let begun = begin::begin(deps, agent, Vec::new(), trigger, params).await;
+            let begun =
+                begin::begin(deps, agent, Vec::new(), trigger, Payer::default(), params).await;
             let Begun::Turn(turn, ..) = begun else {
                 panic!("the turn does not begin");
             };

@@ -15,6 +15,25 @@ use crate::text::{self, escape};
 /// Characters of a task's output that people are shown.
 const OUTPUT: usize = 600;
 
+/// Why a note begins no turn.
+pub(in crate::agent) struct Why {
+    pub(in crate::agent) why: String,
+    /// What people can do about it.
+    pub(in crate::agent) next_step: &'static str,
+    /// Whether people were told already.
+    pub(in crate::agent) is_told: bool,
+}
+
+impl From<Refusal> for Why {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            why: refusal.to_string(),
+            next_step: refusal.next_step(),
+            is_told: false,
+        }
+    }
+}
+
 /// Keeps `note` for the next turn of a conversation, given by its number, and tells people so in `channel`.
 pub(in crate::agent) async fn keep(
     deps: &AgentDeps,
@@ -22,23 +41,21 @@ pub(in crate::agent) async fn keep(
     number: u32,
     channel: ChannelId,
     note: Note,
-    refusal: Refusal,
+    refusal: Why,
 ) -> Result<(), StoreError> {
     let at = clock::now().format("%Y-%m-%d %H:%M UTC");
-    let notice = notice(deps, agent, &note, refusal);
+    let why = &refusal.why;
+    let notice = (!refusal.is_told).then(|| notice(deps, agent, &note, &refusal));
     let kept = NewKeptNote {
         agent: agent.id,
         number,
-        text: format!(
-            "This came at {at} and began no turn: {refusal}.\n{}",
-            note.text
-        ),
+        text: format!("This came at {at} and began no turn: {why}.\n{}", note.text),
         report_of: note.report_of,
         caused_by: note.via.as_ref().map(|via| via.parent),
         channel,
         notice,
     };
-    info!(agent.id = %agent.id, "no turn of {} begins for what came: {refusal}", agent.name);
+    info!(agent.id = %agent.id, "no turn of {} begins for what came: {why}", agent.name);
     match deps.store.keep_note(kept).await {
         // The branch has reported before.
         Err(StoreError::NotFound(_)) => {}
@@ -49,12 +66,13 @@ pub(in crate::agent) async fn keep(
 }
 
 /// What people are told about a note that begins no turn.
-fn notice(deps: &AgentDeps, agent: &Identity, note: &Note, refusal: Refusal) -> String {
+fn notice(deps: &AgentDeps, agent: &Identity, note: &Note, refusal: &Why) -> String {
     let mut notice = format!(
-        "⏸️ {}. No turn begins for it: {refusal}. {} reads of it in its next turn. {}",
+        "⏸️ {}. No turn begins for it: {}. {} reads of it in its next turn. {}",
         note.told.about,
+        refusal.why,
         escape::code(agent.name.as_str()),
-        refusal.next_step(),
+        refusal.next_step,
     );
     let output = deps.services.redactor.redact(&note.told.output);
     if !output.trim().is_empty() {

@@ -535,6 +535,7 @@ mod tests {
         let over = |last_words| OverBudget {
             why: "used".to_owned(),
             last_words,
+            raisable: None,
         };
         assert!(matches!(after_budget(over(true), None), Next::Last(_)));
         assert!(matches!(after_budget(over(false), None), Next::Over(_)));

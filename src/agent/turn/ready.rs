@@ -18,7 +18,7 @@ use crate::agent::deps::identity::Identity;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::files::beginning::{Beginning, Surroundings};
 use crate::agent::files::{DocsAndInstructions, Hears};
-use crate::agent::models::budget::RoleCap;
+use crate::agent::models::budget::{Payer, RoleCap};
 use crate::agent::setup::offer::{NoSuchRole, Offer};
 use crate::agent::setup::{Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
@@ -60,8 +60,7 @@ pub(in crate::agent) struct Start {
     pub people: Vec<UserId>,
     /// The person at the beginning of a chain of turns that start one another.
     pub asker: Option<UserId>,
-    /// The person who is charged for it, if any.
-    pub charged: Option<UserId>,
+    pub payer: Payer,
 }
 
 impl Ready {
@@ -141,7 +140,7 @@ impl Ready {
             items: first,
             people,
             asker,
-            charged,
+            payer,
         } = start;
         Arc::make_mut(&mut items).extend(first);
         params.len.store(items.len(), Ordering::Relaxed);
@@ -159,7 +158,7 @@ impl Ready {
             origin,
             hops: turn.depth,
             people,
-            charged,
+            payer,
             cause: turn.cause,
         };
         let run = Run::new(params.turn, behind, limits, params.strays);

@@ -261,6 +261,7 @@ impl Turn {
                 Asked::OverBudget(refused.unwrap_or(OverBudget {
                     why,
                     last_words: false,
+                    raisable: None,
                 }))
             }
             Err(failure @ StepFailure::ContextExceeded) => Asked::Failed {
@@ -346,11 +347,13 @@ impl Observer for Watcher<'_> {
             Ok(held) => held,
             Err(over) => {
                 let why = over.why.clone();
+                self.turn.used_up.clone_from(&over.raisable);
                 self.refused = Some(over);
                 return Err(NotAsked(why));
             }
         };
         let output = held.output;
+        deps.tell_of_budgets(spender.agent, &held.near).await;
         self.held = Some(held);
         if planned.number > 1 {
             self.turn

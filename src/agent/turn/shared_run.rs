@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::agent::models::budget::KnownSums;
+use crate::agent::models::budget::{KnownSums, Payer};
 use crate::agent::stop::RunningChild;
 use crate::config::Orchestration;
 use crate::domain::{Inbound, TurnId, UserId};
@@ -20,8 +20,7 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) root: TurnId,
     /// The first turn in the chain that led to it.
     pub(in crate::agent) origin: TurnId,
-    /// The person who is charged for it, if any: the one who began it. People who join later are not charged.
-    pub(in crate::agent) charged: Option<UserId>,
+    pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
     /// Hops of tasks, hooks and agents that led to it since a person spoke.
@@ -51,8 +50,7 @@ pub(in crate::agent) struct Behind {
     pub(in crate::agent) hops: u32,
     /// Those whose messages it begins with.
     pub(in crate::agent) people: Vec<UserId>,
-    /// The person who is charged for it, if any.
-    pub(in crate::agent) charged: Option<UserId>,
+    pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
 }
@@ -68,7 +66,7 @@ impl Run {
         Self {
             root,
             origin: behind.origin,
-            charged: behind.charged,
+            payer: behind.payer,
             cause: behind.cause,
             hops: AtomicU32::new(behind.hops),
             people: Mutex::new(behind.people),

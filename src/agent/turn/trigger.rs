@@ -41,6 +41,14 @@ impl Overrides {
     }
 }
 
+/// What begins the turn of a message.
+pub(super) fn cause_of(message: &Inbound) -> TurnCause {
+    match message.via {
+        None => TurnCause::Message,
+        Some(_) => TurnCause::Peer,
+    }
+}
+
 /// Whose words start a turn.
 #[derive(Debug)]
 pub enum Source {
@@ -99,6 +107,14 @@ impl Trigger {
         match &self.source {
             Source::Message(message) => &message.content,
             Source::Note(note) => &note.text,
+        }
+    }
+
+    /// What begins the turn.
+    pub fn cause(&self) -> TurnCause {
+        match &self.source {
+            Source::Message(message) => cause_of(message),
+            Source::Note(note) => note.cause,
         }
     }
 

@@ -11,7 +11,7 @@ use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::responder::HEARD_WITHIN;
-use super::{Responder, Visibility, first, resume};
+use super::{Responder, Visibility, budgets, first, resume};
 use crate::agent::event::{Answer, Arrived, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
@@ -50,6 +50,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "session" => resume::restore_listed(bot, &responder, press, rest).await,
         "continue" => resume::go_on(bot, &responder, press, false).await,
         "again" => resume::go_on(bot, &responder, press, true).await,
+        "budget" => budgets::raise(bot, &responder, press, rest).await,
         "clear" => commands::confirm_clear(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,
         "stop" => {

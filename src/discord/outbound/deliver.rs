@@ -137,9 +137,9 @@ impl OutboundContext {
             mentions: part.body.mention.into_iter().collect(),
             ..Body::default()
         };
-        let button = part.body.button.iter();
+        let buttons = part.body.button.iter().chain(&part.body.further_buttons);
         let body = body.row(
-            button
+            buttons
                 .map(|button| Button::new(&button.id, &button.label, Style::Secondary))
                 .collect(),
         );

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::lists::lines_within;
 use super::times;
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
-use crate::domain::{AgentId, ChannelId, Cost, Usage};
+use crate::domain::{AgentId, ChannelId, Cost, Usage, UserId};
+use crate::manager::Share;
 use crate::store::{AuditRow, ChildrenUse, UsageLine};
 use crate::text::{self, count, escape, one_line};
 
@@ -81,16 +82,30 @@ fn change_of(row: &AuditRow) -> Option<String> {
     Some(format!("{} → {}", value("old")?, value("new")?))
 }
 
+/// Which use `/usage` shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShownUse {
+    pub days: u32,
+    /// The person who is charged; `None` for all.
+    pub user: Option<UserId>,
+    /// That person's share of today, where there is such a budget.
+    pub share: Option<Share>,
+}
+
 /// Tokens and money by agent and model.
 pub fn usage(
     lines: &[UsageLine],
-    days: u32,
+    shown: ShownUse,
     name_of: impl Fn(AgentId) -> Option<String>,
     chart: Option<Vec<u8>>,
 ) -> Body {
-    let title = format!("Usage of the last {}", count(days as usize, "day", "days"));
+    let days = count(shown.days as usize, "day", "days");
+    let title = format!("Usage of the last {days}");
+    let whose = shown.user.map(|user| format!("Charged to <@{user}>.\n"));
+    let share = shown.share.map(|share| format!("{}\n", share.words()));
+    let whose = whose.unwrap_or_default() + &share.unwrap_or_default();
     if lines.is_empty() {
-        return Body::embed(Embed::new(title, "No model was asked."));
+        return Body::embed(Embed::new(title, whose + "No model was asked."));
     }
     let mut by_agent: BTreeMap<String, Sum> = BTreeMap::new();
     let mut by_model: BTreeMap<String, Sum> = BTreeMap::new();
@@ -102,7 +117,7 @@ pub fn usage(
         by_model.entry(line.model.clone()).or_default().add(line);
         all.add(line);
     }
-    let mut embed = Embed::new(title, all.show() + &all.of_children())
+    let mut embed = Embed::new(title, whose + &all.show() + &all.of_children())
         .field("By agent", lines_within(table(&by_agent), 1_000))
         .field("By model", lines_within(table(&by_model), 1_000));
     let Some(chart) = chart else {

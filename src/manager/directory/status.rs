@@ -118,14 +118,19 @@ impl Money {
     fn of(spent: Spent, caps: Caps) -> Self {
         Self {
             today: spent.today,
-            left_today: caps.agent_day.usd.map(|cap| cap - spent.today),
+            left_today: caps
+                .agent_day
+                .usd
+                .map(|cap| cap + spent.extra_today - spent.today),
             day_set: caps.agent_day.set,
             unpriced_left: caps
                 .agent_day
                 .unpriced
                 .filter(|_| spent.unpriced_today > 0)
                 .map(|cap| cap.saturating_sub(spent.unpriced_today)),
-            left_this_month: caps.month.map(|cap| cap - spent.this_month),
+            left_this_month: caps
+                .month
+                .map(|cap| cap + spent.extra_this_month - spent.this_month),
         }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use tracing::{info, warn};
 
 use crate::agent::event::Event;
-use crate::agent::{AgentDeps, Asker, Caps, KnownSums, Spender, refine};
+use crate::agent::{AgentDeps, Asker, Caps, KnownSums, Payer, Spender, refine};
 use crate::config::{DayBudget, effective};
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
 use crate::llm::places::Lane;
@@ -287,6 +287,7 @@ impl Creator {
     /// The asker for an agent that does not exist yet. The person who makes it is charged.
     fn asker(&self, agent: AgentId, new: &NewAgent) -> Asker {
         let budgets = self.deps.config.load().budgets;
+        let is_exempt = new.by.is_administrator || new.by.may_manage_server;
         Asker {
             spender: Spender {
                 agent,
@@ -294,14 +295,17 @@ impl Creator {
                 turn: None,
                 run: None,
                 role: None,
-                user: Some(new.by.id),
+                payer: Payer {
+                    charged: Some(new.by.id),
+                    held_to_share: (!is_exempt).then_some(new.by.id),
+                    is_unattended: false,
+                },
                 within: Vec::new(),
                 known: KnownSums::default(),
             },
             caps: Caps {
                 agent_day: DayBudget::of(None, &budgets),
-                month: budgets.month.map(|usd| usd.get()),
-                ..Caps::default()
+                ..Caps::of_server(&budgets)
             },
             lane: Lane::default(),
         }

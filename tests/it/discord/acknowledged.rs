@@ -89,6 +89,7 @@ fn value(world: &World, command: &str, option: &Value) -> OptionValue {
         },
         Some(4) => OptionValue::Integer(1),
         Some(5) => OptionValue::Boolean(true),
+        Some(6) => OptionValue::User(world.ann.id()),
         Some(8) => OptionValue::Role(RoleId(world.discord.guild().0)),
         other => panic!("{command} needs `{name}` of type {other:?}: say what it may be"),
     }

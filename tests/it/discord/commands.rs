@@ -54,6 +54,7 @@ fn kind(option: &Value) -> &'static str {
         Some(3) => "text",
         Some(4) => "number",
         Some(5) => "yes or no",
+        Some(6) => "person",
         Some(8) => "role",
         Some(11) => "file",
         other => panic!("option type {other:?}"),

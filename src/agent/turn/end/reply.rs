@@ -34,6 +34,8 @@ pub(in crate::agent) struct Footer {
     pub(in crate::agent) line: Option<String>,
     /// The button that continues, if there is one.
     pub(in crate::agent) button: Option<PartButton>,
+    /// Buttons that raise the budget which is used up.
+    pub(in crate::agent) raises: Vec<PartButton>,
 }
 
 impl Footer {
@@ -195,6 +197,7 @@ pub(in crate::agent) fn parts(
     if let Some(last) = bodies.last_mut() {
         last.mention = footer.mention;
         last.button.clone_from(&footer.button);
+        last.further_buttons.clone_from(&footer.raises);
     }
     if let Some(first) = bodies.first_mut() {
         first.reply_to = reply_to;

@@ -1,14 +1,21 @@
 //! `/usage`: tokens and money, by agent and model, with a chart.
 
 use super::call::{
-    Context, Refusal, Visibility, answer, bot, guild, named_on_record, reachable_agents, viewer,
+    Context, Refusal, Viewer, Visibility, answer, bot, guild, named_on_record, reachable_agents,
+    viewer,
 };
 use super::complete;
 use crate::clock;
 use crate::discord::render;
-use crate::domain::Cost;
+use crate::domain::{Cost, UserId};
 use crate::drawing::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::store::{UsageFilter, UsageLine};
+
+/// The refusal of a look at what another person used.
+const OF_OTHERS: &str = "Only members with Manage Server see what another person used. Leave out `user`, or name yourself.";
+
+/// The name of agents that the viewer does not see, in the use of one person.
+const UNSEEN: &str = "(other agents)";
 
 /// Show tokens and cost by agent and model, with a chart
 #[poise::command(slash_command, guild_only)]
@@ -21,6 +28,7 @@ pub(super) async fn usage(
     #[description = "Only this agent's"]
     #[autocomplete = "complete::agent_on_record"]
     agent_name: Option<String>,
+    #[description = "Only what this person is charged for"] user: Option<serenity::all::UserId>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let (bot, guild) = (bot(ctx), guild(ctx)?);
@@ -29,6 +37,13 @@ pub(super) async fn usage(
             Some(name) => Some(named_on_record(ctx, &name).await?.id),
             None => None,
         };
+        let viewer = viewer(ctx)?;
+        if user.is_some_and(|user| user != ctx.author().id)
+            && !viewer.as_ref().is_some_and(Viewer::manages_server)
+        {
+            return Err(Refusal::new(OF_OTHERS));
+        }
+        let user = user.map(|user| UserId(user.get()));
         let since = clock::now() - chrono::Duration::days(i64::from(days));
         let mut lines = bot
             .store
@@ -36,23 +51,33 @@ pub(super) async fn usage(
                 since: Some(since),
                 agent,
                 guild: Some(guild),
+                user,
                 ..UsageFilter::default()
             })
             .await?;
         let names = reachable_agents(ctx).await?;
-        let sees_destroyed = viewer(ctx)?.is_some_and(|viewer| viewer.covers_destroyed());
-        lines.retain(|line| match bot.manager.directory.agent(line.agent) {
-            Some(_) => names.iter().any(|agent| agent.id == line.agent),
-            None => sees_destroyed,
+        let sees_destroyed = viewer.is_some_and(|viewer| viewer.covers_destroyed());
+        let exists = |id| bot.manager.directory.agent(id).is_some();
+        // The sums of one person are whole: agents that the viewer does not see are in them without their names.
+        lines.retain(|line| {
+            user.is_some()
+                || names.iter().any(|agent| agent.id == line.agent)
+                || (sees_destroyed && !exists(line.agent))
         });
         let name_of = |id| {
             names
                 .iter()
                 .find(|agent| agent.id == id)
                 .map(|agent| agent.name.to_string())
+                .or_else(|| exists(id).then(|| UNSEEN.to_owned()))
         };
+        let share = match user {
+            Some(user) => bot.manager.budgets.share(guild, user).await?,
+            None => None,
+        };
+        let shown = render::ShownUse { days, user, share };
         let chart = chart(&lines).await;
-        Ok(render::usage(&lines, days, name_of, chart))
+        Ok(render::usage(&lines, shown, name_of, chart))
     })
     .await
 }

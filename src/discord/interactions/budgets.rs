@@ -1,0 +1,31 @@
+//! The buttons that raise a budget until the day ends.
+
+use serenity::all::ComponentInteraction;
+
+use super::commands::call::who;
+use super::{Responder, Visibility};
+use crate::agent::read_button;
+use crate::discord::bot::{Bot, Refusal};
+use crate::discord::rest::body::Body;
+use crate::text::escape;
+
+/// *+1 USD today* and *+5 USD today*. All in the channel see who pressed.
+pub(super) async fn raise(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    id: &str,
+) {
+    let work = async {
+        let (guild, person) = who(press.guild_id, press.member.as_ref())
+            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+        let (usd, budget) =
+            read_button(id).ok_or_else(|| Refusal::new("This button does nothing any more."))?;
+        let budgets = &bot.manager.budgets;
+        let raised = budgets.raise(guild, &budget, usd, &person).await?;
+        let by = escape::name(&person.name);
+        Ok(Body::text(format!("**{by}** {}", raised.words(usd))))
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.answer(Visibility::Public, work).await;
+}
