@@ -40,6 +40,16 @@ const UNATTENDED: &[(&str, &str)] = &[
     ("VISUAL", "true"),
 ];
 
+/// Configuration of git for every command, as variables: a folder is a repository only if it holds `.git`.
+///
+/// Without this, git takes any folder with the files `HEAD`, `objects` and `refs` for a repository and obeys its `config`.
+/// File tools can write such files anywhere.
+const NO_BARE_REPOSITORIES: &[(&str, &str)] = &[
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_0", "explicit"),
+];
+
 /// Where programs are looked for when the daemon has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -100,7 +110,7 @@ impl MachineView {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)))
             .collect();
-        for (name, value) in UNATTENDED {
+        for (name, value) in UNATTENDED.iter().chain(NO_BARE_REPOSITORIES) {
             environment.insert((*name).to_owned(), (*value).to_owned());
         }
         let path = environment

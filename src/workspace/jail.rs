@@ -27,6 +27,9 @@ pub const MOST_NAMES: usize = 10_000;
 /// Largest file with several names, in bytes, that is copied before something is added to it.
 const LARGEST_COPY: u64 = 16 * 1024 * 1024;
 
+/// Looks at a name that other calls make and remove in the meantime.
+const MOST_LOOKS: usize = 8;
+
 /// An open folder that paths cannot leave.
 #[derive(Debug)]
 pub struct Jail {
@@ -312,7 +315,7 @@ impl Jail {
             Some(real) => real,
             None => self.make_folder(&parent)?.join(name),
         };
-        if real.is_repository() {
+        if real.is_in_repository() {
             return Err(FileError::Protected(path.to_string()));
         }
         self.place(path, &real)
@@ -328,7 +331,7 @@ impl Jail {
         };
         let above = self.make_folder(&parent)?;
         let real = above.join(name);
-        if real.is_protected() {
+        if real.is_in_repository() {
             return Err(FileError::Protected(path.to_string()));
         }
         if real.is_settings() {
@@ -362,17 +365,21 @@ impl Jail {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
         }
-        match self.root.canonicalize(path.as_path()) {
-            Ok(real) => readable(path, &real).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A dangling link is not a free name: whoever writes there would write through it.
-                match self.root.symlink_metadata(path.as_path()) {
-                    Ok(_) => Err(FileError::Outside(path.to_string())),
-                    Err(_) => Ok(None),
-                }
+        for _ in 0..MOST_LOOKS {
+            match self.root.canonicalize(path.as_path()) {
+                Ok(real) => return readable(path, &real).map(Some),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(FileError::from_io(path, error)),
             }
-            Err(error) => Err(FileError::from_io(path, error)),
+            match self.root.symlink_metadata(path.as_path()) {
+                Err(_) => return Ok(None),
+                // A dangling link is not a free name: a write there would go through it.
+                Ok(meta) if meta.is_symlink() => break,
+                // Another call made it between the two looks.
+                Ok(_) => {}
+            }
         }
+        Err(FileError::Outside(path.to_string()))
     }
 
     fn place(&self, asked: &WorkspacePath, real: &WorkspacePath) -> Result<Place, FileError> {
@@ -444,5 +451,41 @@ fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileErr
             path: asked.to_string(),
             reason: "it leads to a name that is not UTF-8".into(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Barrier;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    const AT_ONCE: usize = 4;
+
+    #[test]
+    fn several_calls_write_into_one_new_folder_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(home.path(), ambient_authority()).unwrap();
+        let jail = Jail::of(root);
+        for round in 0..200 {
+            let begin = Barrier::new(AT_ONCE);
+            let write = &|number: usize| {
+                begin.wait();
+                let path = WorkspacePath::parse(&format!("new{round}/deep/{number}")).unwrap();
+                jail.write(&path, b"x").unwrap()
+            };
+            std::thread::scope(|scope| {
+                let calls: Vec<_> = (0..AT_ONCE)
+                    .map(|number| scope.spawn(move || write(number)))
+                    .collect();
+                for call in calls {
+                    assert_eq!(call.join().unwrap(), Written::Created);
+                }
+            });
+        }
     }
 }

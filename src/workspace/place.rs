@@ -83,6 +83,9 @@ impl Place {
 
     /// Refuses what no file tool writes.
     pub(super) fn check_writable(&self) -> Result<(), FileError> {
+        if self.real.is_in_repository() || self.path.is_in_repository() {
+            return Err(FileError::Protected(self.path.to_string()));
+        }
         if self.real.is_settings() || self.path.is_settings() {
             return Err(FileError::Settings(self.path.to_string()));
         }

@@ -268,6 +268,47 @@ async fn objects_come_from_nowhere_else() {
     assert!(!told.contains("DONE"), "{told}");
 }
 
+/// Makes `folder` look like a repository to git, with files that file tools can write, and have it run a command.
+fn plant(folder: &Path, command: &str) {
+    for (name, content) in [
+        ("HEAD", "ref: refs/heads/main\n".to_owned()),
+        ("objects/keep", String::new()),
+        ("refs/keep", String::new()),
+        (
+            "config",
+            format!(
+                "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = {}\nfsmonitor = \"{command}; false\"\n",
+                folder.display()
+            ),
+        ),
+    ] {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_only_looks_like_a_repository_runs_nothing() {
+    let shell = Shell::strongest().await;
+    let trace = shell.workspace().join("ran");
+    let touch = format!("touch {}", trace.display());
+    plant(&shell.workspace(), &touch);
+    plant(&shell.workspace().join("web"), &touch);
+    for script in [
+        "git status",
+        "git diff",
+        "cd web && git status",
+        "cd web/refs; git log",
+    ] {
+        let told = printed(&shell.run(script).await);
+        assert!(!trace.exists(), "{script}: {told}");
+    }
+    // Without the variables git does take it for one.
+    let told = printed(&shell.run("env -u GIT_CONFIG_COUNT git status").await);
+    assert!(trace.exists(), "{told}");
+}
+
 /// What `docs/sandbox.md` tells people to use in an agent's workspace.
 const DOCUMENTED: &[&str] = &[
     "-c",
