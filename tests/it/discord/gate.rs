@@ -119,6 +119,10 @@ async fn a_file_tool_does_not_choose_what_other_programs_start() {
             ".kube/config",
             ".config/gh/config.yml",
             ".config/bat/config",
+            "rust-toolchain.toml",
+            "web/mise.toml",
+            "web/.proverc",
+            ".hg/sharedpath",
         ] {
             let call = json!({"path": path, "content": "#env\nLESSOPEN=|touch pwn\n"});
             world.model.calls_tool("create_file", call);
