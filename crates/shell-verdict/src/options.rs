@@ -237,7 +237,12 @@ pub(super) fn is_harmless(program: &str) -> bool {
 /// Whether some programs run what this word names, or change their settings by it.
 fn is_run_by_some(operand: &str) -> bool {
     let name = plain::name(operand);
-    has(RUNS_OR_CONFIGURES, operand) || has(ORDINARY_PROGRAMS, name)
+    // Many programs accept any beginning of a subcommand: `ru`, `exe`.
+    let begins_one = operand.len() > 1
+        && RUNS_OR_CONFIGURES
+            .split_whitespace()
+            .any(|word| word.starts_with(operand));
+    begins_one || has(RUNS_OR_CONFIGURES, operand) || has(ORDINARY_PROGRAMS, name)
 }
 
 /// Checks whether a program may take `operand` for a script such as `s,a,b,e`, which has two or more of the same separator.

@@ -1,5 +1,6 @@
 //! Programs whose arguments are commands or code, by what they do with them.
 
+use super::options::Options;
 use super::tables::has;
 use super::tables::programs::*;
 
@@ -21,7 +22,25 @@ pub(super) fn is_evaluator(name: &str) -> bool {
 /// Whether its subcommand changes what later commands run.
 pub(super) fn configures(name: &str, subcommand: &str) -> bool {
     let mut entries = CONFIGURES.iter();
-    entries.any(|(programs, subcommands)| has(programs, name) && has(subcommands, subcommand))
+    entries.any(|(programs, subcommands)| {
+        let mut subcommands = subcommands.split_whitespace();
+        has(programs, name) && subcommands.any(|known| stands_for(name, subcommand, known))
+    })
+}
+
+/// Whether `word` is the subcommand `known` of a program, or may be a beginning of it that the program accepts.
+pub(super) fn stands_for(program: &str, word: &str, known: &str) -> bool {
+    let may_abbreviate = || {
+        !word.is_empty()
+            && known.starts_with(word)
+            && Options::of(program, "").lack_subcommand(word)
+    };
+    word == known || may_abbreviate()
+}
+
+/// Whether it takes its standard input for data, whatever its arguments are.
+pub(super) fn is_filter(name: &str) -> bool {
+    FILTERS.contains(&name)
 }
 
 /// The words and signs in its arguments behind which stands a command of the shell.
@@ -62,7 +81,10 @@ pub(super) fn runner(words: &[&str]) -> Option<usize> {
             "-" => Vec::new(),
             path => path.split(' ').collect(),
         })
-        .filter(|path| plain.starts_with(path))
+        .filter(|path| {
+            let mut pairs = path.iter().zip(&plain);
+            plain.len() >= path.len() && pairs.all(|(known, word)| stands_for(name, word, known))
+        })
         .map(|path| path.len() + 1)
         .max()
 }

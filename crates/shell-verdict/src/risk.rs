@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::arguments::{first_operand, of_arguments, subcommand_places};
 use super::git;
 use super::input;
-use super::options::{Covered, Options};
+use super::options::{self, Covered, Options};
 use super::plain;
 use super::programs;
 use super::remote;
@@ -30,6 +30,9 @@ pub enum Risk {
 
 /// How many programs may each run the next before all of the rest must be spelled.
 const DEEPEST: usize = 8;
+
+/// Words behind a wrapper that are looked at for a program that runs its input.
+const MOST_WRAPPED: usize = 64;
 
 /// The risks in one simple command of this text.
 pub(super) fn of(text: &str, words: &[Word]) -> Vec<Risk> {
@@ -106,8 +109,15 @@ pub(super) fn of_all(commands: &[Written]) -> Option<String> {
             continue;
         };
         let name = plain::name(&program.value);
-        if command.input != Input::Nothing && runs_its_input(name, arguments) {
-            return Some("it runs what another command prints".to_owned());
+        if command.input != Input::Nothing {
+            if runs_its_input(name, arguments) {
+                return Some("it runs what another command prints".to_owned());
+            }
+            if !takes_input_as_data(name) {
+                return Some(format!(
+                    "`{name}` may run what another command prints: it is not known to take its input for data"
+                ));
+            }
         }
         if moved && name == "git" {
             return Some(
@@ -133,16 +143,42 @@ pub(super) fn of_all(commands: &[Written]) -> Option<String> {
     None
 }
 
-/// Whether a program takes commands or code from its standard input: a shell, an interpreter without a script, a client.
+/// Whether a program takes commands or code from its standard input, or starts one that does.
 fn runs_its_input(name: &str, arguments: &[Word]) -> bool {
-    let first = first_operand(name, arguments).map(|first| arguments[first.at].value.as_str());
-    let has_script = first.is_some_and(|script| script != "-" && !input::is_stream(script));
-    let is_database = has(DATABASE_CLIENTS, name);
-    programs::is_shell(name)
-        || programs::takes_commands(name)
-        || has(RUN_THEIR_INPUT, name)
-        || is_database && operands(arguments).len() < 2
-        || !is_database && !has_script && programs::code_options(name).is_some()
+    reads_code(name, arguments)
+        || programs::is_wrapper(name)
+            && (arguments.len() > MOST_WRAPPED
+                || arguments.iter().enumerate().any(|(at, word)| {
+                    let rest = arguments.get(at + 1..).unwrap_or_default();
+                    !word.is_option() && reads_code(plain::name(&word.value), rest)
+                }))
+}
+
+/// Whether it is a shell, an interpreter without a script, or a client that reads commands.
+fn reads_code(name: &str, arguments: &[Word]) -> bool {
+    if programs::is_shell(name) || programs::takes_commands(name) || has(RUN_THEIR_INPUT, name) {
+        return true;
+    }
+    if has(DATABASE_CLIENTS, name) {
+        let has_statement = operands(arguments).len() > 1;
+        return !matches!(name, "sqlite" | "sqlite3" | "duckdb") || !has_statement;
+    }
+    programs::code_options(name).is_some() && {
+        let first = first_operand(name, arguments).map(|first| arguments[first.at].value.as_str());
+        // A word that is no path may be a command of the interpreter: `node inspect`.
+        let is_path = |script: &str| script.contains(['.', '/']);
+        first.is_none_or(|script| !is_path(script) || input::is_stream(script))
+    }
+}
+
+/// Whether a program is known to take its standard input for data. A wrapper hands it on to a program that is spelled, and an
+/// interpreter gives it to a script that is.
+fn takes_input_as_data(name: &str) -> bool {
+    options::is_harmless(name)
+        || programs::is_filter(name)
+        || programs::is_wrapper(name)
+        || programs::code_options(name).is_some()
+        || has(DATABASE_CLIENTS, name)
 }
 
 /// Operands behind a subcommand that changes what later commands run, or that is another program.
@@ -153,7 +189,7 @@ fn subcommand_code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
         let value = |at: usize| operands.get(at).map_or("", |word| word.value.as_str());
         let changes = match name {
             "gh" | "glab" | "hub" => changes_forge(&operands),
-            "npm" | "pnpm" | "yarn" => changes_package(&operands),
+            "npm" | "pnpm" | "yarn" | "bun" => changes_package(name, &operands),
             "cargo" => return cargo_code(operands),
             _ => false,
         };
@@ -272,15 +308,13 @@ fn changes_forge(operands: &[&Word]) -> bool {
 }
 
 /// Whether these operands of a package manager change what it will run.
-fn changes_package(operands: &[&Word]) -> bool {
+fn changes_package(name: &str, operands: &[&Word]) -> bool {
     let first = operands.first().map_or("", |word| word.value.as_str());
     let second = operands.get(1).map_or("", |word| word.value.as_str());
-    match first {
-        "config" | "c" => !matches!(second, "get" | "list" | "ls" | ""),
-        "pkg" => !matches!(second, "get" | ""),
-        "set" | "set-script" => true,
-        _ => false,
-    }
+    let is = |known: &str| programs::stands_for(name, first, known);
+    is("config") && !matches!(second, "get" | "list" | "ls" | "")
+        || is("pkg") && !matches!(second, "get" | "")
+        || is("set-script")
 }
 
 fn cargo_code(operands: Vec<&Word>) -> Vec<&Word> {

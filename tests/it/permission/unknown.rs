@@ -70,6 +70,14 @@ const OPERANDS: &[&str] = &[
     "plugin",
     "hook",
     "foreach",
+    "exe",
+    "execu",
+    "ru",
+    "e",
+    "r",
+    "she",
+    "conf",
+    "plug",
     "sh",
     "bash",
     "touch",
@@ -297,6 +305,175 @@ fn an_option_is_spelled_before_a_wildcard() {
     ] {
         let (decision, reason) = verdict(pattern, command);
         assert_eq!(decision, expected, "{pattern}: {command}: {reason}");
+    }
+}
+
+/// Subcommands of listed programs that run another program or change settings: the whole word, beginnings that the program
+/// accepts, and words that it takes for a program because it does not know them.
+const SUBCOMMANDS: &[&str] = &[
+    "npm explo pkg touch PWN",
+    "npm exe evil",
+    "npm exp x",
+    "npm conf set script-shell evil",
+    "npm --silent conf set script-shell evil",
+    "npm set script-shell evil",
+    "npm pk set x",
+    "pnpm touch PWN",
+    "pnpm find . -delete",
+    "pnpm sh",
+    "pnpm bash",
+    "yarn evil",
+    "yarn workspace x y",
+    "bun evil",
+    "bundle e touch PWN",
+    "bundle exe touch PWN",
+    "gem exe evil",
+    "gem envi x",
+    "composer exe touch PWN",
+    "composer conf x",
+    "composer ru x",
+    "hg bisect -c evil",
+    "hg bis -c evil",
+    "hg id evil",
+    "hg clone evil x",
+    "hg incoming evil",
+    "hg debugshell",
+    "hg serve",
+    "hg ser",
+    "task exe touch PWN",
+    "task 1 exec touch PWN",
+    "rails ru x",
+    "rails c",
+    "nmcli con ed x",
+    "nmcli c e x",
+    "nmcli connection edit x",
+    "systemctl reenable ./evil.service",
+    "systemctl edi x",
+    "networkctl ed",
+    "redis-cli module load /work/evil.so",
+    "redis-cli MODULE LOAD /work/evil.so",
+    "redis-cli config set dir /work",
+    "zypper sh",
+    "dnf shell cmds",
+    "yum sh",
+    "apt edit-sources",
+    "apt-get indextargets",
+    "conda init",
+    "conda evil",
+    "poetry sel",
+    "rye evil",
+    "terraform console",
+    "rclone config",
+    "rclone rcd",
+    "rclone serve",
+    "podman container runlabel x y",
+    "identify evil.msl",
+    "convert evil.png x.png",
+    "mix evil",
+    "meson devenv",
+    "foreman ru touch",
+];
+
+#[test]
+fn a_subcommand_that_is_not_known_to_be_harmless_is_spelled() {
+    for command in SUBCOMMANDS {
+        let program = command.split(' ').next().unwrap();
+        for wildcard in ["( .*)?", " .*", ".*"] {
+            let (decision, reason) = verdict(&format!("{program}{wildcard}"), command);
+            assert_eq!(decision, Decision::Ask, "{command}: {reason}");
+        }
+    }
+    for (pattern, command) in [
+        ("npm( .*)?", "npm test"),
+        ("npm( .*)?", "npm run build"),
+        ("npm( .*)?", "npm i left-pad"),
+        ("npm config get( .*)?", "npm config get registry"),
+        ("pnpm( .*)?", "pnpm install"),
+        ("yarn( .*)?", "yarn list"),
+        ("yarn (build|docs)( .*)?", "yarn docs"),
+        ("bundle( .*)?", "bundle check"),
+        ("gem( .*)?", "gem list"),
+        ("composer( .*)?", "composer show"),
+        ("hg( .*)?", "hg log -l 3"),
+        ("task (build|test)", "task build"),
+        ("systemctl( .*)?", "systemctl status nginx"),
+        ("nmcli connection show( .*)?", "nmcli connection show home"),
+        ("redis-cli( .*)?", "redis-cli get a"),
+        ("redis-cli( .*)?", "redis-cli GET a"),
+        ("dnf( .*)?", "dnf info bash"),
+        ("zypper( .*)?", "zypper se bash"),
+        ("identify a\\.png", "identify a.png"),
+    ] {
+        let (decision, reason) = verdict(pattern, command);
+        assert_eq!(decision, Decision::Allow, "{pattern}: {command}: {reason}");
+    }
+}
+
+#[test]
+fn a_spelled_beginning_of_a_runner_covers_no_program() {
+    for (pattern, command) in [
+        ("npm exe( .*)?", "npm exe evil"),
+        ("npm explo( .*)?", "npm explo pkg touch PWN"),
+        ("npm conf( .*)?", "npm conf set script-shell evil"),
+        ("composer conf( .*)?", "composer conf x y"),
+        ("bundle exe( .*)?", "bundle exe touch PWN"),
+    ] {
+        let (decision, reason) = verdict(pattern, command);
+        assert_eq!(decision, Decision::Ask, "{pattern}: {command}: {reason}");
+    }
+}
+
+#[test]
+fn only_known_filters_are_given_what_another_command_prints() {
+    let decide = |program: &str, command: &str| verdict(&format!("(cat|{program})( .*)?"), command);
+    for (program, reader) in [
+        ("zork", "zork"),
+        ("zork", "zork a.txt"),
+        ("pry", "pry"),
+        ("ptpython", "ptpython"),
+        ("psysh", "psysh"),
+        ("beeline", "beeline"),
+        ("hive", "hive"),
+        ("spark-shell", "spark-shell"),
+        ("smbclient", "smbclient a"),
+        ("qjs", "qjs"),
+        ("scala-cli", "scala-cli"),
+        ("npm", "npm test"),
+        ("npm explore", "npm explore a"),
+        ("node", "node inspect a.js"),
+        ("node", "node"),
+        ("psql", "psql mydb me"),
+        ("mysql", "mysql mydb me"),
+        ("redis-cli", "redis-cli ping"),
+        ("sqlite3", "sqlite3 a.db"),
+        ("nmcli", "nmcli monitor"),
+        ("terraform", "terraform state list"),
+        ("nice python3", "nice python3"),
+        ("nice psql", "nice psql a b"),
+        ("xargs sh", "xargs sh"),
+    ] {
+        for input in ["cat a", "cat a | cat"] {
+            let command = format!("{input} | {reader}");
+            let (decision, reason) = decide(program, &command);
+            assert_eq!(decision, Decision::Ask, "{command}: {reason}");
+        }
+    }
+    for (program, reader) in [
+        ("grep", "grep x"),
+        ("sort", "sort -u"),
+        ("head", "head -5"),
+        ("jq", "jq .a"),
+        ("sed", "sed s/a/b/"),
+        ("gzip", "gzip -c"),
+        ("bc", "bc"),
+        ("python3", "python3 a.py"),
+        ("node", "node a.js"),
+        ("wc", "wc -l"),
+        ("tee", "tee b"),
+    ] {
+        let command = format!("cat a | {reader}");
+        let (decision, reason) = decide(program, &command);
+        assert_eq!(decision, Decision::Allow, "{command}: {reason}");
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) static SHELL_ESCAPES: LazyLock<Vec<Pair>> =
 pub(crate) const ABOUT_TEXT: &str = section(TEXT, "about-text");
 pub(crate) const TAKE_NO_FILES: &str = section(TEXT, "take-no-files");
 pub(crate) const WRITERS: &str = section(TEXT, "writers");
+pub(crate) static FILTERS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| flat(const { section(TEXT, "filters") }));
 pub(crate) const RUNS_OR_CONFIGURES: &str = section(TEXT, "runs-or-configures");
 pub(crate) const ORDINARY_PROGRAMS: &str = section(TEXT, "ordinary-programs");
 pub(crate) const ADDRESS_SCHEMES: &str = section(TEXT, "address-schemes");
