@@ -24,6 +24,7 @@ use crate::agent::event::Event;
 use crate::agent::setup::{Configuration, Setup};
 use crate::clock;
 use crate::domain::{AgentConfig, AgentId};
+use crate::permission::Rights;
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::{Change, OnlyLooks, WorkspaceState};
@@ -59,12 +60,14 @@ pub(super) type DocsAndInstructions = (Docs, Instructions);
 const UPLOAD: &str = "upload";
 
 /// Which texts of its folder an agent's requests hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Hears {
     pub(super) notes: bool,
     pub(super) repository: bool,
     /// Skills of the repository whose full texts they hold.
     pub(super) skills: Vec<String>,
+    /// Judges what the repository's texts import; `None` before the agent's profiles are known.
+    rights: Option<Rights>,
 }
 
 impl Hears {
@@ -74,16 +77,20 @@ impl Hears {
             notes: true,
             repository: true,
             skills: Vec::new(),
+            rights: None,
         }
     }
 
-    /// The texts for an agent in a mode that includes notes.
-    pub(super) fn of(setup: &Setup) -> Self {
-        Self {
-            notes: setup.has_docs(),
-            repository: setup.config.repo_instructions.unwrap_or(true),
-            skills: setup.skills().to_vec(),
-        }
+    /// Checks whether they are the same texts, if everybody may read them.
+    pub(super) fn names_the_same(&self, other: &Self) -> bool {
+        (self.notes, self.repository, &self.skills)
+            == (other.notes, other.repository, &other.skills)
+    }
+
+    /// Checks whether they are the same texts, judged alike.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let name = |hears: &Self| hears.rights.as_ref().map(Rights::name);
+        self.names_the_same(other) && name(self) == name(other)
     }
 }
 
@@ -98,6 +105,16 @@ pub(super) fn listing(folder: &Path) -> Vec<String> {
 }
 
 impl AgentDeps {
+    /// The texts for an agent in a mode that includes notes.
+    pub(super) fn hears(&self, setup: &Setup) -> Hears {
+        Hears {
+            notes: setup.has_docs(),
+            repository: setup.config.repo_instructions.unwrap_or(true),
+            skills: setup.skills().to_vec(),
+            rights: Some(self.rights_of(setup)),
+        }
+    }
+
     /// The agent's configuration as it is on disk now, its charter below it.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
         self.setup(agent).await.config
@@ -121,7 +138,7 @@ impl AgentDeps {
     /// Reads what an agent's first turn needs, and reports what is wrong with its files.
     pub(super) async fn read_ahead(&self, agent: &Identity) {
         let setup = self.setup(agent).await;
-        self.docs_of(agent, Hears::of(&setup)).await;
+        self.docs_of(agent, self.hears(&setup)).await;
     }
 
     /// The agent's notes, and the instructions of the repository in its workspace where they are enabled; bounded, and
@@ -133,25 +150,30 @@ impl AgentDeps {
             move || read(&folder)
         })
         .await;
-        self.docs_read(agent, read.map_err(FolderError::from).flatten())
+        let read = read.map_err(FolderError::from).flatten();
+        self.docs_read(agent, read.map(Option::unwrap_or_default))
     }
 
-    /// Reads the notes and the repository's texts in an agent's folder, on a thread that may wait for the disk.
+    /// Reads the notes and the repository's texts in an agent's folder, on a thread that may wait for the disk. Returns `None` if
+    /// something in them has to be judged and `hears` has no rights.
     pub(super) fn docs_reader(
         &self,
         hears: Hears,
-    ) -> impl FnOnce(&Path) -> Result<DocsAndInstructions, FolderError> + Send + use<> {
+    ) -> impl FnOnce(&Path) -> Result<Option<DocsAndInstructions>, FolderError> + Send + use<> {
         let (docs, repository) = (self.docs.clone(), self.instructions.clone());
         move |folder| {
             let workspace = Workspace::open(folder)?;
-            let told = hears
-                .repository
-                .then(|| repository.read(&workspace, &hears.skills).ok());
+            let mut told = Instructions::default();
+            if hears.repository {
+                match repository.read(&workspace, &hears.skills, hears.rights.as_ref()) {
+                    Ok(Some(text)) => told = text,
+                    Ok(None) => return Ok(None),
+                    // Without the repository's words the agent still works.
+                    Err(_) => {}
+                }
+            }
             let notes = hears.notes.then(|| docs.read(&workspace)).transpose()?;
-            Ok((
-                notes.unwrap_or_default(),
-                told.flatten().unwrap_or_default(),
-            ))
+            Ok(Some((notes.unwrap_or_default(), told)))
         }
     }
 

@@ -25,6 +25,16 @@ impl Rights {
         }
     }
 
+    /// Names the rights: those of equal names decide alike.
+    pub fn name(&self) -> String {
+        let profiles = match &self.profiles {
+            Ok(profiles) => profiles.hash().to_owned(),
+            Err(invalid) => invalid.to_string(),
+        };
+        let lines = std::iter::once(&profiles).chain(&self.always_allow);
+        lines.map(|line| format!("{line:?}\n")).collect()
+    }
+
     /// Judges `action`.
     pub fn decide(&self, action: &Action) -> Verdict {
         match &self.profiles {

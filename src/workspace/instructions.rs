@@ -18,6 +18,7 @@ use self::imports::Whole;
 use super::error::FileError;
 use super::{Jail, Workspace, WorkspacePath, regular_file};
 use crate::charter::{self, Skill};
+use crate::permission::Rights;
 
 /// Names of a file with instructions; the first that exists is used.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
@@ -66,15 +67,28 @@ struct Kept {
     source: Source,
     /// The files that were imported or looked for, as they were.
     imported: Vec<(String, Option<Stamp>)>,
+    /// Whether rights were asked about something in it.
+    was_judged: bool,
     text: Instructions,
 }
 
+impl Source {
+    /// Checks whether a text of this source is one of `other` too.
+    fn is_like(&self, other: &Self, was_judged: bool) -> bool {
+        self.files == other.files
+            && self.skills == other.skills
+            && (!was_judged || self.rights == other.rights)
+    }
+}
+
 /// What a text is made of.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Source {
     files: Vec<Stamp>,
     /// The skills whose texts are included, by their names.
     skills: Vec<String>,
+    /// The rights by which imports were judged, by their name; `None` where nothing was to be judged.
+    rights: Option<String>,
 }
 
 /// Shows whether a file changed.
@@ -100,6 +114,8 @@ impl Stamp {
 impl InstructionsCache {
     /// The instructions of the repository in `workspace` as on disk now, with the texts of the skills that a role names.
     ///
+    /// Imports are judged by `rights`, as `view` is. Without rights, returns `None` if there is something to judge.
+    ///
     /// # Errors
     ///
     /// When the working directory cannot be opened.
@@ -107,7 +123,8 @@ impl InstructionsCache {
         &self,
         workspace: &Workspace,
         skills: &[String],
-    ) -> Result<Instructions, FileError> {
+        rights: Option<&Rights>,
+    ) -> Result<Option<Instructions>, FileError> {
         let files = workspace.files()?;
         let mut stamps: Vec<Stamp> = NAMES
             .iter()
@@ -119,22 +136,26 @@ impl InstructionsCache {
         let key = workspace.folder().to_owned();
         if stamps.is_empty() && skills.is_empty() {
             self.known.lock().remove(&key);
-            return Ok("".into());
+            return Ok(Some("".into()));
         }
         let source = Source {
             files: stamps,
             skills: skills.to_vec(),
+            rights: rights.map(Rights::name),
         };
         if let Some(kept) = self.known.lock().get(&key)
-            && kept.source == source
+            && kept.source.is_like(&source, kept.was_judged)
             && kept.is_current(files.dir())
         {
-            return Ok(kept.text.clone());
+            return Ok(Some(kept.text.clone()));
         }
-        let kept = told(files.dir(), source);
+        let kept = told(files.dir(), source, rights);
+        if kept.was_judged && rights.is_none() {
+            return Ok(None);
+        }
         let text = kept.text.clone();
         self.known.lock().insert(key, kept);
-        Ok(text)
+        Ok(Some(text))
     }
 }
 
@@ -218,9 +239,15 @@ fn skill_files(files: &Dir, place: [&str; 2]) -> Vec<Stamp> {
     found
 }
 
-fn told(files: &Dir, source: Source) -> Kept {
+fn told(files: &Dir, source: Source, rights: Option<&Rights>) -> Kept {
     let all = known_skills(files, &source.files);
-    let (instructions, imported) = instructions(files, &source.files);
+    let mut whole = Whole::new(files, MOST_BYTES, rights);
+    let instructions = instructions(&mut whole, &source.files);
+    let Whole {
+        imported,
+        was_judged,
+        ..
+    } = whole;
     let sections = [
         instructions,
         skills(&all),
@@ -229,24 +256,22 @@ fn told(files: &Dir, source: Source) -> Kept {
     let told: Vec<String> = sections.into_iter().flatten().collect();
     Kept {
         imported,
+        was_judged,
         text: told.join("\n\n").into(),
         source,
     }
 }
 
-/// Returns the section with the instructions, which also names each file that is not in it and why; and the files that were
-/// imported.
-fn instructions(files: &Dir, stamps: &[Stamp]) -> (Option<String>, Vec<(String, Option<Stamp>)>) {
+/// Returns the section with the instructions, which also names each file that is not in it and why.
+fn instructions(whole: &mut Whole<'_>, stamps: &[Stamp]) -> Option<String> {
     let mut there = NAMES
         .iter()
         .copied()
         .filter(|name| stamps.iter().any(|stamp| stamp.path == *name));
-    let mut whole = Whole::new(files, MOST_BYTES);
     let Some(name) = there.find(|name| whole.begin(name)) else {
         let notes = whole.notes();
-        let section = (!notes.is_empty())
+        return (!notes.is_empty())
             .then(|| format!("## Instructions of the repository\n\n{}", notes.join("\n")));
-        return (section, whole.imported);
     };
     for other in there {
         whole.mention(other, name);
@@ -263,7 +288,7 @@ fn instructions(files: &Dir, stamps: &[Stamp]) -> (Option<String>, Vec<(String, 
     if !notes.is_empty() {
         section.push_str(&format!("\n\n{}", notes.join("\n")));
     }
-    (Some(section), whole.imported)
+    Some(section)
 }
 
 /// Every skill that has a description, with the path of its file.

@@ -14,7 +14,7 @@ use crate::agent::stop::cancelled_after;
 use crate::agent::turn::Turn;
 use crate::agent::turn::reading::reader;
 use crate::domain::{CallId, Participant, ToolCall, ToolResult, UserId};
-use crate::permission::{Breadth, Rights};
+use crate::permission::Breadth;
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
 use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, guard};
@@ -172,13 +172,6 @@ pub(in crate::agent) async fn refuse(
     Ok(result)
 }
 
-/// What the turn may do by the profiles of this step.
-fn rights(turn: &Turn) -> Rights {
-    let profiles = turn.context.deps.profiles_of(&turn.setup);
-    let always_allow = turn.setup.payer().config.always_allow.clone();
-    Rights::new(profiles, always_allow)
-}
-
 /// What a tool is called with.
 pub(in crate::agent) fn tool_context(
     turn: &Turn,
@@ -210,7 +203,7 @@ pub(in crate::agent) fn tool_context(
         caller,
         services: turn.context.deps.services.clone(),
         room: None,
-        rights: Arc::new(rights(turn)),
+        rights: Arc::new(turn.context.deps.rights_of(&turn.setup)),
         address: None,
         reader: None,
     }

@@ -59,7 +59,7 @@ impl AgentDeps {
         let also = move |folder: &Path| Surroundings {
             workspace: listing(folder),
             brought: brings.map(|reads| reads(folder)),
-            docs: Some(docs(folder)),
+            docs: docs(folder).transpose(),
             closed_branch: store.last_closed_branch_here(id),
         };
         let mut look = self.look_at(agent, Wanted::Roles, also).await;

@@ -5,7 +5,7 @@ use crate::agent::deps::{AgentDeps, Limits};
 use crate::agent::models::budget::Caps;
 use crate::agent::setup::Setup;
 use crate::config::Effective;
-use crate::permission::{ProfileError, Stack};
+use crate::permission::{ProfileError, Rights, Stack};
 
 impl AgentDeps {
     /// The profiles that apply, the agent's own first.
@@ -30,6 +30,12 @@ impl AgentDeps {
             }
         }
         Ok(stack)
+    }
+
+    /// The profiles that apply, with what people allowed the agent for good.
+    pub(in crate::agent) fn rights_of(&self, setup: &Setup) -> Rights {
+        let always_allow = setup.payer().config.always_allow.clone();
+        Rights::new(self.profiles_of(setup), always_allow)
     }
 
     /// What its requests may cost.

@@ -104,7 +104,8 @@ impl Ready {
         let mode_now = setup.mode(mode);
         let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
         let follows_at_once = matches!(worker, Worker::Itself) && modes::brings_notes(mode_now);
-        let docs = docs.filter(|_| follows_at_once && Hears::of(&setup) == Hears::usual());
+        let docs =
+            docs.filter(|_| follows_at_once && deps.hears(&setup).names_the_same(&Hears::usual()));
         let closed_branch = closed_branch?;
         let facts = facts_with(deps, agent, &workspace, first_model.as_deref(), others).await;
         // Before the turn: after a crash between the two, the seed is made again.

@@ -188,7 +188,7 @@ impl Turn {
 
     /// The texts of its folder that its requests hold now; `None` in a mode without any.
     pub(in crate::agent) fn hears(&self) -> Option<Hears> {
-        modes::brings_notes(self.mode()).then(|| Hears::of(&self.setup))
+        modes::brings_notes(self.mode()).then(|| self.context.deps.hears(&self.setup))
     }
 
     /// Longest time for the last step of a child turn. Where it is a stage, a person waits for it: no longer than its work.

@@ -143,10 +143,16 @@ impl Turn {
         let also = move |folder: &Path| read.map(|read| read(folder));
         let look = self.context.look_at(Wanted::Itself, also).await;
         self.setup = look.setup;
+        let hears_the_same = match (&heard, &self.hears()) {
+            (Some(heard), Some(now)) => heard.is_same(now),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
         self.docs_now = look
             .also
             .flatten()
-            .filter(|_| heard == self.hears())
+            .and_then(Result::transpose)
+            .filter(|_| hears_the_same)
             .map(|read| self.context.deps.docs_read(&self.context.agent, read));
     }
 

@@ -2,7 +2,8 @@
 //! the encodings of Windows' editors.
 //!
 //! Nothing outside the workspace is read, and only files whose names say that they are prose: a repository must not bring
-//! secrets of its workspace, such as `.env`, into each request. Whatever is not included is named.
+//! secrets of its workspace, such as `.env`, into each request. An import is judged as a call of `view` would be. Whatever is
+//! not included is named.
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::super::regular_file;
 use super::{Stamp, stamp_of_any};
+use crate::permission::{Action, Decision, Rights};
 use crate::text;
 
 /// How deep imports may follow each other, as in Claude Code.
@@ -29,6 +31,10 @@ const PROSE: [&str; 5] = ["md", "mdc", "markdown", "txt", "rst"];
 pub(super) struct Whole<'a> {
     files: &'a Dir,
     most: usize,
+    /// What the agent may do; `None` allows nothing.
+    rights: Option<&'a Rights>,
+    /// Whether the rights were asked.
+    pub(super) was_judged: bool,
     pub(super) text: String,
     /// The files that were imported or looked for, as they were.
     pub(super) imported: Vec<(String, Option<Stamp>)>,
@@ -57,6 +63,10 @@ enum Fault {
     NoText,
     #[error("only Markdown and plain text are imported; `view` shows it")]
     NoProse,
+    #[error("your permission profile denies `view` for it")]
+    Denied,
+    #[error("your permission profile asks before `view` for it; call `view` if you need it")]
+    Asked,
     #[error("imports are followed five files deep; `view` shows it")]
     TooDeep,
     #[error("at most 32 files are imported; `view` shows it")]
@@ -67,10 +77,12 @@ enum Fault {
 
 impl<'a> Whole<'a> {
     /// An empty text, which takes `most` bytes and no import after that.
-    pub(super) fn new(files: &'a Dir, most: usize) -> Self {
+    pub(super) fn new(files: &'a Dir, most: usize, rights: Option<&'a Rights>) -> Self {
         Self {
             files,
             most,
+            rights,
+            was_judged: false,
             text: String::new(),
             imported: Vec::new(),
             included: Vec::new(),
@@ -83,11 +95,13 @@ impl<'a> Whole<'a> {
     pub(super) fn begin(&mut self, name: &str) -> bool {
         let found = self.resolved(name).and_then(|path| {
             // A repository may make this name a link to `.env`.
-            if may_be_read(&path) {
-                Ok((self.read(&path)?, path))
-            } else {
-                Err(Fault::NoProse)
+            if !may_be_read(&path) {
+                return Err(Fault::NoProse);
             }
+            if path != name {
+                self.judge(name, &path)?;
+            }
+            Ok((self.read(&path)?, path))
         });
         match found {
             Ok((decoded, _)) if decoded.text.trim().is_empty() => false,
@@ -152,6 +166,21 @@ impl<'a> Whole<'a> {
         let bytes = regular_file::head(self.files, path, bytes_for(self.most + 1));
         let bytes = bytes.map_err(|_| Fault::Missing)?.ok_or(Fault::NoFile)?;
         decoded(bytes, self.most + 1).ok_or(Fault::NoText)
+    }
+
+    /// Checks that the agent may `view` the file `path`, which leads to `place`.
+    fn judge(&mut self, path: &str, place: &str) -> Result<(), Fault> {
+        self.was_judged = true;
+        let decision = self.rights.map_or(Decision::Deny, |rights| {
+            let reached = Action::new("view", place);
+            let action = Action::new("view", path).leading_to(reached);
+            rights.decide(&action).decision
+        });
+        match decision {
+            Decision::Allow => Ok(()),
+            Decision::Ask => Err(Fault::Asked),
+            Decision::Deny => Err(Fault::Denied),
+        }
     }
 
     /// Adds a text line by line, with the files that its lines import in their places.
@@ -247,6 +276,7 @@ impl<'a> Whole<'a> {
         if self.text.len() >= self.most {
             return Err(Fault::NoRoom);
         }
+        self.judge(beside, &place)?;
         let decoded = self.read(&place)?;
         Ok(Some((place, decoded)))
     }

@@ -341,6 +341,57 @@ async fn an_import_that_is_not_followed_is_named() {
 }
 
 #[tokio::test]
+async fn what_the_profile_does_not_let_view_read_is_not_imported() {
+    run_test(async |world| {
+        let workspace = world.workspace("lab");
+        writes(world, "secrets/k.md", "quagga\n");
+        writes(world, "asked/a.md", "okapi\n");
+        writes(world, "docs/free.md", "zebra\n");
+        symlink("../secrets/k.md", workspace.join("docs/link.md")).unwrap();
+        world.edits_agent_json(
+            "lab",
+            json!({"permissions": {
+                "allow": ["tool:view:docs(/.*)?", "tool:view:AGENTS.md"],
+                "ask": ["tool:view:asked/.*"],
+                "deny": ["tool:(view|grep|glob|send_file):secrets(/.*)?"],
+            }}),
+        );
+        let text = "@secrets/k.md\n@docs/link.md\n@docs/../secrets/k.md\n@asked/a.md\n@docs/free.md\n";
+        writes(world, "AGENTS.md", text);
+        let first = told(world, "imports").await;
+        assert!(first.contains("zebra"), "{first}");
+        assert!(!first.contains("quagga") && !first.contains("okapi"), "{first}");
+        for reason in [
+            "[`secrets/k.md` is not included: your permission profile denies",
+            "[`docs/link.md` is not included: your permission profile denies",
+            "[`docs/../secrets/k.md` is not included: your permission profile denies",
+            "[`asked/a.md` is not included: your permission profile asks",
+        ] {
+            assert!(first.contains(reason), "{reason}: {first}");
+        }
+        // The instructions themselves may be a link.
+        removes(world, "AGENTS.md");
+        symlink("secrets/k.md", workspace.join("AGENTS.md")).unwrap();
+        let linked = told(world, "a link").await;
+        assert!(!linked.contains("quagga"), "{linked}");
+        assert!(linked.contains("`AGENTS.md` is not included: your permission profile denies"));
+        // Another profile counts at once, in both directions.
+        removes(world, "AGENTS.md");
+        writes(world, "AGENTS.md", text);
+        world.edits_agent_json("lab", json!({"permissions": "standard"}));
+        let all = told(world, "all").await;
+        assert!(all.contains("quagga") && all.contains("okapi"), "{all}");
+        world.edits_agent_json(
+            "lab",
+            json!({"permissions": {"allow": ["tool:view:docs/.*"], "ask": [], "deny": ["tool:view:secrets/.*"]}}),
+        );
+        let none = told(world, "none").await;
+        assert!(!none.contains("quagga") && !none.contains("okapi"), "{none}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn instructions_that_are_a_link_to_a_secret_are_not_read() {
     run_test(async |world| {
         let workspace = world.workspace("lab");
