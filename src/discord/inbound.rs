@@ -461,8 +461,8 @@ impl Queue {
     /// Who wrote it, with the roles that came with it or that Discord names now.
     async fn author(&mut self, guild: GuildId, message: &Message) -> Option<Person> {
         let user = message.author.id.get();
-        if message.webhook_id.is_some() {
-            return Some(stranger(message));
+        if let Some(webhook) = message.webhook_id {
+            return Some(stranger(message, UserId(webhook.get())));
         }
         if let Some(member) = &message.member {
             let server = self.bot.server(guild)?;
@@ -523,10 +523,11 @@ fn log_failure(outcome: Result<(), StoreError>, doing: &str) {
 /// What the operator is told when messages arrive without their text.
 const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
 
-/// The author of a message without a member, such as a webhook: a name without rights.
-fn stranger(message: &Message) -> Person {
+/// The author of a webhook's message: a name without rights. `webhook` is its own id, which no member has; the author that the
+/// message names may be a member.
+fn stranger(message: &Message, webhook: UserId) -> Person {
     Person {
-        id: UserId(message.author.id.get()),
+        id: webhook,
         name: message.author.name.clone(),
         roles: Vec::new(),
         is_administrator: false,

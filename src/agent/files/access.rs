@@ -126,7 +126,12 @@ impl AgentDeps {
         let Some((own, others)) = agents.split_first() else {
             return Ok(());
         };
-        match self.participant(own.guild, message.author.id).await {
+        let author = if message.is_from_webhook {
+            Participant::Unknown(message.author.id)
+        } else {
+            self.participant(own.guild, message.author.id).await
+        };
+        match author {
             Participant::Member(person) => self.may_join(&person, agents).await,
             Participant::Unknown(_) if others.is_empty() => {
                 if message.is_from_webhook || !self.knows(own.guild) {

@@ -8,7 +8,7 @@ use chorus_playground::Rights;
 use serde_json::json;
 
 use super::{system, writes};
-use crate::world::{Actor, World, run_test};
+use crate::world::{Actor, Setup, World, run_test, run_test_with};
 
 /// The file of the only server.
 fn file(world: &World) -> PathBuf {
@@ -262,6 +262,33 @@ async fn an_agent_records_none_for_who_could_not_add_it_by_the_command() {
         let told = records(world, &world.bob, Some(&world.bob)).await;
         assert!(told.contains(needs), "{told}");
         assert_eq!(lines(world), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_webhook_has_no_rights_whatever_author_it_names() {
+    let setup = Setup {
+        config: json!({"allow_bots": true}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        adds(world, "Doors are red").await;
+        world.exchange("hello", "Hello.").await;
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        // ann may manage channels, and the message names her as its author.
+        world.discord.alters_events(|name, message| {
+            if name == "MESSAGE_CREATE" {
+                message["webhook_id"] = json!("77");
+                message.as_object_mut().unwrap().remove("member");
+            }
+        });
+        let told = records(world, &world.ann, None).await;
+        assert!(
+            told.contains("needs the permission Manage Channels"),
+            "{told}"
+        );
+        assert_eq!(fs::read_to_string(file(world)).unwrap().lines().count(), 1);
     })
     .await;
 }
