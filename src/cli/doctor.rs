@@ -18,6 +18,9 @@ use super::output::{self, print_json, print_line};
 use super::progress::Progress;
 use crate::config::{Config, Env};
 
+/// The checks that name addresses.
+const ADDRESSES: &str = "addresses";
+
 /// Check home, configuration, database, git, sandbox, token, intents, servers, keys and clock; change nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -33,11 +36,24 @@ impl Doctor {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let env = env_file.of_process()?;
         refuse_strangers_home(&env)?;
-        let checks = looking::runtime()?.block_on(examine(&env));
+        let runtime = looking::runtime()?;
+        let (config, mut checks) = runtime.block_on(look_here(&env));
+        // An operator sees where secrets go before they go there.
         if self.json {
-            print_json(&checks)?;
+            let addresses = checks.iter().filter(|check| check.name == ADDRESSES);
+            for address in addresses {
+                output::print(&mut anstream::stderr(), format_args!("{}\n", address.seen));
+            }
         } else {
             print(&checks);
+        }
+        let asked = runtime.block_on(ask_others(&env, &config));
+        if !self.json {
+            print(&asked);
+        }
+        checks.extend(asked);
+        if self.json {
+            print_json(&checks)?;
         }
         let failed = checks
             .iter()
@@ -53,7 +69,8 @@ impl Doctor {
     }
 }
 
-async fn examine(env: &Env) -> Vec<Check> {
+/// What can be seen on this machine. Nothing is sent anywhere.
+async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     let mut progress = Progress::new();
     let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
     let (config, configured) = configuration(env);
@@ -67,10 +84,16 @@ async fn examine(env: &Env) -> Vec<Check> {
     checks.extend(git::checks(env, &config));
     progress.stage("trying the sandbox");
     checks.push(machine::sandbox(&config).await);
+    (config, checks)
+}
+
+/// What Discord and the providers of models answer.
+async fn ask_others(env: &Env, config: &Config) -> Vec<Check> {
+    let mut progress = Progress::new();
     progress.stage("asking Discord");
-    checks.extend(discord::checks(env).await);
+    let mut checks = discord::checks(env).await;
     progress.stage("asking for models");
-    checks.extend(models::checks(env, &config).await);
+    checks.extend(models::checks(env, config).await);
     checks
 }
 

@@ -1,7 +1,11 @@
 //! `chorus restore`: checks a backup and makes a home from it.
 
+mod destinations;
+
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +29,9 @@ use crate::text;
 /// The file of a home that holds its secrets.
 const DOTENV: &str = ".env";
 
+/// The file of a home that holds its settings.
+const CONFIG: &str = "config.json";
+
 /// The folder that file systems keep at their root.
 const LOST_AND_FOUND: &str = "lost+found";
 
@@ -43,13 +50,20 @@ pub(super) struct Restore {
     /// Move an existing home aside and restore
     #[arg(long)]
     replace: bool,
+    /// Take over the addresses and the names of key variables in the backup's config.json without a question
+    #[arg(long)]
+    yes: bool,
 }
 
 impl Restore {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let home = env_file.of_process()?.paths.home;
         let mut backup = Backup::open(&self.file)?;
-        let Checked { manifest, written } = backup.check()?;
+        let Checked {
+            manifest,
+            written,
+            config,
+        } = backup.check()?;
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
         print_line!(
             "{} is intact: made {} by chorus {}, {}, {}",
@@ -59,8 +73,19 @@ impl Restore {
             text::count(manifest.files.len(), "file", "files"),
             text::bytes(bytes)
         );
+        let new = new_destinations(config.as_deref(), &home)?;
+        for line in &new {
+            print_line!("its config.json sets {line}");
+        }
         if self.check {
             return Ok(());
+        }
+        if !new.is_empty() && !self.yes && !confirmed()? {
+            return Err(anyhow!(
+                "nothing was restored: the daemon and chorus doctor would send keys and conversations to these addresses; \
+                 add --yes if they are yours"
+            )
+            .into());
         }
         let if_taken = if self.replace {
             IfTaken::PutAside
@@ -71,6 +96,32 @@ impl Restore {
         tell_of_folders(&manifest, &home);
         Ok(())
     }
+}
+
+/// Returns what the settings of a backup decide about secrets and those of the home do not.
+fn new_destinations(config: Option<&[u8]>, home: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let Some(config) = config else {
+        return Ok(BTreeSet::new());
+    };
+    let restored = destinations::of(config).unwrap_or_else(|_| {
+        BTreeSet::from(["something that cannot be read: it is not JSON".to_owned()])
+    });
+    let own = text_of(&home.join(CONFIG)).ok().flatten();
+    let own = own.and_then(|text| destinations::of(text.as_bytes()).ok());
+    let own = own.unwrap_or_default();
+    Ok(restored.difference(&own).cloned().collect())
+}
+
+/// Asks the operator at the terminal; without one the answer is no.
+fn confirmed() -> anyhow::Result<bool> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Ok(false);
+    }
+    print_line!("Restore these settings? Type yes to do so.");
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer)?;
+    Ok(answer.trim().eq_ignore_ascii_case("yes"))
 }
 
 /// Says where the folders are that agents worked in: those of the backup in the home, never over the folders themselves.

@@ -1,6 +1,7 @@
 //! Checks the names in a backup, one after the other. Pure.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,8 +23,9 @@ pub(in crate::cli) const BOUND: &str = "restored-folders";
 /// Bytes that Linux takes in a path.
 const LONGEST: usize = 4095;
 
-/// Depth down to which there are no links: they exist in agents' folders only, never where the daemon keeps its own files.
-const ABOVE_LINKS: usize = 2;
+/// Folders of an agent whose content belongs to the agent and its commands, so that it may hold links. The daemon opens what is
+/// in them without following links; in all other folders it keeps its own files.
+const WITH_LINKS: [&str; 2] = ["workspace", "home"];
 
 /// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +55,8 @@ impl Names {
     /// When a home cannot hold it together with the others, or writing it would lead out of the home.
     pub(super) fn take(&mut self, name: &Path, kind: Kind) -> anyhow::Result<PathBuf> {
         let plain = plain(name)?;
-        let is_of_agents = plain.starts_with("agents") || plain.starts_with(BOUND);
-        let is_in_agent = is_of_agents && plain.components().count() > ABOVE_LINKS;
         ensure!(
-            kind != Kind::Link || is_in_agent,
+            kind != Kind::Link || may_be_link(&plain),
             "the link {} stands where Chorus keeps its own files",
             shown(&plain)
         );
@@ -109,6 +109,19 @@ fn refuse_foreign(plain: &Path, kind: Kind) -> anyhow::Result<()> {
         shown(plain)
     );
     Ok(())
+}
+
+/// Checks whether `plain` may be a link: only below the workspace or the home of an agent's commands, or below a folder in which
+/// an agent worked.
+pub(super) fn may_be_link(plain: &Path) -> bool {
+    let names: Vec<&OsStr> = plain.iter().collect();
+    match names.as_slice() {
+        [first, _, folder, _, ..] if *first == "agents" => {
+            WITH_LINKS.iter().any(|known| *folder == *known)
+        }
+        [first, _, _, ..] => *first == BOUND,
+        _ => false,
+    }
 }
 
 /// A name as messages show it.

@@ -40,6 +40,12 @@ const KEPT_MODE: u32 = 0o777;
 /// Setuid, setgid and sticky.
 const DROPPED_MODE: u32 = 0o7000;
 
+/// The settings of a home.
+const CONFIG: &str = "config.json";
+
+/// Bytes of the settings that are read: what is cut there is no JSON, and no daemon starts with it.
+const LONGEST_CONFIG: u64 = 4 << 20;
+
 /// The folder of the database, which only its owner may enter.
 const DATABASE: &str = "db";
 
@@ -55,6 +61,8 @@ pub(in crate::cli) struct Checked {
     pub(in crate::cli) manifest: Manifest,
     /// Bytes that unpacking writes.
     pub(in crate::cli) written: u64,
+    /// The content of its `config.json`.
+    pub(in crate::cli) config: Option<Vec<u8>>,
 }
 
 struct Item {
@@ -82,8 +90,18 @@ impl Backup {
     /// When it is not a backup, is damaged, or holds something that no backup holds.
     pub(in crate::cli) fn check(&mut self) -> anyhow::Result<Checked> {
         let mut written = 0;
+        let mut config = None;
         let damaged = damaged(&self.path);
-        let manifest = self.walk("checking", &mut |_, data| {
+        let manifest = self.walk("checking", &mut |item, data| {
+            if item.name == Path::new(CONFIG) {
+                let mut text = Vec::new();
+                (&mut *data)
+                    .take(LONGEST_CONFIG)
+                    .read_to_end(&mut text)
+                    .with_context(|| damaged.clone())?;
+                written += text.len() as u64;
+                config = Some(text);
+            }
             each_chunk(data, |chunk| {
                 written += if is_zero(chunk) {
                     0
@@ -94,7 +112,11 @@ impl Backup {
             })
             .with_context(|| damaged.clone())
         })?;
-        Ok(Checked { manifest, written })
+        Ok(Checked {
+            manifest,
+            written,
+            config,
+        })
     }
 
     /// Unpacks it into the empty directory `target`. Everything belongs to whoever unpacks; returns the names whose setuid,

@@ -21,7 +21,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::manifest::{FORMAT, Hashed, MANIFEST, MOST_ENTRIES, Manifest, listed};
-use super::names::{BOUND, shown};
+use super::names::{BOUND, may_be_link, shown};
 use crate::cli::progress::Progress;
 use crate::text;
 
@@ -199,10 +199,10 @@ impl Writer {
         if !metadata.is_symlink() {
             return Ok(());
         }
-        if !name.starts_with("agents") && !name.starts_with(BOUND) {
+        if !may_be_link(name) {
             self.leave_out(
                 name,
-                "it is a link, and links are saved only in agents' folders",
+                "it is a link, and links are saved only in agents' workspaces and homes",
             );
             return Ok(());
         }

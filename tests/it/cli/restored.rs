@@ -1,7 +1,9 @@
 //! Where a backup goes, and what a restore keeps of the home that it replaces.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 use super::backup::{backup, chorus_as, give, home_with_an_agent, mode, set_mode, users};
 use super::program::{chorus, seen};
@@ -122,4 +124,42 @@ async fn of_a_folder_of_backups_only_the_newest_are_kept() {
     ));
     assert_eq!(refused.code, 2, "{}", refused.err);
     assert!(!file.exists());
+}
+
+#[test]
+fn doctor_names_an_address_before_anything_is_sent_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", server.local_addr().unwrap());
+    let config =
+        serde_json::json!({"providers": {"mine": {"base_url": address, "api_key_env": "MINE"}}});
+    fs::write(home.join("config.json"), config.to_string()).unwrap();
+    for json in [false, true] {
+        let options: &[&str] = if json {
+            &["doctor", "--json"]
+        } else {
+            &["doctor"]
+        };
+        let mut doctor = chorus(&home, options)
+            .env("MINE", "quagga")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It waits for an answer here, and gets none before its words were read.
+        let (connection, _) = server.accept().unwrap();
+        let told: Box<dyn Read> = if json {
+            Box::new(doctor.stderr.take().unwrap())
+        } else {
+            Box::new(doctor.stdout.take().unwrap())
+        };
+        let mut lines = BufReader::new(told).lines();
+        assert!(lines.any(|line| line.unwrap().contains(&address)), "{json}");
+        drop(connection);
+        doctor.kill().unwrap();
+        doctor.wait().unwrap();
+    }
 }
