@@ -52,7 +52,9 @@ pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
 pub use files::beginning::Beginning;
 pub use models::Models;
-pub use models::budget::{Caps, KnownSums, Payer, Reservations, Spender, Spent};
+pub use models::budget::{
+    Caps, KnownSums, Payer, Reservations, Spender, Spent, start_of_day, start_of_month,
+};
 pub use models::budget_days::{MOST_RAISES, amount, end_of_day, read_button};
 pub use sessions::{session_file, session_label};
 pub use setup::core_agents::MOST_CORE_AGENTS;

@@ -28,6 +28,7 @@ mod runs;
 mod schema;
 mod service;
 mod sessions;
+mod status;
 mod table;
 mod usage;
 
@@ -66,6 +67,7 @@ enum Command {
     Runs(runs::Runs),
     Audit(audit::Audit),
     Usage(usage::Usage),
+    Status(status::Status),
     Permissions(permissions::Permissions),
     Charter(charter::Charter),
     Backup(backup::Backup),
@@ -86,6 +88,7 @@ impl Command {
             | Self::Runs(_)
             | Self::Audit(_)
             | Self::Usage(_)
+            | Self::Status(_)
             | Self::Permissions(_)
             | Self::Charter(_)
             | Self::Completions(_)
@@ -137,6 +140,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
         | Command::Runs(_)
         | Command::Audit(_)
         | Command::Usage(_)
+        | Command::Status(_)
         | Command::Charter(_)
         | Command::Backup(_)
         | Command::Restore(_)
@@ -154,6 +158,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
         Command::Runs(runs) => runs.run(env_file),
         Command::Audit(audit) => audit.run(env_file),
         Command::Usage(usage) => usage.run(env_file),
+        Command::Status(status) => status.run(env_file),
         Command::Permissions(permissions) => permissions.run(),
         Command::Charter(charter) => charter.run(env_file),
         Command::Backup(backup) => backup.run(env_file),

@@ -19,6 +19,7 @@ mod otlp;
 mod process;
 mod reload;
 mod shut_down;
+mod started;
 mod watchdog;
 mod web;
 
@@ -42,6 +43,7 @@ use web::Web;
 
 pub use log::{Log, LogError, STEPS, TROUBLE, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
+pub use started::StartedDaemon;
 
 /// The status that systemd shows while Discord is connected.
 pub(crate) const CONNECTED: &str = "connected to Discord";

@@ -4,6 +4,7 @@
 //! Values in, text or bytes out. Discord and the command line show the same.
 
 mod letters;
+mod overview_lines;
 mod run_events;
 mod run_lines;
 mod run_markdown;
@@ -13,6 +14,7 @@ mod timeline;
 pub mod usage_chart;
 
 pub use letters::NoPicture;
+pub use overview_lines::{Medium, Section, overview_schema, overview_sections};
 pub use run_events::{run_event_lines, run_events, run_json, run_json_text, run_schema};
 pub use run_lines::{Detail, run_line, run_lines};
 pub use run_markdown::run_markdown;

@@ -36,6 +36,7 @@ mod migrations;
 mod open;
 mod original;
 mod outbox;
+mod overview;
 mod part;
 mod read_only;
 mod readers;
@@ -91,6 +92,7 @@ pub use metrics::{
 };
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, NextPart};
+pub use overview::{AgentSpent, PersonSpent};
 pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
 pub use runs::{
     EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,

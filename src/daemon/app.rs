@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::git;
 use super::options::{DaemonError, DaemonOptions};
+use super::started::StartedDaemon;
 use super::watchdog::Watchdog;
 use crate::agent::event::Event;
 use crate::agent::sessions::SessionManager;
@@ -139,6 +140,7 @@ impl App {
         let manager =
             AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;
         link.join(manager.clone());
+        tell_of_start(&store).await;
         let app = Self {
             paths,
             config,
@@ -387,5 +389,14 @@ fn shell(store: &Store, paths: &Paths, sandbox: Probing, link: &Arc<ToolPorts>) 
         rules: link.clone(),
         tasks,
         hook_writer: link.clone(),
+    }
+}
+
+/// Writes that this daemon was started, for commands beside it. It works without that.
+async fn tell_of_start(store: &Store) {
+    let started = StartedDaemon::now();
+    let text = serde_json::to_string(&started).unwrap_or_default();
+    if let Err(error) = store.set_meta(StartedDaemon::KEY, &text).await {
+        warn!("failed to write that the daemon was started: {error}");
     }
 }

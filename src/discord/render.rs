@@ -6,6 +6,7 @@ pub mod approval;
 mod decisions;
 pub(super) mod first_contact;
 mod lists;
+mod overview;
 mod records;
 mod role_list;
 mod runs;
@@ -19,6 +20,7 @@ mod turns;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use decisions::{decision_added, decision_withdrawn, decisions};
+pub use overview::overview;
 pub use records::{ShownUse, ask_purge, audit, purged, usage};
 pub use role_list::role_list;
 pub use runs::{RUNS_PER_PAGE, run_file, run_list, run_shown};

@@ -9,6 +9,7 @@ mod limits;
 mod metrics;
 mod mounted;
 mod otlp;
+mod overview;
 mod packages;
 mod planted;
 mod refused;

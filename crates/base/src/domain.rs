@@ -9,6 +9,7 @@ mod ids;
 pub mod json_values;
 mod marks;
 mod message;
+mod overview;
 pub mod read_ids;
 mod run;
 mod session;
@@ -24,6 +25,10 @@ pub use ids::{
 };
 pub use marks::{apart, as_name};
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
+pub use overview::{
+    BudgetState, DaemonState, Failed, FailedKind, NextSchedule, Overview, RunState, RunningRun,
+    WaitingKind, WaitingThing,
+};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use stages::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, Router, handoffs_of};

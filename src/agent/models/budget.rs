@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
 use self::applied::{budgets, day_and_month, of_person, of_unattended};
+pub use self::applied::{start_of_day, start_of_month};
 use super::budget_days::{BudgetDays, NEAR, NearLimit};
 use crate::config::{Budgets, DayBudget, UnattendedDay};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, UserId};

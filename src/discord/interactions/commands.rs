@@ -17,6 +17,7 @@ mod help;
 mod menus;
 mod message;
 mod models;
+mod overview;
 mod permissions;
 mod ping;
 mod process;
@@ -75,6 +76,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         decisions::decisions(),
         run::run(),
         usage::usage(),
+        overview::overview(),
         audit::audit(),
         purge::purge(),
         ping::ping(),

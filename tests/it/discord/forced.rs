@@ -234,6 +234,8 @@ const COMMANDS: [&str; 60] = [
     "/run list agent:lab",
     "/usage",
     "/usage agent_name:lab",
+    "/usage user:@ann",
+    "/overview",
     "/audit",
     "/audit agent_name:lab",
     "/purge",

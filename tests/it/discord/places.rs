@@ -56,6 +56,7 @@ async fn answers_are_for_all_or_for_one_as_the_table_says() {
             "/models",
             "/permissions",
             "/usage",
+            "/overview",
             "/audit",
             "/ping",
             "/help",

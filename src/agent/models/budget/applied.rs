@@ -141,13 +141,15 @@ pub(super) fn day_and_month(
     (of_day, of_month)
 }
 
-fn start_of_day(now: DateTime<Utc>) -> DateTime<Utc> {
+/// When the day (UTC) of `now` began.
+pub fn start_of_day(now: DateTime<Utc>) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(now.year(), now.month(), now.day(), 0, 0, 0)
         .single()
         .unwrap_or(now)
 }
 
-fn start_of_month(now: DateTime<Utc>) -> DateTime<Utc> {
+/// When the month (UTC) of `now` began.
+pub fn start_of_month(now: DateTime<Utc>) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(now.year(), now.month(), 1, 0, 0, 0)
         .single()
         .unwrap_or(now)
