@@ -102,10 +102,13 @@ fn warn_of_unknown_prices(config: &Config, providers: &Providers, folder: &Path)
         .chain(further.into_iter().flatten().cloned())
         .collect();
     for name in named {
-        let (Resolved::Found(target) | Resolved::Unlisted(target) | Resolved::Undiscovered(target)) =
-            models.resolve(&name)
-        else {
-            continue;
+        let target = match models.resolve(&name) {
+            Resolved::Found(target) | Resolved::Unlisted(target) => target,
+            // Without a provider in its name it is a guess whose model it is.
+            Resolved::Undiscovered(target) if name.contains('/') => target,
+            Resolved::Undiscovered(_) | Resolved::NotFound { .. } | Resolved::NoProvider => {
+                continue;
+            }
         };
         if models.catalog().facts(&target).price.is_none() {
             let name = text::one_line(&name, 100);

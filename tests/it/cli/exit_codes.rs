@@ -89,6 +89,40 @@ fn models_that_are_never_asked_are_a_warning() {
 }
 
 #[test]
+fn models_that_a_budget_of_persons_counts_as_free_are_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    let config = |user_day: serde_json::Value, price: serde_json::Value| {
+        let config = serde_json::json!({
+            "default_model": "gateway/big",
+            "providers": {"gateway": {"base_url": "https://gateway.example/v1", "models": ["big"]}},
+            "budgets": {"user_day": user_day},
+            "models": {"big": price},
+        });
+        fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+        seen(&mut chorus(home.path(), &["check-config"]))
+    };
+    let free = config(1.into(), serde_json::json!({}));
+    assert_eq!(free.code, 0);
+    assert_eq!(
+        free.err,
+        "chorus: warning: `budgets.user_day` counts requests to gateway/big as 0 USD, because its price is not known: set `input_price` and `output_price` for it under `models`\n"
+    );
+    let priced = serde_json::json!({"input_price": 1, "output_price": 2});
+    assert_eq!(config(1.into(), priced).err, "");
+    assert_eq!(
+        config(serde_json::Value::Null, serde_json::json!({})).err,
+        ""
+    );
+    let none = config(0.into(), serde_json::json!({}));
+    assert_eq!(none.code, 78);
+    assert!(
+        none.err.contains("leave it out for no limit"),
+        "{}",
+        none.err
+    );
+}
+
+#[test]
 fn a_wrong_configuration_is_78_and_one_sentence_with_place_and_way_out() {
     let home = tempfile::tempdir().unwrap();
     fs::write(

@@ -47,6 +47,9 @@ async fn the_first_listed_model_of_a_foreign_server_answers() {
         let asked = ollama.asked().pop().unwrap();
         assert_eq!(asked["model"], "qwen3:8b");
         assert!(asked["tools"].is_array());
+        // A server of this machine that takes no key sends no bill.
+        let cost = "SELECT printf('%.2f', cost_usd) FROM attempts WHERE kind = 'model'";
+        assert_eq!(world.ledger(cost).await, ["0.00"]);
         // What the server says of its models: the window it runs them with, then the one it was told, then the longest.
         let told = &known(world)["providers"]["openai"]["abilities"];
         assert_eq!(told["qwen3:8b"]["window"], 16_384);

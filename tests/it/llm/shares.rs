@@ -220,3 +220,26 @@ async fn an_unattended_budget_that_is_used_up_is_one_line_and_its_button_begins_
     })
     .await;
 }
+
+#[tokio::test]
+async fn turns_that_no_person_began_wait_for_each_other_in_all_agents() {
+    let mut setup = with_budgets(json!({}));
+    setup.config["unattended_parallel"] = json!(1);
+    run_test_with(setup, async |world| {
+        for name in ["desk", "shop"] {
+            world.makes_agent(name).await;
+        }
+        begins_a_task(world);
+        world.model.takes(std::time::Duration::from_millis(200));
+        for channel in ["#lab", "#desk", "#shop"] {
+            world.bob.says(channel, "watch it").await;
+        }
+        let ended =
+            "SELECT CAST(count(*) AS TEXT) FROM turns WHERE unattended = 1 AND state = 'finished'";
+        world.ledger_says(ended, &["3"]).await;
+        let beside = "SELECT CAST(count(*) AS TEXT) FROM turns a JOIN turns b ON a.rowid < b.rowid
+            WHERE a.unattended = 1 AND b.unattended = 1 AND b.began_at < a.ended_at";
+        assert_eq!(world.ledger(beside).await, ["0"]);
+    })
+    .await;
+}

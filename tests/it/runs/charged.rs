@@ -109,3 +109,30 @@ async fn another_agents_turn_is_charged_to_the_person_of_the_sending_turn() {
     })
     .await;
 }
+
+/// A branch is as attended as the turn that opened it, whose person pays; its report begins a turn that no person began.
+#[tokio::test]
+async fn a_branch_that_a_turn_opens_is_a_peer_and_charged_to_the_person_of_that_turn() {
+    run_test_with(priced(), async |world| {
+        world.model.follows(|request| {
+            let told = request.to_string();
+            match () {
+                () if told.contains("has ended.") => says("It says one.", 40),
+                () if told.contains("You are `explore`, in a branch") => says("One TODO.", 30),
+                () if told.contains("Branch #1 does it") => says("Somebody looks.", 10),
+                () => calls(
+                    "sub_agent",
+                    json!({"role": "explore", "prompt": "Find TODO.", "title": "look", "wait": false}),
+                ),
+            }
+        });
+        world.bob.says("#lab", "have somebody look").await;
+        world.sees("#lab", "It says one.").await;
+        world.sees("#lab", "Somebody looks.").await;
+        world
+            .ledger_says(CAUSES, &["message 0", "peer 0", "hook 1"])
+            .await;
+        assert_eq!(charged(world).await, [format!("{} 0.09", world.bob.id())]);
+    })
+    .await;
+}
