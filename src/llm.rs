@@ -13,6 +13,7 @@ mod gemini;
 pub mod history;
 mod http;
 pub mod listing;
+pub mod local;
 mod openai;
 mod openai_chat;
 mod openai_responses;

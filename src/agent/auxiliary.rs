@@ -18,10 +18,12 @@ use crate::agent::models::ModelError;
 use crate::agent::models::budget::{
     Caps, KnownSums, LEAST_WORDS, Payer, Reservation, ReservationRequest, Spender, Spent,
 };
+use crate::agent::setup;
 use crate::agent::stop::deadline::Deadline;
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AttemptKind, GuildId, Item, TurnId, UserText};
+use crate::llm::local::Reach;
 use crate::llm::places::Lane;
 use crate::llm::route::{
     Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
@@ -47,6 +49,8 @@ pub struct Asker {
     pub caps: Caps,
     /// Who is served first where requests wait for a place.
     pub lane: Lane,
+    /// Where the requests may go.
+    pub reach: Reach,
 }
 
 impl AgentDeps {
@@ -72,6 +76,7 @@ impl AgentDeps {
             },
             caps: self.caps(&effective),
             lane: self.lane_of(agent),
+            reach: setup::reach(config),
         }
     }
 
@@ -104,6 +109,7 @@ impl AgentDeps {
         let stop = deadline.token();
         let step = StepRequest {
             lane: asker.lane,
+            reach: asker.reach,
             ..step(
                 request.system,
                 request.text,
@@ -138,6 +144,8 @@ impl AgentDeps {
         timeout: Duration,
     ) -> Result<String, NoAnswer> {
         let own = self.models.targets(models)?;
+        let whose = || "This agent".to_owned();
+        let own = self.models.within(asker.reach, own, whose)?;
         let targets = match self.models.small_beside(&own) {
             Some(small) => vec![small],
             None => own,
@@ -192,6 +200,7 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
         web_search: false,
         effort: None,
         lane: Lane::default(),
+        reach: Reach::default(),
     }
 }
 

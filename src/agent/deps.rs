@@ -26,13 +26,14 @@ use crate::agent::event::Event;
 use crate::agent::models::budget::{Caps, Reservations};
 use crate::agent::models::{ModelError, Models};
 use crate::agent::setup::tool_specs::ToolSpecs;
-use crate::agent::setup::{Charters, Configurations, FileNews, Roles};
+use crate::agent::setup::{self, Charters, Configurations, FileNews, Roles};
 use crate::agent::stop::at_work::AtWorkElsewhere;
 use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Mode, Participant, Person, UserId,
 };
 use crate::llm::Target;
+use crate::llm::local::Reach;
 use crate::llm::places::Lane;
 use crate::permission::Profiles;
 use crate::store::{Store, StoreError};
@@ -223,7 +224,9 @@ impl AgentDeps {
         agent: &Identity,
         config: &AgentConfig,
     ) -> Result<Vec<Target>, ModelError> {
-        self.models.targets(&self.effective(agent, config).models)
+        let targets = self.models.targets(&self.effective(agent, config).models)?;
+        let who = || format!("Agent `{}`", agent.name);
+        self.models.within(setup::reach(config), targets, who)
     }
 
     /// The models that a turn asks, in order: those it was given, else the agent's for its mode.
@@ -240,8 +243,11 @@ impl AgentDeps {
         }
     }
 
-    /// Looks up models that no list has, before a turn asks them.
-    pub async fn prepare_models(&self, names: &[String]) {
+    /// Looks up models that no list has, before a turn asks them, and for requests that stay nearby which servers are.
+    pub(super) async fn prepare_models(&self, names: &[String], reach: Reach) {
+        if reach == Reach::Local {
+            self.models.known().providers().look_nearby().await;
+        }
         let preparing = self.models.known().prepare(names);
         // Where a server does not even refuse, the turn itself asks it and knows when to give up.
         let _ = tokio::time::timeout(PREPARE_TIMEOUT, preparing).await;

@@ -6,6 +6,7 @@ pub(super) mod budget_days;
 use std::sync::Arc;
 
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
+use crate::llm::local::Reach;
 use crate::llm::route::Router;
 use crate::llm::{DEMO, LlmError, Target};
 
@@ -28,6 +29,9 @@ pub enum ModelError {
     /// None of the chosen models is available.
     #[error("there is no model {}; choose another with `/agent config` (see `/models`)", quoted(.0))]
     NotThere(Vec<String>),
+    /// The agent may ask local models only; the text says which agent.
+    #[error("{0} is limited to local models, and none is configured.")]
+    NoneLocal(String),
     #[error("The demo model stands in while there is no other; it cannot be chosen.")]
     Demo,
     #[error("There is no model `{name}`. {}", near_names(.near))]
@@ -167,6 +171,27 @@ impl Models {
         }
         let first = self.known.first_available();
         Ok(vec![first.ok_or_else(|| self.nothing_listed())?])
+    }
+
+    /// Leaves out targets that requests of this reach may not go to. `who` is whose requests these are.
+    ///
+    /// # Errors
+    ///
+    /// When none is left.
+    pub fn within(
+        &self,
+        reach: Reach,
+        mut targets: Vec<Target>,
+        who: impl FnOnce() -> String,
+    ) -> Result<Vec<Target>, ModelError> {
+        if reach == Reach::Local {
+            let providers = self.known.providers();
+            targets.retain(|target| providers.is_nearby(&target.provider));
+            if targets.is_empty() {
+                return Err(ModelError::NoneLocal(who()));
+            }
+        }
+        Ok(targets)
     }
 
     /// Why there is no model to use where nobody chose one.

@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
 use crate::domain::{AgentConfig, Mode};
+use crate::llm::local::Reach;
 use crate::tools::WorkspaceState;
 
 /// The tool that calls a role.
@@ -91,6 +92,7 @@ impl Setup {
             sandbox: Some(own.sandbox.stricter(asker.sandbox)),
             network: Some(own.network && asker.network),
             web_search: self.config.web_search && above.config.web_search,
+            local_only: self.config.local_only || above.config.local_only,
             ..AgentConfig::clone(&self.config)
         };
         Self {
@@ -99,6 +101,11 @@ impl Setup {
             above: Some(Arc::new(above)),
             ..self
         }
+    }
+
+    /// Where its requests may go.
+    pub(super) fn reach(&self) -> Reach {
+        reach(&self.config)
     }
 
     /// The agent that the turn is answered for: it pays, and standing permissions were given to it.
@@ -247,6 +254,15 @@ impl Setup {
     pub(super) fn error_for(&self, name: &str) -> Option<&str> {
         let role = self.role.as_ref()?;
         role.tool_errors.get(name).map(String::as_str)
+    }
+}
+
+/// Where the requests of an agent may go.
+pub(super) const fn reach(config: &AgentConfig) -> Reach {
+    if config.local_only {
+        Reach::Local
+    } else {
+        Reach::Anywhere
     }
 }
 

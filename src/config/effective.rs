@@ -195,6 +195,10 @@ keys! {
     /// Whether the provider may search the web for the agent. Default: `false`.
     WEB_SEARCH = Key::new("web_search", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Off);
+    /// Whether its requests go only to models of this machine and its own network, fall-backs, sub-agents and summaries
+    /// included; `false` needs the right to grant `open`. Default: `false`.
+    LOCAL_ONLY = Key::new("local_only", ValueKind::Switch)
+        .for_agents(Right::ForValue, Unset::Off);
     /// Whether `AGENTS.md`, `CLAUDE.md` and the skills of the repository in the workspace stand in requests. Default: `true`.
     REPO_INSTRUCTIONS = Key::new("repo_instructions", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Inherited);

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{FailureClass, LlmError};
 use super::failure::{ApiError, Said, of_connection, one_line, silent};
+use super::local::{self, Reach};
 use super::provider::{Encoded, OnDelta, Reply};
 use super::stream_decoder::{Progress, StreamDecoder, nonsense};
 use crate::clock;
@@ -48,6 +49,11 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Makes the client for all providers. It follows no redirect, because that would carry the key elsewhere.
 pub fn client() -> reqwest::Result<reqwest::Client> {
+    builder().build()
+}
+
+/// The same, still to be built.
+pub(super) fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
@@ -60,7 +66,6 @@ pub fn client() -> reqwest::Result<reqwest::Client> {
                 .max_retries_per_request(0),
         )
         .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
-        .build()
 }
 
 /// The address of a provider, its key and how long it may be silent.
@@ -89,8 +94,13 @@ impl Endpoint {
         on_delta: &mut OnDelta<'_>,
     ) -> Result<Reply, LlmError> {
         let mut deadline = Instant::now() + self.silence;
-        let call = self
-            .client
+        let client = match request.reach {
+            Reach::Anywhere => &self.client,
+            Reach::Local => {
+                local::client(&self.base_url).map_err(|fault| self.error(fault, None))?
+            }
+        };
+        let call = client
             .post(format!("{}{path}", self.base_url))
             .headers(headers)
             .header(CONTENT_TYPE, "application/json")

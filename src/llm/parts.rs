@@ -5,6 +5,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{FailureClass, LlmError};
+use super::local::Reach;
 use super::provider::{Encoded, Request};
 use super::quirks::Quirks;
 use crate::domain::{Assistant, CallId, Image, ToolCall, UserText};
@@ -119,6 +120,7 @@ pub(super) fn encoded(
             model: model.to_owned(),
             format,
             changed_by,
+            reach: Reach::Anywhere,
         }),
         Err(error) => Err(inexpressible(provider, error.to_string())),
     }

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::LlmError;
 use super::listing::Listing;
+use super::local::Reach;
 use super::parts::UNSEEN_IMAGE;
 use super::pictures::{self, PictureBounds};
 use super::quirks::Quirks;
@@ -155,6 +156,8 @@ pub struct Encoded {
     pub format: &'static str,
     /// The quirks that would change the body.
     pub changed_by: Quirks,
+    /// Where it may be sent.
+    pub reach: Reach,
 }
 
 /// A piece of an answer as it arrives. Shown, never stored.

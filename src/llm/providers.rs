@@ -1,15 +1,17 @@
 //! The providers that the operator configured.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use futures_util::future::join_all;
+use parking_lot::Mutex;
 
 use super::anthropic::Anthropic;
 use super::catalog::Catalog;
 use super::gemini::Gemini;
 use super::http::{Endpoint, client};
+use super::local;
 use super::openai::OpenAi;
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
@@ -64,6 +66,8 @@ pub const DEMO: &str = "demo";
 #[derive(Clone, Default)]
 pub struct Providers {
     table: Arc<ArcSwap<Table>>,
+    /// Whether the server at an address is nearby, as it was looked up last.
+    nearby: Arc<Mutex<HashMap<String, bool>>>,
 }
 
 #[derive(Clone, Default)]
@@ -78,6 +82,8 @@ struct Table {
     local: BTreeSet<String>,
     /// Those of them that take no key.
     free: BTreeSet<String>,
+    /// Where they are.
+    urls: BTreeMap<String, String>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -135,6 +141,7 @@ impl Providers {
                 continue;
             };
             let has_key = key.is_some();
+            providers.urls.insert(name.to_owned(), base_url.clone());
             let endpoint = endpoint(name, &base_url, key, changes, config, &client)?;
             let provider: Arc<dyn Provider> = match name {
                 "anthropic" => Arc::new(Anthropic::new(endpoint)),
@@ -165,6 +172,8 @@ impl Providers {
                 continue;
             }
             let endpoint = named(name, provider, config, env, &client)?;
+            let base_url = endpoint.base_url.clone();
+            providers.urls.insert(name.clone(), base_url);
             if is_local(&endpoint.base_url) {
                 providers.local.insert(name.clone());
                 if endpoint.key.is_none() {
@@ -194,6 +203,7 @@ impl Providers {
             silence: Config::default().llm_timeout.get(),
         };
         let mut table = Table::default();
+        table.urls.insert(DEMO.to_owned(), base_url.to_owned());
         table.add(Arc::new(Anthropic::new(endpoint)));
         table
             .declared
@@ -242,6 +252,30 @@ impl Providers {
         self.table.load().local.contains(provider)
     }
 
+    /// Looks up again which servers are nearby.
+    pub async fn look_nearby(&self) {
+        let urls: BTreeSet<String> = self.table.load().urls.values().cloned().collect();
+        let looked_up = urls.into_iter().map(|url| async move {
+            let is_nearby = local::look_up(&url).await;
+            (url, is_nearby)
+        });
+        let found = join_all(looked_up).await;
+        // What cannot be resolved now is judged by its name, and once more where it is connected to.
+        let found = found
+            .into_iter()
+            .filter_map(|(url, is_nearby)| Some((url, is_nearby?)));
+        *self.nearby.lock() = found.collect();
+    }
+
+    /// Whether a provider's server was nearby when it was looked up last: at a loopback, private or link-local address. The
+    /// connection is checked once more ([`Reach::Local`](super::local::Reach::Local)).
+    pub fn is_nearby(&self, provider: &str) -> bool {
+        let table = self.table.load();
+        let url = table.urls.get(provider);
+        let looked_up = |url: &String| self.nearby.lock().get(url).copied();
+        url.is_some_and(|url| looked_up(url).unwrap_or_else(|| is_local(url)))
+    }
+
     /// The servers of this machine or its own network that take no key: they send no bill.
     pub fn free(&self) -> BTreeSet<String> {
         self.table.load().free.clone()
@@ -263,6 +297,7 @@ impl From<Table> for Providers {
     fn from(table: Table) -> Self {
         Self {
             table: Arc::new(ArcSwap::from_pointee(table)),
+            nearby: Arc::default(),
         }
     }
 }
@@ -287,11 +322,8 @@ fn is_local(base_url: &str) -> bool {
         return false;
     };
     let host = url.host_str().unwrap_or_default();
-    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
-        Ok(IpAddr::V6(ip)) => {
-            ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
-        }
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(address) => local::is_local(address),
         Err(_) => !host.contains('.') || NAMES.iter().any(|end| host.ends_with(end)),
     }
 }

@@ -30,6 +30,7 @@ pub use schedule::{Pace, TurnHealth};
 use super::catalog::{Catalog, ModelFacts, SMALL_WINDOW};
 use super::error::{FailureClass, LlmError};
 use super::history;
+use super::local::Reach;
 use super::places::{Lane, Places};
 use super::provider::{Delta, Encoded, Provider, Reply, ToolSchema};
 use super::providers::Providers;
@@ -64,6 +65,8 @@ pub struct StepRequest {
     pub effort: Option<Effort>,
     /// Which requests go first where requests wait for a place.
     pub lane: Lane,
+    /// Where they may go.
+    pub reach: Reach,
     /// The tokens of the request, by [`history::used_tokens`].
     pub used_tokens: u64,
 }

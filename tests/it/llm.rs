@@ -11,6 +11,7 @@ mod field;
 mod history;
 mod hostile;
 pub(crate) mod local_models;
+mod local_only;
 mod local_servers;
 mod long;
 mod matrix;

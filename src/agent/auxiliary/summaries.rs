@@ -161,6 +161,9 @@ async fn ask(
     let During { asker, stop, dense } = during.unwrap_or_default();
     let mut deadline = Deadline::new(&stop, timeout);
     let asker = asker.unwrap_or_else(|| deps.asker(agent.id, agent.guild, config, None));
+    if config.local_only {
+        deps.models.known().providers().look_nearby().await;
+    }
     let targets = deps.targets(agent, config)?;
     let room = deps.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);

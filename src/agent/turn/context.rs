@@ -143,7 +143,18 @@ impl TurnContext {
         let names = self
             .deps
             .models_of_turn(&self.agent, &setup.config, self.model.as_ref(), mode);
-        self.deps.models.targets(&names)
+        let targets = self.deps.models.targets(&names)?;
+        self.within(setup, targets)
+    }
+
+    /// Leaves out targets that its requests may not go to.
+    pub(in crate::agent) fn within(
+        &self,
+        setup: &Setup,
+        targets: Vec<Target>,
+    ) -> Result<Vec<Target>, ModelError> {
+        let who = || format!("Agent `{}`", self.agent.name);
+        self.deps.models.within(setup.reach(), targets, who)
     }
 
     /// The agent of the run, which pays for its turns.

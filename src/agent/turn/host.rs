@@ -120,6 +120,7 @@ mod tests {
     };
     use crate::exec::Workers;
     use crate::llm::listing::Listing;
+    use crate::llm::local::Reach;
     use crate::llm::route::Router;
     use crate::llm::{
         Catalog, Encoded, LlmError, OnDelta, Provider, Providers, Reply, Request, client, discovery,
@@ -167,6 +168,7 @@ mod tests {
                 model: request.model.clone(),
                 format: "scripted",
                 changed_by: Default::default(),
+                reach: Reach::Anywhere,
             })
         }
 

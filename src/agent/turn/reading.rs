@@ -49,6 +49,7 @@ pub(in crate::agent) fn reader(turn: &Turn) -> Arc<dyn Reader> {
     let effective = deps.effective(&context.agent, &turn.setup.config);
     let light = effective.server.tiers.of(Mode::Lightweight).cloned();
     let light = light.and_then(|name| deps.models.targets(&[name]).ok());
+    let light = light.and_then(|targets| context.within(&turn.setup, targets).ok());
     let targets = light.or_else(|| context.targets(&turn.setup).ok());
     let targets = targets.unwrap_or_default();
     let dense = turn.transcript.context_meter.density();
@@ -68,6 +69,7 @@ pub(in crate::agent) fn asker(turn: &Turn) -> Asker {
         spender: turn.context.spender(),
         caps: turn.context.caps(&turn.setup),
         lane: turn.lane(),
+        reach: turn.setup.reach(),
     }
 }
 

@@ -235,7 +235,7 @@ async fn first_model(
     asked: Option<&String>,
 ) -> Option<String> {
     let models = deps.models_of_turn(agent, &setup.config, asked, mode);
-    deps.prepare_models(&models).await;
+    deps.prepare_models(&models, setup.reach()).await;
     asked.cloned().or_else(|| {
         let targets = deps.models.targets(&models).ok()?;
         targets.into_iter().next().map(|target| target.model)

@@ -70,7 +70,9 @@ impl Turn {
         let (items, used_tokens) = self.transcript.told(self.room(), self.leaves_out());
         let step = StepRequest {
             system,
+            reach: self.setup.reach(),
             web_search: self.setup.config.web_search
+                && !self.setup.config.local_only
                 && tools == Tools::On
                 && self.mode() != Mode::Direct
                 && self.setup.has_tool("web_search").is_ok(),

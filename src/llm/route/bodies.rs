@@ -61,6 +61,7 @@ impl Bodies {
         encoded.changed_by = encoded
             .changed_by
             .and(Quirks::from([(Quirk::PlainSchemas, may_be_plainer)]));
+        encoded.reach = step.reach;
         let unseen = pictures::all(&step.items)
             .count()
             .saturating_sub(request.pictures_sent());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::agent::{AgentDeps, MOST_CORE_AGENTS};
+use crate::config::effective::LOCAL_ONLY;
 use crate::config::{Key, Right, Unset, ValueKind, agent_keys, is_default};
 use crate::domain::{GuildId, Person, ProfileRef};
 use crate::manager::audit::{Audit, shown};
@@ -220,10 +221,18 @@ impl Configurator {
         by: &Person,
     ) -> Result<Value, ManagerError> {
         let guild = agent.guild;
-        if let Some(unset) = self.unset(guild, key, text) {
+        let unset = self.unset(guild, key, text);
+        let lifts = |value: &Value| key.name == LOCAL_ONLY.name && *value != Value::Bool(true);
+        if let Some(unset) = unset {
+            if lifts(&unset) {
+                self.grants.may_grant_open(guild, key, by)?;
+            }
             return Ok(unset);
         }
         let value = key.kind.read(text)?;
+        if lifts(&value) {
+            self.grants.may_grant_open(guild, key, by)?;
+        }
         match (key.kind, &value) {
             (ValueKind::RoleNames, Value::Array(names)) => {
                 for name in names.iter().filter_map(Value::as_str) {

@@ -17,6 +17,7 @@ use crate::agent::event::Event;
 use crate::agent::{AgentDeps, Asker, Caps, KnownSums, Payer, Spender, refine};
 use crate::config::{DayBudget, effective};
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
+use crate::llm::local::Reach;
 use crate::llm::places::Lane;
 use crate::manager::audit::Audit;
 use crate::manager::directory::registry::AgentSummary;
@@ -308,6 +309,7 @@ impl Creator {
                 ..Caps::of_server(&budgets)
             },
             lane: Lane::default(),
+            reach: Reach::default(),
         }
     }
 

@@ -46,6 +46,21 @@ impl GrantRules {
         })
     }
 
+    /// Refuses people who may not grant `open`, to lift a limit by a value of `key`.
+    pub(crate) fn may_grant_open(
+        &self,
+        guild: GuildId,
+        key: &Key,
+        by: &Person,
+    ) -> Result<(), ManagerError> {
+        let open = ProfileRef::Named("open".to_owned());
+        may_grant(&self.grant_table(guild), by, &open).map_err(|reason| {
+            ManagerError::Refused(format!(
+                "`{key}` may be turned off by members who may grant the profile `open`: {reason}."
+            ))
+        })
+    }
+
     /// Refuses people who may not give an agent what the files that it is made from contain besides its profile. `whose`
     /// says whose files these are, and what somebody who may is to do.
     pub(crate) fn may_revive(

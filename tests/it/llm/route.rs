@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chorus::domain::{Assistant, AttemptOutcome, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::listing::Listing;
+use chorus::llm::local::Reach;
 use chorus::llm::places::Lane;
 use chorus::llm::quirks::Quirks;
 use chorus::llm::route::{
@@ -53,6 +54,7 @@ impl Provider for Scripted {
             model: request.model.clone(),
             format: "scripted",
             changed_by: Quirks::default(),
+            reach: Reach::Anywhere,
         })
     }
 
@@ -177,6 +179,7 @@ impl Turn {
             stop: CancellationToken::new(),
             step: StepRequest {
                 effort: None,
+                reach: Reach::Anywhere,
                 lane: Lane::Root,
                 system: vec![],
                 items: Arc::new(vec![said("hi"), called(&["call_1"]), result("call_1", "x")]),

@@ -70,6 +70,9 @@ pub struct AgentConfig {
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,
+    /// Whether its requests go only to models of this machine and its own network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub local_only: bool,
     /// Seconds of silence after which its context is saved and cleared; 0 means never, `None` the server's value.
     #[serde(default)]
     pub idle_timeout: Option<u64>,
