@@ -9,7 +9,7 @@ use super::AgentDeps;
 use super::identity::Identity;
 use crate::agent::event::Event;
 use crate::agent::models::budget::{Caps, Payer, Spender};
-use crate::agent::models::budget_days::{NearLimit, amount, end_of_day, with_buttons};
+use crate::agent::models::budget_days::{NearLimit, amount, end_of_day, reaches, with_buttons};
 use crate::clock;
 use crate::config::UnattendedDay;
 use crate::domain::{AgentId, GuildId, Participant, Person, UserId};
@@ -57,7 +57,7 @@ impl UnattendedOver {
         let limit = limits.usd + extra;
         if limits.is_off() {
             Some(Self::Off)
-        } else if used >= limit {
+        } else if reaches(used, limit) {
             Some(Self::Money { used, limit })
         } else if unpriced > 0 && unpriced >= limits.unpriced {
             Some(Self::Tokens {
@@ -123,7 +123,7 @@ impl AgentDeps {
         let now = clock::now();
         let used = self.reservations.share(&self.store, (guild, user), now);
         let used = used.await?;
-        Ok((used >= limit).then(|| ShareUsed {
+        Ok(reaches(used, limit).then(|| ShareUsed {
             used,
             limit,
             renews: end_of_day(now),

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use self::applied::{budgets, day_and_month, of_person, of_unattended};
 pub use self::applied::{start_of_day, start_of_month};
-use super::budget_days::{BudgetDays, NEAR, NearLimit};
+use super::budget_days::{BudgetDays, NEAR, NearLimit, reaches};
 use crate::config::{Budgets, DayBudget, UnattendedDay};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, UserId};
 use crate::llm::route::Planned;
@@ -452,7 +452,7 @@ impl Reservations {
                 let raisable = budget.raisable.clone().filter(|_| cap.is_money());
                 if let (Some(budget), Cap::Usd(limit)) = (&raisable, cap)
                     && !day.is_told
-                    && spent.usd >= limit * NEAR
+                    && reaches(spent.usd, limit * NEAR)
                 {
                     accounts.near.push(NearLimit {
                         budget: budget.clone(),

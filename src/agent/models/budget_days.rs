@@ -105,6 +105,11 @@ pub fn read_button(id: &str) -> Option<(u32, BudgetOfDay)> {
     (is_offered && words.next().is_none()).then_some((usd, BudgetOfDay { day, kind, scope }))
 }
 
+/// Whether a sum of prices has reached a limit. Sums of fractions are rounded, by far less than anything costs.
+pub(in crate::agent) fn reaches(used: f64, limit: f64) -> bool {
+    used + 1e-9 >= limit
+}
+
 /// A sum in US dollars without their sign, with as many digits as are needed to see it.
 pub fn amount(usd: f64) -> String {
     match usd {
@@ -156,6 +161,14 @@ mod tests {
         ] {
             assert_eq!(read_button(id), None, "{id}");
         }
+    }
+
+    #[test]
+    fn eight_tenths_are_eight_tenths() {
+        let sum: f64 = std::iter::repeat_n(0.1, 8).sum();
+        assert!(sum < 0.8, "{sum}");
+        assert!(reaches(sum, 0.8));
+        assert!(!reaches(0.799_999, 0.8));
     }
 
     #[test]
