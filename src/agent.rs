@@ -48,6 +48,7 @@ pub use conversation::mailbox::{
     ConversationState, NewBranch, Place, Prompt, Restored, RunningTurn, Stopped, Target,
 };
 pub use deps::identity::Identity;
+pub use deps::interruptions::Pending;
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
 pub use files::beginning::Beginning;
@@ -61,6 +62,7 @@ pub use setup::core_agents::MOST_CORE_AGENTS;
 pub use setup::{Charters, Configuration, Configurations, Fault, FileNews, OwnRole, Roles};
 pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
-pub use turn::end::EndReason;
 pub use turn::end::last_line::LastLine;
-pub use turn::trigger::{Note, Overrides, Source, ToldOfNote, Trigger};
+pub use turn::end::{CUT_BY_CRASH, EndReason};
+pub use turn::resume::WENT_ON;
+pub use turn::trigger::{Note, Overrides, Resume, Source, ToldOfNote, Trigger};

@@ -124,6 +124,7 @@ async fn run_until_stopped(
     helpers.start(|stop| app.clone().look_around(stop));
     helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
+    helpers.start(|stop| app.manager.recovery.clone().end_cards(stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.start(|stop| web.serve(watchdog, metrics, hosts, stop));

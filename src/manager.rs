@@ -38,9 +38,9 @@ use self::lifecycle::configurator::Configurator;
 use self::lifecycle::creator::Creator;
 use self::lifecycle::folders::AgentFolders;
 use self::names::{Gate, NameLocks, Renaming};
-use self::recovery::{Recovery, UnknownFolders};
-use self::routing::Routing;
+use self::recovery::{Cards, Recovery, UnknownFolders};
 use self::routing::tasks::AgentTasks;
+use self::routing::{Held, Routing};
 use self::servers::Servers;
 use self::servers::access_control::AccessControl;
 use self::servers::budgets::Budgets;
@@ -172,6 +172,7 @@ impl AgentManager {
             tasks: Arc::clone(&tasks),
             audit: Arc::clone(&audit),
             gate: Arc::clone(&gate),
+            held: Held::default(),
         });
         let folders = Arc::new(AgentFolders {
             deps: Arc::clone(&deps),
@@ -222,8 +223,10 @@ impl AgentManager {
             creator: Arc::clone(&creator),
             lifecycle: Arc::clone(&lifecycle),
             tasks: Arc::clone(&tasks),
+            routing: Arc::clone(&routing),
             names,
             unknown: UnknownFolders::default(),
+            cards: Cards::default(),
         });
         Self {
             deps,

@@ -40,6 +40,7 @@ mod overview;
 mod part;
 mod read_only;
 mod readers;
+mod resumes;
 mod runs;
 mod servers;
 mod sessions;
@@ -94,6 +95,10 @@ pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, Orig
 pub use outbox::{FirstPart, NextPart};
 pub use overview::{AgentSpent, PersonSpent};
 pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
+pub use resumes::{
+    Chosen, InterruptedTurn, ResumeChoice, ResumeEnd, ResumeState, Resuming, StartedCall,
+    TurnFacts, UsedBefore,
+};
 pub use runs::{
     EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,
 };

@@ -351,6 +351,8 @@ impl Actor {
             .map(|conversation| conversation.last_activity)
             .max();
         if let Some(latest) = latest
+            // Until that is decided, an interrupted turn is no silence.
+            && !self.deps.interruptions.is_undecided(self.agent.id)
             && self
                 .conversations
                 .values()

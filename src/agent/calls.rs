@@ -12,15 +12,16 @@ use std::ops::Deref;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use serde_json::Value;
 
 use self::execute::audit_allowed;
-use self::judge::{Checked, Looked, side_by_side, to_ask};
+use self::judge::{Checked, Looked, Runnable, side_by_side, to_ask};
 use self::task::{Assignment, BegunChild, NotCalled};
 use super::turn::Turn;
 use super::turn::last_words::LastWords;
-use crate::domain::{Assistant, ToolCall, ToolResult};
+use crate::domain::{Assistant, Author, ToolCall, ToolResult};
 use crate::permission::{Effort, ProfileError, Stack};
-use crate::store::{AuditDecision, Starting, StoreError};
+use crate::store::{AttachedRows, AuditDecision, Starting, StoreError};
 use crate::text::long;
 use crate::tools::{Delegation, ResultRoom};
 
@@ -91,6 +92,8 @@ pub(super) struct Calls<'a> {
     sub_agents: &'a mut dyn SubAgents,
     /// What their results share; `None` with a single call that no sub-agent answers.
     results: Option<ResultRoom>,
+    /// Whether a person has them run again: they are of no answer of this turn.
+    runs_again: bool,
 }
 
 impl<'a> Calls<'a> {
@@ -99,6 +102,7 @@ impl<'a> Calls<'a> {
             turn,
             sub_agents,
             results: None,
+            runs_again: false,
         }
     }
 
@@ -147,6 +151,63 @@ impl<'a> Calls<'a> {
         self.turn.accounting.count_beside();
         let meant = calls.into_iter().map(|call| call.meant);
         Ok(meant.zip(results).collect())
+    }
+
+    /// Runs calls again that a restart had interrupted, in order: a person allowed each. Returns what each came to; those that
+    /// are not permitted any more do not run.
+    pub(super) async fn run_again(
+        mut self,
+        calls: &[ToolCall],
+        by: &Author,
+    ) -> Result<Vec<ToolResult>, StoreError> {
+        self.runs_again = true;
+        let calls: Vec<Call> = calls.iter().map(Call::of).collect();
+        let size = calls.iter().map(|call| call.size()).sum();
+        let profiles = self.turn.context.deps.profiles_of(&self.turn.setup);
+        let looked = self.judged(&calls, &|_| None, profiles.as_ref(), size);
+        let mut results = Vec::with_capacity(calls.len());
+        for ((position, call), looked) in (0..).zip(&calls).zip(looked.await?) {
+            let runnable = match (looked, self.prevented()) {
+                (_, Some(why)) => Err(why.to_owned()),
+                (Looked::Refused { reason, .. }, None) => Err(reason),
+                (Looked::Run(one) | Looked::Ask(one, _), None) => Ok(one),
+            };
+            results.push(match runnable {
+                Ok(runnable) => self.run_one_again(position, call, runnable, by).await?,
+                Err(reason) => ToolResult {
+                    call_id: call.id.clone(),
+                    name: call.written.clone(),
+                    content: format!("Error: {reason}"),
+                    is_error: true,
+                    images: Vec::new(),
+                },
+            });
+        }
+        Ok(results)
+    }
+
+    /// Starts a call again (D6), runs it, and stores its end (D7).
+    async fn run_one_again(
+        &self,
+        position: u32,
+        call: &Call,
+        mut runnable: Runnable,
+        by: &Author,
+    ) -> Result<ToolResult, StoreError> {
+        self.turn.shows_call(call);
+        runnable.allowed_by = Some(by.id);
+        let context = &self.turn.context;
+        let action = runnable.prepared.action.to_string();
+        let decision = AuditDecision::ResumeRerun;
+        let row = context.audit_row(call, &action, decision, Some(by.id), Value::Null);
+        let attached = AttachedRows {
+            audit: vec![row],
+            ..AttachedRows::default()
+        };
+        let started = (&call.id, call.name.as_str(), position);
+        let store = &context.deps.store;
+        store.start_again(context.id(), started, attached).await?;
+        Box::pin(self.carry_out(call, runnable)).await
     }
 
     /// Judges all calls, and finds the sub-agents that they mean.

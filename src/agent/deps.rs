@@ -3,6 +3,7 @@
 pub(super) mod budgets;
 mod causes;
 pub(super) mod identity;
+pub(super) mod interruptions;
 mod turned_away;
 pub(super) mod unattended;
 pub(super) mod unstored;
@@ -19,6 +20,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use self::identity::Identity;
+use self::interruptions::Interruptions;
 use self::turned_away::TurnedAway;
 use self::unattended::UnattendedPlaces;
 use self::unstored::{Beside, Unclosed, Unstored};
@@ -122,6 +124,8 @@ pub struct AgentDeps {
     pub without_thread: Mutex<HashSet<(AgentId, AgentId)>>,
     /// Models of unknown price that the log has named.
     pub unpriced: Mutex<HashSet<String>>,
+    /// Conversations with interrupted turns.
+    pub interruptions: Interruptions,
     /// Running turns, for the presence.
     pub busy: Busy,
     /// Longest time for the last words of a child turn, for which its parent waits.

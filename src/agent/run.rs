@@ -29,6 +29,7 @@ use super::turn::begin::{self, Begun, Worker};
 use super::turn::end::{self, EndReason, last_line};
 use super::turn::host::{Extras, Host, Taken, Whole};
 use super::turn::policy::{Last, RetryCounters};
+use super::turn::resume::Rerun;
 use super::turn::trigger::Trigger;
 use super::turn::{Outcome, Turn, TurnEnd, TurnParams};
 use crate::charter::Catalog;
@@ -117,6 +118,9 @@ impl Orchestrator {
 
     /// Works until there is an outcome.
     async fn answer(&mut self, turn: &mut Turn, worker: Worker) -> Result<Outcome, StoreError> {
+        if let Some(rerun) = turn.rerun.take() {
+            self.run_again(turn, rerun).await?;
+        }
         match worker {
             Worker::Itself => {
                 self.stages = Stages::look_for(turn, self.sub_agents.offer.catalog()).await;
@@ -134,6 +138,20 @@ impl Orchestrator {
                 error: why.to_string(),
             }),
         }
+    }
+}
+
+impl Orchestrator {
+    /// Runs calls again that a restart had interrupted, and tells the model of their results.
+    async fn run_again(&mut self, turn: &mut Turn, rerun: Rerun) -> Result<(), StoreError> {
+        let Rerun { calls, by, note } = rerun;
+        let ran = Calls::new(turn, &mut self.sub_agents).run_again(&calls, &by);
+        let results = ran.await?;
+        let mut note = note;
+        for result in results {
+            note.push_str(&format!("\n[{}]\n{}", result.name, result.content));
+        }
+        turn.add_note(note).await
     }
 }
 

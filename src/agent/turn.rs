@@ -26,6 +26,7 @@ pub(super) mod prompt;
 pub(super) mod reading;
 pub(super) mod ready;
 pub(super) mod request;
+pub(super) mod resume;
 pub(super) mod shared_run;
 mod steps;
 mod stuck;
@@ -45,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 use self::accounting::{Accounting, Below};
 use self::context::{ChildSide, TIME_OF_STAGE, TimeOfChild, TurnContext};
 use self::live::{Inbox, LiveStatus};
+use self::resume::Rerun;
 use self::stuck::LoopDetector;
 use self::transcript::Transcript;
 use crate::agent::deps::Limits;
@@ -137,6 +139,8 @@ pub(super) struct Turn {
     pub(super) shelf: Arc<Shelf>,
     /// What its next request was promised while others worked for it.
     last_words: Option<Reservation>,
+    /// Calls to run again before the first request.
+    pub(super) rerun: Option<Rerun>,
     stuck: LoopDetector,
     /// What others have spent for it since the latest step.
     pub(super) below: Mutex<Below>,
@@ -172,6 +176,7 @@ impl Turn {
             seed: None,
             shelf: Arc::default(),
             last_words: None,
+            rerun: None,
             stuck: LoopDetector::default(),
             below: Mutex::default(),
             answered_by: None,
@@ -198,8 +203,13 @@ impl Turn {
             .context
             .deps
             .limits_of(&self.context.agent, &self.setup);
+        let before = &self.context.before;
         let limits = Limits {
-            work: modes::work(self.mode(), limits.work),
+            steps: limits.steps.saturating_sub(before.steps),
+            work: modes::work(self.mode(), limits.work).saturating_sub(before.worked),
+            tokens: limits
+                .tokens
+                .map(|most| most.saturating_sub(before.tokens())),
             ..limits
         };
         match &self.context.child {

@@ -18,7 +18,9 @@ use crate::domain::{ChannelId, GuildId, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 
 const YEAR: u64 = 365 * 86_400;
+const HOUR: u64 = 3_600;
 const DAY: u64 = 86_400;
+const WEEK: u64 = 7 * DAY;
 const KIB: u64 = 1 << 10;
 const TIB: u64 = 1 << 40;
 
@@ -124,6 +126,8 @@ pub struct Config {
     pub operator_channel: Option<ChannelId>,
     /// How far back messages are fetched that came while the daemon was away.
     pub catch_up: CatchUp,
+    /// How turns go on that a restart interrupted.
+    pub resume: ResumeConfig,
 
     /// Most money that may be spent; no value is no limit.
     pub budgets: Budgets,
@@ -184,6 +188,7 @@ impl Default for Config {
             allow_bots: false,
             operator_channel: None,
             catch_up: CatchUp::default(),
+            resume: ResumeConfig::default(),
             budgets: Budgets::default(),
             git: GitConfig::default(),
             forges: BTreeMap::new(),
@@ -378,6 +383,22 @@ impl Default for CatchUp {
         Self {
             max_age: Seconds::new(DAY),
             max_messages: Count::new(500),
+        }
+    }
+}
+
+/// How turns go on that a restart interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResumeConfig {
+    /// A turn that was interrupted longer ago does not go on by itself. 0: none does. At most 7 days.
+    pub max_age: Seconds<0, WEEK>,
+}
+
+impl Default for ResumeConfig {
+    fn default() -> Self {
+        Self {
+            max_age: Seconds::new(HOUR),
         }
     }
 }

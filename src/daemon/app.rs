@@ -134,6 +134,7 @@ impl App {
             turned_away: Default::default(),
             without_thread: Default::default(),
             unpriced: Default::default(),
+            interruptions: Default::default(),
             busy: Default::default(),
             childs_last_words,
         };
@@ -173,6 +174,11 @@ impl App {
             .await
             .context("finishing destructions that a crash cut short")?;
         let recovered = recovery::recover(&self.store, std::future::ready(())).await?;
+        let recovery = &self.manager.recovery;
+        recovery
+            .find_interrupted()
+            .await
+            .context("reading the interrupted turns")?;
         let kept: Vec<_> = recovered
             .contexts
             .iter()
@@ -185,7 +191,7 @@ impl App {
         Ok(recovered.unclaimed)
     }
 
-    /// Hands `messages` to their agents, and reports of branches to the conversations that wait for them, once people's
+    /// Has interrupted turns go on, hands `messages` to their agents, and reports of branches to the conversations that wait for them, once people's
     /// rights can be looked up.
     pub(super) async fn redeliver(
         self,
@@ -193,15 +199,15 @@ impl App {
         health: GatewayHealth,
         stop: CancellationToken,
     ) {
-        let reports = self.manager.routing.reports_due().await;
-        if (messages.is_empty() && reports.is_empty())
-            || stop
-                .run_until_cancelled(health.becomes_ready())
-                .await
-                .is_none()
+        if stop
+            .run_until_cancelled(health.becomes_ready())
+            .await
+            .is_none()
         {
             return;
         }
+        self.manager.recovery.decide_interrupted().await;
+        let reports = self.manager.routing.reports_due().await;
         self.manager.routing.report_branches(reports).await;
         for message in messages {
             let id = message.id;

@@ -6,6 +6,7 @@ mod chosen;
 mod commands;
 mod first;
 mod here;
+mod interrupted;
 pub(super) mod registration;
 mod responder;
 mod resume;

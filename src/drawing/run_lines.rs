@@ -31,7 +31,14 @@ pub fn run_lines(run: &Run, now: DateTime<Utc>, detail: Detail, safe: Safe) -> V
     let mut lines = vec![run_line(run, now, safe)];
     ops(&run.node, "", detail, safe, &mut lines);
     below(&run.node, "", now, (detail, safe), &mut lines);
-    for caused in &run.caused {
+    if let Some(before) = run.node.resumes {
+        lines.push(format!("resumes {}", before.short()));
+    }
+    if let Some(after) = run.node.resumed_by {
+        lines.push(format!("continued by {}", after.short()));
+    }
+    let caused = run.caused.iter();
+    for caused in caused.filter(|one| Some(one.run) != run.node.resumed_by) {
         lines.push(format!("caused run {} ({})", caused.run.short(), caused.by));
     }
     lines.extend(run.gaps.iter().map(|gap| format!("Gap: {gap}")));

@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! start    the database: interrupted turns, their calls and sessions, before the gateway connects
+//! interrupted  how turns go on that were interrupted, once Discord is connected
 //! settle   creations, renames and destructions that were interrupted
 //! lost     folders of agents that the database does not know
 //! missing  agents whose channel or folder is gone
 //! ```
 
+mod card;
+mod interrupted;
 mod lost;
 mod missing;
 mod settle;
@@ -20,10 +23,12 @@ use super::directory::Directory;
 use super::lifecycle::Lifecycle;
 use super::lifecycle::creator::Creator;
 use super::names::NameLocks;
+use super::routing::Routing;
 use super::routing::tasks::AgentTasks;
 use super::servers::Servers;
 use super::servers::settings::ServerSettings;
 
+pub(crate) use interrupted::Cards;
 pub(crate) use lost::UnknownFolders;
 pub use missing::Lacks;
 pub use start::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};
@@ -37,6 +42,8 @@ pub(crate) struct Recovery {
     pub(crate) creator: Arc<Creator>,
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) tasks: Arc<AgentTasks>,
+    pub(crate) routing: Arc<Routing>,
     pub(crate) names: Arc<NameLocks>,
     pub(crate) unknown: UnknownFolders,
+    pub(crate) cards: Cards,
 }

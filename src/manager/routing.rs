@@ -7,6 +7,7 @@ pub(crate) mod tasks;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
@@ -48,7 +49,12 @@ pub(crate) struct Routing {
     pub(crate) tasks: Arc<AgentTasks>,
     pub(crate) audit: Arc<Audit>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) held: Held,
 }
+
+/// Holds messages back after a start, until it is decided how interrupted turns go on: these come before what was written since.
+#[derive(Debug, Default)]
+pub(crate) struct Held(Mutex<Option<Vec<(AgentSummary, AgentCommand)>>>);
 
 impl Routing {
     /// Reports, after a start, the agents of a server whose files cannot be used, and makes those ready that go first.
@@ -159,8 +165,48 @@ impl Routing {
         if self.deps.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
-        self.deliver(agent, command(Box::new(message))).await?;
+        if let Some(command) = self.unless_held(agent, command(Box::new(message))) {
+            self.deliver(agent, command).await?;
+        }
         Ok(Received::Accepted)
+    }
+
+    /// Holds messages that are stored from now on.
+    pub(crate) fn hold(&self) {
+        *self.held.0.lock() = Some(Vec::new());
+    }
+
+    /// Lets those of one agent pass, or all from now on.
+    pub(crate) async fn release(&self, agent: Option<AgentId>) {
+        let released = {
+            let mut held = self.held.0.lock();
+            match (held.take(), agent) {
+                (None, _) => Vec::new(),
+                (Some(all), None) => all,
+                (Some(all), Some(id)) => {
+                    let (its, others) = all.into_iter().partition(|(agent, _)| agent.id == id);
+                    *held = Some(others);
+                    its
+                }
+            }
+        };
+        for (agent, command) in released {
+            if let Err(error) = self.deliver(&agent, command).await {
+                // It is in the ledger, which the next start reads.
+                warn!(agent.id = %agent.id, "failed to hand over a message that was held: {error}");
+            }
+        }
+    }
+
+    /// Holds `command`, or returns it where nothing is held.
+    fn unless_held(&self, agent: &AgentSummary, command: AgentCommand) -> Option<AgentCommand> {
+        match &mut *self.held.0.lock() {
+            Some(held) => {
+                held.push((agent.clone(), command));
+                None
+            }
+            None => Some(command),
+        }
     }
 
     /// Somebody wrote in the channel of an agent or a thread below it, to the agent or not. An agent without an actor has

@@ -72,6 +72,8 @@ words! {
         /// The turn was stopped first.
         AskCancelled = "ask_cancelled",
         Deny = "deny",
+        /// A person has it run again that a restart had interrupted.
+        ResumeRerun = "resume_rerun",
         /// Another word, from the home that this one was migrated from.
         Unknown = "unknown",
     }
@@ -81,7 +83,7 @@ impl AuditDecision {
     /// The outcome that follows from the decision itself.
     pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Allow | Self::AskApproved => Outcome::Started,
+            Self::Allow | Self::AskApproved | Self::ResumeRerun => Outcome::Started,
             Self::AskExpired | Self::AskCancelled => Outcome::NotRun,
             Self::AskDenied | Self::Deny => Outcome::Refused,
             Self::Unknown => Outcome::Unknown,

@@ -207,6 +207,48 @@ impl Store {
             .await
     }
 
+    /// The same with another end of the call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the call is not started.
+    pub async fn finish_call_as(
+        &self,
+        turn: TurnId,
+        result: &ToolResult,
+        end: CallEnd,
+        attached: AttachedRows,
+    ) -> Result<(), StoreError> {
+        self.end_call(turn, result, end, &attached).await
+    }
+
+    /// Marks a call started that a person has run again: it is no call of an answer of this turn.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the turn does not run.
+    pub async fn start_again(
+        &self,
+        turn: TurnId,
+        (call, name, position): (&CallId, &str, u32),
+        attached: AttachedRows,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(query!(
+                "INSERT INTO calls (turn_id, call_id, position, name, state, started_at)
+                 SELECT id, ?, ?, ?, 'started', ? FROM turns WHERE id = ? AND state = 'running'",
+                &call.0,
+                position,
+                name,
+                now(),
+                turn.to_string()
+            ))
+            .must_change(format!("running turn {turn}"));
+        attached.add_to(&mut batch);
+        self.run(batch).await.map(drop)
+    }
+
     /// Stores the result of a call that does not run: refused, denied, cancelled before its start.
     ///
     /// # Errors
@@ -241,6 +283,10 @@ impl Store {
 pub enum CallEnd {
     /// It had started.
     Finished,
+    /// It had started, and the daemon's stop ended it: nobody knows how far it came.
+    Interrupted,
+    /// It ran again for a person, and a note tells the model of its result.
+    RanAgain,
     /// It never ran.
     Refused,
 }
@@ -264,7 +310,8 @@ pub(super) fn end_call(
     end: CallEnd,
 ) -> Result<(), StoreError> {
     let [from, to] = match end {
-        CallEnd::Finished => ["started", "finished"],
+        CallEnd::Finished | CallEnd::RanAgain => ["started", "finished"],
+        CallEnd::Interrupted => ["started", "interrupted"],
         CallEnd::Refused => ["proposed", "refused"],
     };
     batch.add(query!(
@@ -276,8 +323,11 @@ pub(super) fn end_call(
         from
     ))
         .must_change(format!("{from} call {}", result.call_id));
-    if end == CallEnd::Finished {
+    if end != CallEnd::Refused {
         close_call(batch, turn, result);
+    }
+    if end == CallEnd::RanAgain {
+        return Ok(());
     }
     insert_item_of(batch, turn, &Item::ToolResult(result.clone()))
 }

@@ -62,6 +62,9 @@ pub struct PartBody {
     /// Further buttons beside that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_buttons: Vec<PartButton>,
+    /// It is about the interruption of its turn: the id of its message is kept with that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_about: bool,
     /// The thread that it is posted in is archived then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archives: bool,

@@ -12,7 +12,7 @@ use sqlx::{Connection as _, Row as _, SqliteConnection, query};
 
 use super::Store;
 use super::attempts::attempt;
-use super::codec::{parsed, text};
+use super::codec::{parsed, text, text_option};
 use super::error::StoreError;
 use super::statement::{checked, sql};
 use crate::domain::{CausedRun, TurnId};
@@ -157,7 +157,7 @@ const CAUSED_BY: &str = "SELECT coalesce(c.run_id, c.id) AS run_id, c.id AS id
 /// The roots that turns of the run caused.
 fn caused_sql() -> String {
     format!(
-        "SELECT t.id, c.kind AS conversation_kind, t.parent_id FROM turns t JOIN conversations c ON c.id = t.conversation_id
+        "SELECT t.id, c.kind AS conversation_kind, t.parent_id, t.resumes FROM turns t JOIN conversations c ON c.id = t.conversation_id
          WHERE t.parent_id IN ({TURNS}) AND t.kind = 'turn' ORDER BY t.id LIMIT 1000"
     )
 }
@@ -166,9 +166,18 @@ fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     let kind = text(row, "conversation_kind")?;
     Ok(CausedRun {
         run: parsed(row, "id")?,
-        by: if kind == "branch" { "branch" } else { "note" },
+        by: if text_option(row, "resumes")?.is_some() {
+            RESUME
+        } else if kind == "branch" {
+            "branch"
+        } else {
+            "note"
+        },
     })
 }
+
+/// How a run was caused that continues an interrupted one.
+pub(super) const RESUME: &str = "resume";
 
 /// A body in which NUL is escaped: SQLite takes a text to end there. A backslash of the text itself does not begin an
 /// escape.

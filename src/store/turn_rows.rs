@@ -46,6 +46,8 @@ pub struct TurnRow {
     pub report: Option<Value>,
     /// Whether no person began it.
     pub unattended: bool,
+    /// The interrupted turn that it continues.
+    pub resumes: Option<TurnId>,
 }
 
 impl TurnRow {
@@ -176,5 +178,6 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
         ended_at: time_option(row, "ended_at")?,
         report: text_option(row, "report")?.and_then(|report| serde_json::from_str(report).ok()),
         unattended: row.try_get("unattended")?,
+        resumes: parsed_option(row, "resumes")?,
     })
 }

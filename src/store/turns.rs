@@ -18,6 +18,7 @@ use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
+use super::resumes::{Resuming, TurnFacts, may_go_on, takes_over, tell_of_going_on};
 use super::turn_causes::TurnCause;
 use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
@@ -100,6 +101,10 @@ pub struct Opening<'a> {
     pub kept: Vec<i64>,
     /// Hops that may lead to a turn which no person began.
     pub most_hops: u32,
+    /// What the agent is as it begins.
+    pub turn_facts: TurnFacts,
+    /// The interrupted turn that it continues, with the line that tells people so.
+    pub resumes: Option<(Resuming, NewPart)>,
 }
 
 impl Opening<'_> {
@@ -112,6 +117,12 @@ impl Opening<'_> {
             report_of: None,
             kept: Vec::new(),
             most_hops: 0,
+            turn_facts: TurnFacts {
+                profile: String::new(),
+                models: String::new(),
+                charter: String::new(),
+            },
+            resumes: None,
         }
     }
 }
@@ -138,6 +149,8 @@ pub struct FinishedTurn {
     pub cost: Cost,
     /// What people are shown, in order.
     pub parts: Vec<NewPart>,
+    /// Whether the daemon's stop ended it, so that it may go on after the next start.
+    pub may_go_on: bool,
     /// Whether the first part is sent at once (`finish_turn` and `mark_sending` in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
@@ -161,6 +174,7 @@ impl FinishedTurn {
             usage,
             cost,
             parts: Vec::new(),
+            may_go_on: false,
             first: FirstPart::Waits,
             attached: AttachedRows::default(),
             report: Some(broken::report()),
@@ -235,16 +249,25 @@ impl Store {
             report_of,
             kept,
             most_hops,
+            turn_facts: facts,
+            resumes,
         } = opening;
         let mut batch = Batch::default();
+        batch.add(query!(
+            "INSERT OR IGNORE INTO turn_facts (profile, models, charter) VALUES (?, ?, ?)",
+            &facts.profile,
+            &facts.models,
+            &facts.charter
+        ));
         if let Some(branch) = report_of {
             has_reported(&mut batch, branch);
         }
         forget_kept(&mut batch, turn.conversation, &kept);
         batch.add(query!(
             "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
-                     reply_to, state, began_at, run_id, path, cause, unattended) VALUES (?, ?, ?, ?, ?,
+                     reply_to, state, began_at, run_id, path, cause, facts_id, unattended) VALUES (?, ?, ?, ?, ?,
                      coalesce((SELECT origin_id FROM turns WHERE id = ?), ?), ?, ?, ?, 'running', ?, ?, ?, ?,
+                     (SELECT f.id FROM turn_facts f WHERE profile = ? AND models = ? AND charter = ?),
                      coalesce(?, (SELECT unattended FROM turns WHERE id = ?), 0))
                  ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
             turn.id.to_string(),
@@ -261,10 +284,16 @@ impl Store {
             turn.run().to_string(),
             &turn.path,
             turn.cause.stored(),
+            &facts.profile,
+            &facts.models,
+            &facts.charter,
             turn.cause.attendance().stored(),
             turn.parent.map(|id| id.to_string())
         ))
             .must_change("trigger that no turn has");
+        if let Some((resuming, _)) = &resumes {
+            takes_over(&mut batch, turn.conversation, turn.id, resuming);
+        }
         // The index of a turn's messages holds only those that its own row does not name.
         let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
         let of_turn = |message| (!triggered(message)).then_some(turn.id);
@@ -289,8 +318,15 @@ impl Store {
             self.run(batch).await.map(|_| Begun::Running)
         } else {
             let reserved = self.inner.reserved.clone();
-            let begun =
-                self.write(move |db| Box::pin(begin_caused(db, turn, batch, most_hops, reserved)));
+            let begun = self.write(move |db| {
+                Box::pin(begin_caused(
+                    db,
+                    turn,
+                    batch,
+                    (most_hops, reserved),
+                    resumes,
+                ))
+            });
             // What was reserved counts until the turn is stored.
             begun.await.map(|(begun, _reserved)| begun)
         };
@@ -454,8 +490,8 @@ async fn begin_caused(
     db: &mut SqliteConnection,
     turn: NewTurn,
     batch: Batch,
-    most_hops: u32,
-    reserved: Reserved,
+    (most_hops, reserved): (u32, Reserved),
+    resumes: Option<(Resuming, NewPart)>,
 ) -> Result<(Begun, Option<ReservedTurn>), StoreError> {
     let root = match turn.parent {
         Some(parent) => message_behind(db, parent).await?,
@@ -470,11 +506,18 @@ async fn begin_caused(
         hops: turn.depth,
         begun: begun.map(|begun| begun + others.unwrap_or_default()),
     };
-    if let Err(refusal) = cause.may_begin(most_hops) {
+    let is_by_press = resumes.as_ref().is_some_and(|(one, _)| one.by.is_some());
+    if !is_by_press && let Err(refusal) = cause.may_begin(most_hops) {
         return Ok((Begun::Refused(refusal), None));
     }
     batch.run(db).await?;
     set_cause(db, turn.id, root).await?;
+    // The card says it where a person pressed.
+    if let Some((resuming, line)) = resumes
+        && !is_by_press
+    {
+        tell_of_going_on(db, turn.channel, resuming.turn, line).await?;
+    }
     Ok((Begun::Running, reserved))
 }
 
@@ -504,6 +547,9 @@ pub(super) fn end_turn(
         turn.to_string()
     ))
         .must_change(format!("running turn {turn}"));
+    if end.may_go_on {
+        may_go_on(batch, turn);
+    }
     end.attached.add_to(batch);
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
+use super::resumes::all_may_go_on;
 use super::statement::{checked, scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use crate::domain::{
@@ -226,6 +227,7 @@ fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
 
 async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
+    all_may_go_on().execute(db).await?;
     for ending in [
         "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",

@@ -22,6 +22,7 @@ mod playground;
 mod poll;
 mod published;
 mod referee;
+mod resumes;
 mod roles;
 mod runs;
 mod sessions;

@@ -194,6 +194,7 @@ pub(crate) fn finished(texts: &[&str]) -> FinishedTurn {
         usage: Usage::default(),
         cost: Cost::Usd(0.0),
         parts: texts.iter().map(|text| NewPart::notice(*text)).collect(),
+        may_go_on: false,
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
         report: None,

@@ -118,6 +118,8 @@ impl Actor {
                         self.deps.store.drop_report(branch).await?;
                     }
                 }
+                // The ledger has the interrupted turn; the next start looks at it again.
+                Source::Interrupted(_) => {}
             }
         }
         Ok(())

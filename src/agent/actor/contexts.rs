@@ -166,6 +166,7 @@ impl Actor {
         } else {
             SavedAs::Others
         };
+        self.deps.end_card(id).await?;
         if session.meta.hides_words {
             self.deps.store.hide_words(id).await?;
         }
@@ -260,6 +261,7 @@ impl Actor {
 
     /// Empties a conversation: the main one is closed and replaced by a new one, a branch stays open without items.
     pub(super) async fn empty(&mut self, id: ConversationId) -> Result<(), StoreError> {
+        self.deps.end_card(id).await?;
         if self.main == Some(id) {
             self.deps.store.close_conversation(id).await?;
             let closed = self.conversations.remove(&id);

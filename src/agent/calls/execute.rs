@@ -10,14 +10,14 @@ use tracing::warn;
 use super::judge::Runnable;
 use super::task::NotCalled;
 use super::{Call, Calls};
-use crate::agent::stop::cancelled_after;
+use crate::agent::stop::{Stop, cancelled_after};
 use crate::agent::turn::Turn;
 use crate::agent::turn::reading::reader;
 use crate::domain::{CallId, Participant, ToolCall, ToolResult, UserId};
 use crate::permission::Breadth;
-use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, CallEnd, StoreError};
 use crate::text;
-use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, guard};
+use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, guard, has_effects};
 
 /// Characters of a failure that the ledger keeps where the model is told something else.
 const KEPT_FAILURE: usize = 2_000;
@@ -85,7 +85,8 @@ impl Calls<'_> {
         context.breadth = breadth;
         context.reader = prepared.asks.then(|| reader(self.turn));
         let began = Instant::now();
-        let result = match self.still_permits(prepared.info.name).await {
+        let name = prepared.info.name;
+        let result = match self.still_permits(name).await {
             Ok(()) => Box::pin(guard::run(prepared, &context)).await,
             Err(refusal) => ToolResult {
                 call_id: call.id.clone(),
@@ -104,13 +105,26 @@ impl Calls<'_> {
             ..AttachedRows::default()
         };
         result.name.clone_from(&call.written);
-        self.turn
-            .context
-            .deps
-            .store
-            .finish_call(self.turn.context.id(), &result, ran)
+        let store = &self.turn.context.deps.store;
+        let end = self.end_of(name);
+        store
+            .finish_call_as(self.turn.context.id(), &result, end, ran)
             .await?;
         Ok(result)
+    }
+
+    /// How a call of this tool ended, as the ledger has it.
+    fn end_of(&self, tool: &str) -> CallEnd {
+        let context = &self.turn.context;
+        if context.stop.asked() == Some(Stop::Shutdown) && has_effects(tool) {
+            // It may have been done in this very moment: people are asked rather than told that it was not.
+            context.run.cut();
+            CallEnd::Interrupted
+        } else if self.runs_again {
+            CallEnd::RanAgain
+        } else {
+            CallEnd::Finished
+        }
     }
 
     /// Checks once more that the operator allows the tool in the agent's folder: the call may have waited for people.

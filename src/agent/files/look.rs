@@ -24,6 +24,20 @@ pub(in crate::agent) struct Look<T> {
     pub(in crate::agent) roles: Arc<Catalog>,
     /// What else was read in its folder; `None` where reading failed.
     pub(in crate::agent) also: Option<T>,
+    pub(in crate::agent) charter_is_faulty: bool,
+}
+
+impl<T> Look<T> {
+    /// What is wrong with the files, in words that go into a sentence.
+    pub(in crate::agent) fn fault(&self) -> Option<&'static str> {
+        match &self.configuration {
+            Configuration::Faulty { .. } => Some("the agent's agent.json has errors"),
+            Configuration::Good(_) if self.charter_is_faulty => {
+                Some("the agent's charter has errors")
+            }
+            Configuration::Good(_) => None,
+        }
+    }
 }
 
 /// What one reading of an agent's files gives.
@@ -64,6 +78,7 @@ impl AgentDeps {
         self.tell_of_charter(agent, &read.role).await;
         self.tell_of_workspace(agent.id, &agent.name, agent.channel, &read.workspace)
             .await;
+        let charter_is_faulty = matches!(read.role, OwnRole::Faulty { .. });
         let config = match &read.configuration {
             Configuration::Good(config) => Some(Arc::clone(config)),
             Configuration::Faulty { last, .. } => last.clone(),
@@ -89,6 +104,7 @@ impl AgentDeps {
             setup,
             roles: read.roles,
             also: read.also,
+            charter_is_faulty,
         }
     }
 

@@ -266,6 +266,7 @@ fn context_of_child(
         run: above.run.clone(),
         path: turn.path,
         child: None,
+        before: above.before,
         shown: above.shown,
         working_for,
         within,

@@ -109,6 +109,7 @@ impl Child {
             usage: self.turn.accounting.tally.usage,
             cost: self.turn.accounting.tally.cost,
             parts: Vec::new(),
+            may_go_on: false,
             first: FirstPart::Waits,
             attached: self.turn.accounting.hand_over(),
             report: self.around.owed.row.clone(),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::kept;
-use super::trigger::{Note, Source, Trigger};
+use super::trigger::{Note, Resume, Source, Trigger};
 use super::{TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::budgets::{ShareUsed, UnattendedOver};
@@ -90,6 +90,7 @@ async fn payer_of(
     let (via, author) = match &trigger.source {
         Source::Message(message) => (message.via.as_ref(), Some(&message.author)),
         Source::Note(note) => (note.via.as_ref(), None),
+        Source::Interrupted(resume) => return payer_of_resume(deps, agent, resume).await,
     };
     let charged = match (via, author) {
         (Some(via), _) => deps.store.charged_for(via.parent).await?,
@@ -100,6 +101,23 @@ async fn payer_of(
         charged,
         held_to_share: deps.held_to_share(agent.guild, charged, author).await,
         is_unattended: is_unattended(deps, trigger.cause(), via).await?,
+    })
+}
+
+/// A person who has an interrupted turn go on pays for that, and watches it.
+async fn payer_of_resume(
+    deps: &AgentDeps,
+    agent: &Identity,
+    resume: &Resume,
+) -> Result<Payer, StoreError> {
+    let charged = match &resume.choice {
+        Some((_, by)) => Some(by.id),
+        None => deps.store.charged_for(resume.of).await?,
+    };
+    Ok(Payer {
+        charged,
+        held_to_share: deps.held_to_share(agent.guild, charged, None).await,
+        is_unattended: resume.choice.is_none(),
     })
 }
 
@@ -176,6 +194,18 @@ async fn refuse(
 ) -> Result<(), StoreError> {
     match (trigger.source, held) {
         (_, Held::Later) => Ok(()),
+        (Source::Interrupted(resume), held) => {
+            let Some(row) = deps.store.interrupted_turn(resume.of).await? else {
+                return Ok(());
+            };
+            let why = match held {
+                Held::Share(used) => no_share_left(used),
+                Held::Unattended(_) | Held::Later => {
+                    "the budget of today for turns that no person began is used up".to_owned()
+                }
+            };
+            deps.refuse_to_go_on(&row, &why).await
+        }
         (Source::Message(message), Held::Share(used)) => {
             let told = match message.via {
                 None => used.to_string(),

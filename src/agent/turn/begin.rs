@@ -9,6 +9,7 @@ use super::incoming::{item_of, quote_for};
 use super::kept;
 use super::prompt;
 use super::ready::{Ready, Start};
+use super::resume::Before;
 use super::trigger::{Note, Source, Trigger, cause_of};
 use super::{Turn, TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
@@ -96,7 +97,7 @@ impl Ready {
         items: Option<Arc<Vec<Item>>>,
         source: Source,
     ) -> Result<(Option<Start>, Arc<Vec<Item>>), StoreError> {
-        let items = match items {
+        let mut items = match items {
             Some(items) => items,
             None => Arc::new(read_items(deps, params.conversation).await?),
         };
@@ -115,9 +116,14 @@ impl Ready {
                 begun.await?
             }
             Source::Note(note) => self.with_note(deps, agent, params, *note, &kept).await?,
+            Source::Interrupted(resume) => {
+                let begun = self.with_interrupted(deps, agent, params, &mut items, *resume);
+                return Ok((begun.await?, items));
+            }
         };
         if begun.is_some() {
             params.has_kept_notes.store(false, Ordering::Relaxed);
+            deps.end_card(params.conversation).await?;
         }
         Ok((begun, items))
     }
@@ -162,7 +168,7 @@ impl Ready {
             let items = with_kept(kept, item);
             let opening = Stores {
                 unchanged: Some(&message),
-                ..stores(deps, &turn, &items, kept)
+                ..self.stores(deps, &turn, &items, kept)
             };
             if deps.store.begin_turn(opening).await? == Stored::Running {
                 return Ok(Some(Start {
@@ -171,6 +177,8 @@ impl Ready {
                     people,
                     asker: None,
                     payer: Payer::default(),
+                    before: Before::default(),
+                    rerun: None,
                 }));
             }
         }
@@ -179,7 +187,7 @@ impl Ready {
         };
         let item = item_of(deps, agent, latest, most, quote, facts).await;
         let items = with_kept(kept, item);
-        let opening = stores(deps, &turn, &items, kept);
+        let opening = self.stores(deps, &turn, &items, kept);
         let begun = deps.store.begin_turn(opening).await?;
         Ok((begun == Stored::Running).then_some(Start {
             turn,
@@ -187,6 +195,8 @@ impl Ready {
             people,
             asker: None,
             payer: Payer::default(),
+            before: Before::default(),
+            rerun: None,
         }))
     }
 
@@ -208,7 +218,7 @@ impl Ready {
         let items = with_kept(kept, item);
         let opening = Stores {
             report_of: note.report_of,
-            ..stores(deps, &turn, &items, kept)
+            ..self.stores(deps, &turn, &items, kept)
         };
         match deps.store.begin_turn(opening).await? {
             Stored::Running => {}
@@ -227,7 +237,27 @@ impl Ready {
             people: Vec::new(),
             asker: behind.first().copied(),
             payer: Payer::default(),
+            before: Before::default(),
+            rerun: None,
         }))
+    }
+}
+
+impl Ready {
+    /// What is stored as a turn begins.
+    fn stores(
+        &self,
+        deps: &AgentDeps,
+        turn: &NewTurn,
+        items: &[Item],
+        kept: &[KeptNote],
+    ) -> Stores<'static> {
+        Stores {
+            kept: kept.iter().map(|note| note.id).collect(),
+            most_hops: deps.most_hops(),
+            turn_facts: self.turn_facts.clone(),
+            ..Stores::new(turn.clone(), items.to_vec())
+        }
     }
 }
 
@@ -264,15 +294,6 @@ impl TurnParams {
 /// The items that a turn begins with.
 fn with_kept(kept: &[KeptNote], item: Item) -> Vec<Item> {
     kept::items(kept).chain([item]).collect()
-}
-
-/// What is stored as a turn begins.
-fn stores(deps: &AgentDeps, turn: &NewTurn, items: &[Item], kept: &[KeptNote]) -> Stores<'static> {
-    Stores {
-        kept: kept.iter().map(|note| note.id).collect(),
-        most_hops: deps.most_hops(),
-        ..Stores::new(turn.clone(), items.to_vec())
-    }
 }
 
 /// Reads a conversation; what a crash left invalid is repaired, and the repair stored.

@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::prompt;
+use super::resume::Before;
 use super::shared_run::Run;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
@@ -59,6 +60,8 @@ pub(in crate::agent) struct TurnContext {
     pub(in crate::agent) within: Vec<RoleCap>,
     /// In a child turn: what it answers.
     pub(in crate::agent) child: Option<ChildSide>,
+    /// What the turn that the run's root continues had used.
+    pub(in crate::agent) before: Before,
     /// What those who read the channel are shown of it as it works.
     pub(in crate::agent) shown: ShownHere,
 }
@@ -213,7 +216,13 @@ impl TurnContext {
     pub(in crate::agent) fn caps(&self, setup: &Setup) -> Caps {
         let payer = setup.payer();
         let effective = self.deps.effective(self.payer(), &payer.config);
-        self.deps.caps_of(&effective, payer)
+        let caps = self.deps.caps_of(&effective, payer);
+        let (usd, tokens) = (self.before.usd(), self.before.tokens());
+        Caps {
+            turn: caps.turn.map(|cap| (cap - usd).max(0.0)),
+            turn_tokens: caps.turn_tokens.map(|cap| cap.saturating_sub(tokens)),
+            ..caps
+        }
     }
 
     /// The models that somebody chose for tiers.

@@ -9,15 +9,20 @@ mod reason;
 mod remarks;
 pub(in crate::agent) mod reply;
 
-use self::reason::FailureReport;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use self::reason::{FailureReport, GoesOn};
 use self::reply::{Footer, Summary};
 use super::host::Host;
 use super::{Turn, policy};
 use crate::agent::event::{Event, Said, TurnSummary};
 use crate::agent::models::budget_days;
 use crate::agent::stop::Stopper;
+use crate::clock;
 use crate::domain::{Assistant, Item};
-use crate::store::{FinishedTurn, FirstPart, PartKind, StoreError};
+use crate::store::{FinishedTurn, FirstPart, PartKind, StoreError, TurnCause};
 
 pub(in crate::agent) use self::reason::CUT_ANSWER;
 pub use self::reason::EndReason;
@@ -25,6 +30,15 @@ pub use self::reason::EndReason;
 /// What the model is told where the daemon stopped in the middle of a turn: the next turn continues.
 pub(in crate::agent) const CUT_BY_STOP: &str =
     "The daemon was stopped here and started again; the turn above was interrupted.";
+
+/// What the model is told where a crash interrupted its turn.
+pub const CUT_BY_CRASH: &str =
+    "The daemon stopped here and was started again; the turn above was interrupted.";
+
+/// Whether a note says that the turn above it was interrupted by a stop or a crash.
+pub(in crate::agent) fn is_cut(note: &str) -> bool {
+    [CUT_BY_STOP, CUT_BY_CRASH].contains(&note)
+}
 
 /// What the model is told where its server was not served for a while.
 const CUT_BY_END_OF_SERVICE: &str =
@@ -85,24 +99,34 @@ pub(in crate::agent) async fn finish(
         host.close_calls(turn).await?;
         turn.add_note(note).await?;
     }
+    let may_go_on = exit == EndReason::Interrupted && turn.may_go_on();
     let said = outcome.said();
     let Told {
         answer,
         kind,
         words,
     } = told(turn, outcome);
+    let mut parts = reply::parts(
+        &words,
+        &footer(turn, exit, said),
+        kind,
+        turn.context.reference.reply_to,
+    );
+    if may_go_on {
+        for part in &mut parts {
+            part.body.is_silent = true;
+            part.body.is_about = true;
+            part.body.button = None;
+        }
+    }
     let ended = FinishedTurn {
         answer: answer.clone(),
         exit,
         steps: turn.accounting.tally.steps,
         usage: turn.accounting.tally.usage,
         cost: turn.accounting.tally.cost,
-        parts: reply::parts(
-            &words,
-            &footer(turn, exit, said),
-            kind,
-            turn.context.reference.reply_to,
-        ),
+        parts,
+        may_go_on,
         first: FirstPart::Sends,
         attached: turn.accounting.hand_over(),
         report: host.report().cloned(),
@@ -161,6 +185,7 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
                 cost: turn.whole().cost,
                 elapsed: turn.clock.elapsed(),
                 by: turn.context.stop.by(),
+                goes_on: turn.may_go_on().then(|| turn.goes_on()),
                 children: turn.below.lock().aborted,
                 run: turn.context.id(),
             };
@@ -189,7 +214,7 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
         .effective(&turn.context.agent, &turn.setup.config);
     let is_long = effective
         .notify_after
-        .is_some_and(|least| turn.clock.worked() >= least);
+        .is_some_and(|least| turn.took(clock::now()) >= least);
     let line = match said {
         Said::Answer => reply::summary(Summary {
             exit,
@@ -251,5 +276,35 @@ impl Outcome {
             Self::Answer { .. } | Self::Lacks { .. } => Said::Answer,
             Self::None { .. } | Self::Withheld { .. } => Said::Report,
         }
+    }
+}
+
+impl Turn {
+    /// Whether the turn, which the daemon's stop ends, is looked at again after the next start.
+    fn may_go_on(&self) -> bool {
+        let is_root = self.context.child.is_none();
+        let is_stop = matches!(self.context.stop.by(), Stopper::Shutdown);
+        is_root && is_stop && self.context.run.cause != TurnCause::Peer
+    }
+
+    /// How it goes on after the next start.
+    fn goes_on(&self) -> GoesOn {
+        let config = self.context.deps.config.load();
+        if self.context.run.was_cut() || self.context.before.began_at.is_some() {
+            GoesOn::WhenAsked
+        } else if config.resume.max_age.get().is_zero() {
+            GoesOn::ByHand
+        } else {
+            GoesOn::ByItself
+        }
+    }
+
+    /// How long it took; with the turns that it continues, since the first of these began.
+    fn took(&self, now: DateTime<Utc>) -> Duration {
+        let since = self.context.before.began_at;
+        since.map_or_else(
+            || self.clock.worked(),
+            |began_at| (now - began_at).to_std().unwrap_or_default(),
+        )
     }
 }

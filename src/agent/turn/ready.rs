@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use super::begin::Worker;
 use super::context::{ShownHere, TurnContext};
 use super::live::{Inbox, LiveStatus};
-use super::prompt::TurnFacts;
+use super::prompt::TurnFacts as FactsForModel;
+use super::resume::{Before, Rerun, facts_of};
 use super::shared_run::{Behind, Run};
 use super::transcript::Transcript;
 use super::trigger::Overrides;
@@ -25,11 +26,11 @@ use crate::agent::stop::work_clock::WorkClock;
 use crate::charter::{Catalog, Role};
 use crate::clock;
 use crate::domain::{Item, Mode, SessionMeta, TurnId, UserId};
-use crate::store::{NewTurn, StoreError};
+use crate::store::{NewTurn, StoreError, TurnFacts};
 
 /// What a turn is to be, before it is in the ledger.
 pub(in crate::agent) struct Ready {
-    setup: Setup,
+    pub(super) setup: Setup,
     /// The roles that the agent can take.
     roles: Arc<Catalog>,
     /// The role that its branch works as, if any.
@@ -38,7 +39,13 @@ pub(in crate::agent) struct Ready {
     /// Another model than the agent's.
     model: Option<String>,
     /// The mode that was asked for.
-    mode: Option<Mode>,
+    pub(super) mode: Option<Mode>,
+    /// The models that it asks, in order.
+    pub(super) models: Vec<String>,
+    /// What the agent is now.
+    pub(super) turn_facts: TurnFacts,
+    /// What is wrong with the agent's files, in words; nothing of an interrupted turn goes on then.
+    pub(super) fault: Option<&'static str>,
     seed: Option<Arc<str>>,
     /// The texts of its folder, where its first step follows at once.
     docs_now: Option<DocsAndInstructions>,
@@ -61,6 +68,10 @@ pub(in crate::agent) struct Start {
     /// The person at the beginning of a chain of turns that start one another.
     pub asker: Option<UserId>,
     pub payer: Payer,
+    /// What the turn that it continues had used.
+    pub before: Before,
+    /// Calls to run again before the first request.
+    pub rerun: Option<Rerun>,
 }
 
 impl Ready {
@@ -85,6 +96,7 @@ impl Ready {
             Some(ahead) if !begins && ahead.holds_for(agent) => *ahead,
             _ => deps.beginning(agent, begins).await,
         };
+        let fault = look.fault();
         let Surroundings {
             workspace,
             brought,
@@ -102,7 +114,9 @@ impl Ready {
             setup = setup.for_child(&lineage, &tiers);
         }
         let mode_now = setup.mode(mode);
-        let first_model = first_model(deps, agent, (&setup, mode_now), model.as_ref()).await;
+        let models = deps.models_of_turn(agent, &setup.config, model.as_ref(), mode_now);
+        let first_model = first_model(deps, &setup, &models, model.as_ref()).await;
+        let turn_facts = facts_of(deps, &setup, &models);
         let follows_at_once = matches!(worker, Worker::Itself) && modes::brings_notes(mode_now);
         let docs =
             docs.filter(|_| follows_at_once && deps.hears(&setup).names_the_same(&Hears::usual()));
@@ -118,6 +132,9 @@ impl Ready {
             worker,
             model,
             mode,
+            models,
+            turn_facts,
+            fault,
             seed,
             docs_now: docs.map(|read| deps.docs_read(agent, read)),
             facts,
@@ -142,6 +159,8 @@ impl Ready {
             people,
             asker,
             payer,
+            before,
+            rerun,
         } = start;
         Arc::make_mut(&mut items).extend(first);
         params.len.store(items.len(), Ordering::Relaxed);
@@ -188,6 +207,7 @@ impl Ready {
             lineage: self.lineage,
             path: turn.path,
             child: None,
+            before,
             shown: ShownHere::Words,
         };
         context.log_init();
@@ -211,6 +231,7 @@ impl Ready {
         let turn = Turn {
             docs_now: self.docs_now,
             seed: self.seed,
+            rerun,
             ..turn
         };
         (turn, self.worker, self.roles)
@@ -230,14 +251,13 @@ async fn role_of_branch(
 /// The model that is asked first, if there is one.
 async fn first_model(
     deps: &AgentDeps,
-    agent: &Identity,
-    (setup, mode): (&Setup, Mode),
+    setup: &Setup,
+    models: &[String],
     asked: Option<&String>,
 ) -> Option<String> {
-    let models = deps.models_of_turn(agent, &setup.config, asked, mode);
-    deps.prepare_models(&models, setup.reach()).await;
+    deps.prepare_models(models, setup.reach()).await;
     asked.cloned().or_else(|| {
-        let targets = deps.models.targets(&models).ok()?;
+        let targets = deps.models.targets(models).ok()?;
         targets.into_iter().next().map(|target| target.model)
     })
 }
@@ -271,7 +291,7 @@ async fn facts_with(
     others: &[String],
 ) -> String {
     let tasks = deps.task_lines(agent).await;
-    TurnFacts {
+    FactsForModel {
         now: clock::now(),
         model: model.unwrap_or("none"),
         workspace,

@@ -39,6 +39,8 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) strays: mpsc::UnboundedSender<Box<Inbound>>,
     /// Whether its answer passes a role first: until then nobody sees words of its turns.
     hides_words: AtomicBool,
+    /// Whether the daemon's stop ended a call that may have had effects.
+    was_cut: AtomicBool,
 }
 
 /// What is behind a run as it begins.
@@ -76,6 +78,7 @@ impl Run {
             health: Mutex::default(),
             strays,
             hides_words: AtomicBool::new(false),
+            was_cut: AtomicBool::new(false),
         }
     }
 
@@ -86,6 +89,15 @@ impl Run {
 
     pub(in crate::agent) fn hides_words(&self) -> bool {
         self.hides_words.load(Ordering::Acquire)
+    }
+
+    /// The daemon's stop ended a call that may have had effects.
+    pub(in crate::agent) fn cut(&self) {
+        self.was_cut.store(true, Ordering::Release);
+    }
+
+    pub(in crate::agent) fn was_cut(&self) -> bool {
+        self.was_cut.load(Ordering::Acquire)
     }
 
     pub(in crate::agent) fn people(&self) -> Vec<UserId> {

@@ -1,8 +1,8 @@
 //! What starts a turn: whose words, and how it differs from an ordinary one.
 
 use crate::agent::files::beginning::Beginning;
-use crate::domain::{ConversationId, Inbound, MessageId, Mode, TurnId, Via};
-use crate::store::TurnCause;
+use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, Via};
+use crate::store::{ResumeChoice, TurnCause};
 
 #[derive(Debug)]
 pub struct Trigger {
@@ -56,6 +56,16 @@ pub enum Source {
     Message(Box<Inbound>),
     /// A note of the system: a hook fired, a task ended.
     Note(Box<Note>),
+    /// None: an interrupted turn goes on.
+    Interrupted(Box<Resume>),
+}
+
+/// An interrupted turn that goes on.
+#[derive(Clone, Debug)]
+pub struct Resume {
+    pub of: TurnId,
+    /// What a person chose about it, and who; `None` where it goes on by itself.
+    pub choice: Option<(ResumeChoice, Author)>,
 }
 
 /// Words that did not come as a message.
@@ -97,7 +107,7 @@ impl Source {
     pub fn message(&self) -> Option<MessageId> {
         match self {
             Self::Message(message) => Some(message.id),
-            Self::Note(_) => None,
+            Self::Note(_) | Self::Interrupted(_) => None,
         }
     }
 }
@@ -107,6 +117,7 @@ impl Trigger {
         match &self.source {
             Source::Message(message) => &message.content,
             Source::Note(note) => &note.text,
+            Source::Interrupted(_) => "",
         }
     }
 
@@ -115,6 +126,7 @@ impl Trigger {
         match &self.source {
             Source::Message(message) => cause_of(message),
             Source::Note(note) => note.cause,
+            Source::Interrupted(_) => TurnCause::Resume,
         }
     }
 
@@ -123,6 +135,7 @@ impl Trigger {
         let via = match &self.source {
             Source::Message(message) => message.via.as_ref(),
             Source::Note(note) => note.via.as_ref(),
+            Source::Interrupted(_) => None,
         };
         via.map(|via| via.parent)
     }

@@ -24,6 +24,12 @@ const PAGE: usize = 100;
 impl Queue {
     /// Reads what came after the cursor and takes it, oldest first.
     pub(super) async fn catch_up(&mut self, guild: GuildId) {
+        self.take_missed(guild).await;
+        let deps = self.bot.manager.deps();
+        deps.interruptions.is_caught_up(self.channel);
+    }
+
+    async fn take_missed(&mut self, guild: GuildId) {
         let Some(agent) = self.agent(guild) else {
             return self.shared.mark_caught_up(self.channel);
         };

@@ -11,7 +11,7 @@ use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::responder::HEARD_WITHIN;
-use super::{Responder, Visibility, budgets, first, resume};
+use super::{Responder, Visibility, budgets, first, interrupted, resume};
 use crate::agent::event::{Answer, Arrived, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
@@ -48,8 +48,9 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "always" => allow_always(bot, &responder, press, rest).await,
         "restore" | "undo" => resume::restore(bot, &responder, press, rest).await,
         "session" => resume::restore_listed(bot, &responder, press, rest).await,
-        "continue" => resume::go_on(bot, &responder, press, false).await,
-        "again" => resume::go_on(bot, &responder, press, true).await,
+        "continue" => resume::go_on(bot, &responder, press, Some(rest)).await,
+        "again" => resume::go_on(bot, &responder, press, None).await,
+        "resume" => interrupted::pressed(bot, &responder, press, rest).await,
         "budget" => budgets::raise(bot, &responder, press, rest).await,
         "clear" => commands::confirm_clear(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,

@@ -13,7 +13,8 @@ use crate::agent::{ContextAction, Overrides};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::{ChannelId, MessageId};
+use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::manager::ManagerError;
 
 /// What *Continue* asks the model.
 const GO_ON: &str = "Continue where you stopped.";
@@ -82,17 +83,32 @@ async fn put_back(bot: &Bot, here: &Here, session: &str) -> Result<Body, Refusal
     Ok(render::restored(&context))
 }
 
-/// *Continue* and *Try again*: a turn for the person who pressed, as if they had written it.
+/// Restores the conversation of an interrupted turn, where the idle timer has saved it since.
+async fn put_saved_back(bot: &Bot, here: &Here, turn: TurnId) -> Result<(), Refusal> {
+    let recovery = &bot.manager.recovery;
+    let saved = recovery.saved_since(turn, here.channel).await;
+    if let Some(session) = saved.map_err(ManagerError::from)? {
+        put_back(bot, here, &session.to_string()).await?;
+    }
+    Ok(())
+}
+
+/// *Continue*, under the turn that was interrupted where one is named, and *Try again*: a turn for the person who pressed, as if
+/// they had written it.
 pub(super) async fn go_on(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
-    again: bool,
+    continued: Option<&str>,
 ) {
-    let prompt = if again { AGAIN } else { GO_ON };
+    let prompt = if continued.is_some() { GO_ON } else { AGAIN };
+    let interrupted: Option<TurnId> = continued.and_then(|turn| turn.parse().ok());
     let work = async {
         let here = Here::of_press(bot, press).await?;
         let served = bot.once.press(pressed(press), &here.person, WRITE)?;
+        if let Some(turn) = interrupted {
+            put_saved_back(bot, &here, turn).await?;
+        }
         let body = render::asked(&here.person.name, prompt, None);
         Ok((body, (here, served)))
     };

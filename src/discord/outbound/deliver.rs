@@ -116,7 +116,13 @@ impl OutboundContext {
         if part.body.archives {
             self.archive(part.channel).await;
         }
-        Ok(match self.bot.store.mark_sent(part.id, message).await? {
+        let sent = self.bot.store.mark_sent(part.id, message).await?;
+        if part.body.is_about
+            && let Some(turn) = part.turn
+        {
+            self.bot.store.set_message_about(turn, message).await?;
+        }
+        Ok(match sent {
             NextPart::Next(next) => Delivery::Next(next),
             NextPart::Nothing => Delivery::Last,
             NextPart::Unreadable => Delivery::Settled,

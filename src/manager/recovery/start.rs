@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use crate::agent::LastLine;
 use crate::agent::sessions::{Save, SessionError, SessionManager, Summary};
+use crate::agent::{CUT_BY_CRASH, LastLine};
 use crate::domain::{
     AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SaveTrigger,
     SessionId, ToolResult, UserText,
@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::llm::history;
 use crate::store::{
     CallReach, ChildKind, Closing, ConversationRow, EndFacts, EndReason, NewPart, OpenCall, Part,
-    PartButton, Store, StoreError, Told, UnfinishedTurn, UnreadableTurn,
+    PartButton, Store, StoreError, Told, TurnCause, UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
 
@@ -28,10 +28,6 @@ pub const STARTED: &str =
 
 /// What the model is told about a call that was not begun.
 pub const NOT_STARTED: &str = "not started: the daemon stopped first, nothing of it ran";
-
-/// What the model is told where its turn was interrupted.
-const BROKEN_OFF: &str =
-    "The daemon stopped here and was started again; the turn above was interrupted.";
 
 /// The new text of a question that nobody answered.
 const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing was run.";
@@ -225,7 +221,7 @@ async fn histories(
             .iter()
             .map(|call| closed(call, child_of(call, open, turns)));
         items.extend(closed.map(Item::ToolResult));
-        items.push(Item::User(UserText::note(BROKEN_OFF)));
+        items.push(Item::User(UserText::note(CUT_BY_CRASH)));
         histories.insert(conversation, items);
     }
     for items in histories.values_mut() {
@@ -306,6 +302,12 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
         told.extend(edit(channel, open.turn.status_post, INTERRUPTED));
     }
     for (channel, turns) in by_channel {
+        // How the others go on is decided once Discord is connected.
+        let by_peers = turns.iter().copied().filter(|open| is_by_peer(open));
+        let turns: Vec<&UnfinishedTurn> = by_peers.collect();
+        if turns.is_empty() {
+            continue;
+        }
         let mut part = NewPart::notice(line(&turns));
         part.body.reply_to = turns.iter().rev().find_map(|open| open.turn.begun.reply_to);
         part.body.button = Some(PartButton::new("continue:", "Continue"));
@@ -316,6 +318,11 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
         });
     }
     told
+}
+
+/// Whether another agent's turn began it, or it works below such a one.
+fn is_by_peer(open: &UnfinishedTurn) -> bool {
+    open.turn.begun.cause == TurnCause::Peer
 }
 
 /// The last words in the threads of sub-agents without a report.

@@ -4,6 +4,7 @@ mod node;
 
 use std::collections::HashMap;
 
+use super::RESUME;
 use super::rows::RunRows;
 use crate::domain::{Node, Run, TurnId, Usage};
 use crate::text::redact::Redactor;
@@ -41,6 +42,11 @@ impl RunRows {
         let mut lost: Vec<Node> = below.into_values().flatten().collect();
         lost.sort_by_key(|node| (node.began_at, node.turn));
         root.children.extend(lost);
+        root.resumed_by = self
+            .caused
+            .iter()
+            .find(|caused| caused.by == RESUME)
+            .map(|caused| caused.run);
         add_up(&mut root);
         let origin = self.turns.iter().find(|turn| turn.row.begun.id == self.run);
         Run {
@@ -132,6 +138,9 @@ fn unreadable(turn: TurnId) -> Node {
         exit: None,
         exit_code: None,
         exit_reason: None,
+        cause: String::new(),
+        resumes: None,
+        resumed_by: None,
         source: None,
         began_at: None,
         ended_at: None,

@@ -19,7 +19,8 @@ async fn a_report_that_waits_for_its_thread_is_said_after_a_kill() {
     let setup = Setup {
         way: Way::Program,
         ..Setup::default()
-    };
+    }
+    .by_hand();
     run_test_with(setup, async |world| {
         world.edits_agent_json("lab", json!({"child_threads": true}));
         let call = json!({"role": "explore", "prompt": "Find it.", "title": "about a TODO"});

@@ -3,8 +3,8 @@
 use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
-use super::{charter, is_told_once_of_the_restart, nothing_is_left, run_test, told};
-use crate::world::World;
+use super::{charter, is_told_once_of_the_restart, nothing_is_left, run_test, run_test_with, told};
+use crate::world::{Setup, World};
 
 /// Writes roles that advise `lab`.
 fn advisors(world: &World, names: &[&str]) {
@@ -243,7 +243,7 @@ async fn a_stop_and_an_abort_reach_the_advisors() {
 
 #[tokio::test]
 async fn a_kill_while_advisors_work_leaves_one_line() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         advisors(world, &["security", "legal"]);
         let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
         world.ann.says("#lab", "go").await;

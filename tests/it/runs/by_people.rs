@@ -1,6 +1,7 @@
 //! A person has a role answer in the agent's place, or opens a branch that works as one.
 
-use super::{charter, run_test};
+use super::{charter, run_test, run_test_with};
+use crate::world::Setup;
 
 const REVIEWER: &str = "---
 name: reviewer
@@ -81,7 +82,7 @@ async fn a_role_that_gives_no_answer_is_told_as_a_failure_and_can_be_aborted() {
 
 #[tokio::test]
 async fn a_kill_while_a_role_answers_leaves_one_line_and_nothing_at_work() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         let _thought = world.model.is_thinking();
         world
             .ann

@@ -6,8 +6,8 @@ use chorus_playground::model::wire::{Block, Reply};
 use serde_json::json;
 
 use super::{
-    assignment, goes_on, is_told_once_of_the_restart, nothing_is_left, results, run_test,
-    run_test_with, two_at_work,
+    assignment, goes_on, is_told_once_of_the_restart, nothing_is_left, results, run_test_with,
+    two_at_work,
 };
 use crate::world::model::MODEL;
 use crate::world::{Setup, World};
@@ -41,7 +41,7 @@ fn priced() -> Setup {
 
 #[tokio::test]
 async fn what_it_had_spent_is_in_all_sums_and_of_the_day() {
-    run_test_with(priced(), async |world| {
+    run_test_with(priced().by_hand(), async |world| {
         is_killed(world).await;
         world.starts().await;
         world.sees("#lab", "I was restarted in the middle").await;
@@ -74,7 +74,7 @@ async fn what_it_had_spent_is_in_all_sums_and_of_the_day() {
 
 #[tokio::test]
 async fn a_continued_sub_agent_begins_with_nothing_spent() {
-    run_test_with(priced(), async |world| {
+    run_test_with(priced().by_hand(), async |world| {
         is_killed(world).await;
         world.starts().await;
         world.sees("#lab", "I was restarted in the middle").await;
@@ -110,7 +110,7 @@ async fn closes_what_is_below(world: &World, turn: &'static str) {
 
 #[tokio::test]
 async fn a_kill_before_the_end_of_one_that_broke_off_leaves_a_turn_that_was_interrupted() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         world.model.calls(&[assignment("general", "look")]);
         world.model.calls(&[("glob", json!({"pattern": "*"}))]);
         let thought = world.model.is_thinking();
@@ -139,7 +139,7 @@ async fn a_kill_before_the_end_of_one_that_broke_off_leaves_a_turn_that_was_inte
 #[tokio::test]
 async fn a_kill_before_the_end_of_a_root_that_broke_off_is_told_once_and_the_next_message_goes_on()
 {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         let thoughts = two_at_work(world).await;
         world.kills().await;
         drop(thoughts);

@@ -311,7 +311,7 @@ async fn a_stop_and_an_abort_reach_the_handoff() {
 
 #[tokio::test]
 async fn a_kill_while_the_answer_is_passed_leaves_one_line_and_shows_nothing_of_it() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         hands_off(world, &["redactor"], withholds("redactor"));
         world.model.answers(SECRET);
         let thought = world.model.is_thinking();

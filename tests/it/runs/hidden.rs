@@ -4,8 +4,8 @@ use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::looked_at::{file, file_for};
-use super::{charter, run_test};
-use crate::world::World;
+use super::{charter, run_test, run_test_with};
+use crate::world::{Setup, World};
 
 /// The latest run as Bob sees it, who manages nothing.
 async fn seen_by_bob(world: &World) -> String {
@@ -20,7 +20,7 @@ async fn seen_by_bob(world: &World) -> String {
 
 #[tokio::test]
 async fn words_that_were_to_pass_a_role_are_not_shown_though_the_run_ended_before() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         for (name, more) in [
             ("redactor", ""),
             ("security", ""),

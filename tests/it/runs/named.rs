@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{assignment, charter, run_test};
-use crate::world::World;
+use super::{assignment, charter, run_test, run_test_with};
+use crate::world::{Setup, World};
 
 /// The name of the latest run, as people see it.
 async fn latest(world: &World) -> String {
@@ -87,7 +87,7 @@ async fn the_cards_of_questions() {
 
 #[tokio::test]
 async fn an_answer_that_was_withheld_and_a_turn_that_a_kill_cut() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         let text = "---\nname: redactor\ndescription: Takes out secrets.\ntools: []\n---\nTake out secrets.\n";
         charter(world, "redactor", text);
         let handoff = json!({"role": "redactor", "on_failure": "withhold"});

@@ -317,7 +317,7 @@ async fn a_stop_and_an_abort_reach_the_destination() {
 
 #[tokio::test]
 async fn a_kill_while_the_destination_works_leaves_one_line_and_a_valid_history() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         routes(world, false);
         world
             .model
@@ -345,7 +345,7 @@ async fn a_kill_while_the_destination_works_leaves_one_line_and_a_valid_history(
 
 #[tokio::test]
 async fn a_stop_of_the_daemon_keeps_the_history_valid() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         let thought = billing_thinks(world).await;
         world.stops().await;
         drop(thought);

@@ -63,7 +63,7 @@ async fn an_abort_ends_them_at_once() {
 
 #[tokio::test]
 async fn a_stop_of_the_daemon_interrupts_the_run_with_one_line() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         world.model.calls(&[assignment("general", "One.")]);
         let thought = world.model.is_thinking();
         world.ann.says("#lab", "go").await;
@@ -79,14 +79,18 @@ async fn a_stop_of_the_daemon_interrupts_the_run_with_one_line() {
         world.starts().await;
         world.exchange("still there?", "I am.").await;
         let seen = world.transcript("#lab");
-        assert_eq!(seen.matches("Interrupted at step").count(), 1, "{seen}");
+        assert_eq!(
+            seen.matches("I was restarted in the middle").count(),
+            1,
+            "{seen}"
+        );
     })
     .await;
 }
 
 #[tokio::test]
 async fn after_a_kill_the_call_says_how_to_go_on_and_the_channel_hears_one_line() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         world.model.calls(&[assignment("general", "One."), assignment("general", "Two.")]);
         let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
         world.ann.says("#lab", "go").await;

@@ -42,7 +42,7 @@ async fn two_that_stay_open(story: impl AsyncFnOnce(&mut World)) {
         breaks_at: Some("nothing says this"),
         ..Setup::default()
     };
-    run_test_with(setup, async |world| {
+    run_test_with(setup.by_hand(), async |world| {
         refuses_words(world, "Seen below.").await;
         let turns = "CREATE TRIGGER refuses_ends BEFORE UPDATE OF state ON turns
              BEGIN SELECT RAISE(ABORT, 'no room'); END";

@@ -137,17 +137,19 @@ async fn a_compacted_conversation_goes_on_compacted() {
 
 #[tokio::test]
 async fn a_turn_that_it_cuts_says_what_is_true() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         exchange(world, "my colour is blue", "Noted, blue.").await;
         let _thought = world.model.is_thinking();
         world.ann.says("#lab", "paint the shed").await;
         world.model.was_asked(2).await;
-        world.restarts().await;
+        world.stops().await;
         let shown = world.sees("#lab", "Interrupted at step 1").await;
         assert!(
-            shown.contains("does not go on by itself") && shown.contains("conversation is kept"),
+            shown.contains("After the restart you can have it go on."),
             "{shown}"
         );
+        world.starts().await;
+        world.sees("#lab", "The conversation is kept").await;
         assert!(knows(world, "paint the shed").await);
         let request = world.model.last_request().to_string();
         assert!(request.contains("my colour is blue"), "{request}");

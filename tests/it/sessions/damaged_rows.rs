@@ -65,7 +65,7 @@ async fn damaged_rows_cost_what_they_held_and_nothing_else() {
         env: vec![("CHORUS_LOG", "off".to_owned())],
         ..Setup::default()
     };
-    run_test_with(setup, async |world| {
+    run_test_with(setup.by_hand(), async |world| {
         world.ann.asks("/agent init name:mill", "#general").await;
         exchange(world, "my colour is blue", "Noted, blue.").await;
         let first = world.messages("#lab")[1].id;

@@ -131,6 +131,7 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     }
     let end = FinishedTurn {
         answer: Some(answer("done", &[])),
+        may_go_on: false,
         first: FirstPart::Sends,
         ..finished(&["done", "and more"])
     };
@@ -237,6 +238,7 @@ async fn the_first_decision_of_a_question_stands() {
 async fn a_reply_leads_only_where_nothing_older_waits() {
     let home = Home::new().await;
     let at_once = |text| FinishedTurn {
+        may_go_on: false,
         first: FirstPart::Sends,
         ..finished(&[text])
     };

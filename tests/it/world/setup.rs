@@ -73,6 +73,12 @@ impl Setup {
         }
     }
 
+    /// Where no interrupted turn goes on by itself.
+    pub(crate) fn by_hand(mut self) -> Self {
+        self.config["resume"] = json!({"max_age": 0});
+        self
+    }
+
     /// With the daemon as a process that logs nothing but errors.
     pub(crate) fn quiet_program() -> Self {
         Self {

@@ -39,7 +39,7 @@ pub struct Run {
 pub struct CausedRun {
     #[schemars(with = "String")]
     pub run: TurnId,
-    /// How: `branch` (a branch that an agent opened), or `note` (a message to another agent, a hook, a branch's report).
+    /// How: `branch` (a branch that an agent opened), `resume` (it continues this run, which was interrupted), or `note` (a message to another agent, a hook, a branch's report).
     pub by: &'static str,
 }
 
@@ -68,6 +68,14 @@ pub struct Node {
     pub exit_code: Option<String>,
     /// More of it, where a report lacks what it owes: `final_report_missing` or `final_meta_missing`.
     pub exit_reason: Option<String>,
+    /// What began the run: `message`, `peer`, `hook`, `resume`, `schedule` or `webhook`.
+    pub cause: String,
+    /// The interrupted turn that it continues.
+    #[schemars(with = "Option<String>")]
+    pub resumes: Option<TurnId>,
+    /// The turn that continues it, after it was interrupted.
+    #[schemars(with = "Option<String>")]
+    pub resumed_by: Option<TurnId>,
     /// Where its report comes from, for a role that owes one: `tool`, `text` or `fallback`.
     pub source: Option<String>,
     /// Null where whoever looks may not see it.

@@ -90,9 +90,31 @@ pub(in crate::agent) struct FailureReport<'a> {
     pub elapsed: Duration,
     /// Who or what stopped the turn, if anything did.
     pub by: Stopper,
+    /// How it goes on after the daemon's next start, if it may.
+    pub goes_on: Option<GoesOn>,
     /// Sub-agents that were ended with it.
     pub children: usize,
     pub run: TurnId,
+}
+
+/// How a turn that the daemon's stop ended goes on after the next start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::agent) enum GoesOn {
+    ByItself,
+    /// People are asked first.
+    WhenAsked,
+    /// Only by a person.
+    ByHand,
+}
+
+impl GoesOn {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::ByItself => "It goes on by itself after the restart.",
+            Self::WhenAsked => "After the restart I ask how to go on.",
+            Self::ByHand => "After the restart you can have it go on.",
+        }
+    }
 }
 
 impl FailureReport<'_> {
@@ -154,6 +176,14 @@ impl FailureReport<'_> {
                 "Once Chorus runs again, send a message to go on.",
             ),
         };
+        if let Some(goes_on) = self.goes_on {
+            return format!(
+                "Interrupted at step {}: {cause}. {}\n{}",
+                self.steps.max(1),
+                goes_on.words(),
+                self.run()
+            );
+        }
         format!(
             "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}\n{}",
             self.steps.max(1),
