@@ -19,6 +19,7 @@ mod result;
 mod schema;
 mod tool;
 mod variables;
+mod warnings;
 
 pub use canonical::{canonical, sha256};
 pub use client::{Client, Mode, Patience, StartError, Timing};
@@ -31,3 +32,4 @@ pub use result::{Attached, CallResult, Given};
 pub use schema::SchemaError;
 pub use tool::{Refused, Tool, ToolError};
 pub use variables::{Expansion, MissingVariable, expand};
+pub use warnings::{unversioned_package, warnings};

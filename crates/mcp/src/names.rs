@@ -1,16 +1,20 @@
 //! The names under which a model calls the tools of a server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::sha256;
 
 /// Longest name in bytes that every provider takes.
 pub const MAX_MODEL_NAME: usize = 64;
 
-/// Digits of the hash that tell apart two names.
+/// Digits of the hash that tell apart two names; as many again where they are equal.
 const DIGITS: usize = 6;
 
-/// Returns a name for each of `tools`, in their order: `mcp__<server>__<tool>` in letters that every provider takes.
+/// Most of them: full names that agree in so many are the same name.
+const MAX_DIGITS: usize = 48;
+
+/// Returns a name for each of `tools`, which differ from each other, in their order: `mcp__<server>__<tool>` in letters that every
+/// provider takes.
 ///
 /// A name that is too long, and names that would be equal, end in digits of the hash of their full name.
 pub fn model_names<'a>(server: &str, tools: impl IntoIterator<Item = &'a str>) -> Vec<String> {
@@ -24,17 +28,22 @@ pub fn model_names<'a>(server: &str, tools: impl IntoIterator<Item = &'a str>) -
         *seen.entry(name).or_default() += 1;
     }
     let is_taken = |name: &String| seen.get(name.as_str()).is_some_and(|count| *count > 1);
-    plain
-        .iter()
-        .zip(&full)
-        .map(|(name, full)| {
-            if name.len() > MAX_MODEL_NAME || is_taken(name) {
-                marked(name, full)
-            } else {
-                name.clone()
-            }
-        })
-        .collect()
+    let mut used = HashSet::new();
+    let mut names = Vec::new();
+    for (name, full) in plain.iter().zip(&full) {
+        let mut found = name.clone();
+        let mut digits = 0;
+        // A server can make names whose digits are equal, too.
+        while digits < MAX_DIGITS
+            && (found.len() > MAX_MODEL_NAME || is_taken(&found) || used.contains(&found))
+        {
+            digits += DIGITS;
+            found = marked(name, full, digits);
+        }
+        used.insert(found.clone());
+        names.push(found);
+    }
+    names
 }
 
 fn spelt(name: &str) -> String {
@@ -44,11 +53,11 @@ fn spelt(name: &str) -> String {
         .collect()
 }
 
-fn marked(name: &str, full: &str) -> String {
-    let room = MAX_MODEL_NAME - DIGITS - 1;
+fn marked(name: &str, full: &str, digits: usize) -> String {
     let hash = sha256(full);
+    let room = MAX_MODEL_NAME - digits - 1;
     // It is ASCII by now.
-    format!("{}_{}", &name[..name.len().min(room)], &hash[..DIGITS])
+    format!("{}_{}", &name[..name.len().min(room)], &hash[..digits])
 }
 
 #[cfg(test)]
