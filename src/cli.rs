@@ -16,6 +16,7 @@ mod home_files;
 mod init;
 mod looking;
 mod man;
+mod mcp;
 mod migrate_home;
 mod model_source;
 mod output;
@@ -70,6 +71,7 @@ enum Command {
     Status(status::Status),
     Permissions(permissions::Permissions),
     Charter(charter::Charter),
+    Mcp(mcp::Mcp),
     Backup(backup::Backup),
     Restore(restore::Restore),
     MigrateHome(migrate_home::MigrateHome),
@@ -96,6 +98,7 @@ impl Command {
             Self::Run(_)
             | Self::Playground(_)
             | Self::Init(_)
+            | Self::Mcp(_)
             | Self::Service(_)
             | Self::Backup(_)
             | Self::Restore(_)
@@ -142,6 +145,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
         | Command::Usage(_)
         | Command::Status(_)
         | Command::Charter(_)
+        | Command::Mcp(_)
         | Command::Backup(_)
         | Command::Restore(_)
         | Command::MigrateHome(_) => {}
@@ -161,6 +165,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
         Command::Status(status) => status.run(env_file),
         Command::Permissions(permissions) => permissions.run(),
         Command::Charter(charter) => charter.run(env_file),
+        Command::Mcp(mcp) => mcp.run(env_file),
         Command::Backup(backup) => backup.run(env_file),
         Command::Restore(restore) => restore.run(env_file),
         Command::MigrateHome(migrate) => migrate.run(env_file),

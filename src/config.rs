@@ -10,6 +10,7 @@ mod env;
 pub mod folders;
 mod keys;
 mod load;
+mod mcp_servers;
 mod mounts;
 mod paths;
 mod problem;
@@ -24,10 +25,11 @@ pub use env::{
     ADDRESSES, Env, EnvError, Fault, Origin, ProviderEnv, SECRETS, Source, UnreadDotenv,
 };
 pub use keys::{
-    Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
-    Orchestration, ProviderConfig, Tiers, WireFormat,
+    Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, McpConfig,
+    ModelOverride, Orchestration, ProgramLimits, ProgramMemory, ProviderConfig, Tiers, WireFormat,
 };
 pub use load::{ConfigError, keys_at_start, reason, schema};
+pub use mcp_servers::memory_of;
 pub use paths::Paths;
 pub use problem::Problem;
 pub use secret::Secret;

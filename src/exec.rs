@@ -5,6 +5,8 @@
 //! its turn. Whatever a command starts ends with it: at its own end, at a timeout, when it is stopped and when the future
 //! is dropped.
 //!
+//! [`Sandbox::start`] starts a [`Program`] that the daemon talks to for longer than one command.
+//!
 //! [`Workers`] process foreign text in separate processes, so that the work can be bounded and ended.
 //!
 //! `docs/sandbox.md` says what each of these walls prevents and what none of them does.
@@ -17,6 +19,7 @@ mod command;
 mod confine;
 mod error;
 mod guard;
+mod handover;
 mod harden;
 pub mod helper;
 mod home;
@@ -25,6 +28,7 @@ mod limits;
 mod probe;
 mod probing;
 mod process;
+mod program;
 mod repair;
 mod run;
 mod running;
@@ -46,6 +50,7 @@ pub use job::{HELPER_COMMAND, InodePin};
 pub use probe::{Bubblewrap, SandboxSettings};
 pub use probing::Probing;
 pub use process::{Ending, Process};
+pub use program::{GivenWorkspace, Program, RunningProgram, Streams, find_program};
 pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
 pub use worker::{WorkFailure, WorkLimits, bulk_output, serve};

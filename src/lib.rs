@@ -27,6 +27,8 @@ pub mod llm;
 pub mod store;
 pub mod workspace;
 
+pub mod mcp;
+
 pub mod tools;
 
 pub mod agent;

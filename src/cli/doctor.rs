@@ -5,6 +5,7 @@ mod discord;
 mod folders;
 mod git;
 mod machine;
+mod mcp;
 mod models;
 mod sources;
 
@@ -84,6 +85,7 @@ async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     checks.extend(git::checks(env, &config));
     progress.stage("trying the sandbox");
     checks.push(machine::sandbox(&config).await);
+    checks.extend(mcp::checks(env, &config));
     (config, checks)
 }
 

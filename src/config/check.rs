@@ -89,7 +89,7 @@ impl Config {
 }
 
 /// Checked as it is written and as it resolves: a link to `/` is `/`.
-fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
+pub(super) fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
     if !folder.is_absolute() {
         return Some("write the whole path, from / on".to_owned());
     }
@@ -172,6 +172,10 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
             &["budgets", "user_day"],
             "`budgets.user_day` must be more than 0; leave it out for no limit".to_owned(),
         );
+    }
+    if let Err((keys, reason)) = config.check_mcp_servers(home) {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        return found(&keys, reason);
     }
     for (name, provider) in &config.providers {
         if let Some(url) = &provider.base_url

@@ -105,6 +105,14 @@ pub struct Config {
     pub folders: Vec<PathBuf>,
     /// What one command and its children may use.
     pub limits: Limits,
+    /// Servers of the Model Context Protocol by name, in the format of other clients. Agents do not call them yet.
+    #[serde(rename = "mcpServers")]
+    #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
+    pub mcp_servers: BTreeMap<String, Value>,
+    /// How these servers are started.
+    pub mcp: McpConfig,
+    /// What one program that Chorus talks to, such as an MCP server, may use.
+    pub program_limits: ProgramLimits,
     /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
     #[schemars(extend("x-at-start" = true))]
     pub web_fetch_private: Vec<String>,
@@ -182,6 +190,9 @@ impl Default for Config {
             sandbox_read: Vec::new(),
             folders: Vec::new(),
             limits: Limits::default(),
+            mcp_servers: BTreeMap::new(),
+            mcp: McpConfig::default(),
+            program_limits: ProgramLimits::default(),
             web_fetch_private: Vec::new(),
             servers: Vec::new(),
             stream_replies: true,
@@ -336,6 +347,50 @@ impl Default for Limits {
             processes: Count::new(1024),
             file_size: Bytes::new(8 << 30),
             open_files: Count::new(8192),
+        }
+    }
+}
+
+/// How MCP servers are started.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// Time a server has to answer when it is started.
+    pub startup_timeout: Seconds<1, 600>,
+    /// The same for its first start, which may download it.
+    pub first_startup_timeout: Seconds<1, 600>,
+}
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self {
+            startup_timeout: Seconds::new(60),
+            first_startup_timeout: Seconds::new(120),
+        }
+    }
+}
+
+/// Memory that one program may have.
+pub type ProgramMemory = Bytes<{ 16 << 20 }, TIB>;
+
+/// What one program that Chorus talks to may use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgramLimits {
+    /// Memory of each of its processes; of all together where a control group can be made.
+    pub memory: ProgramMemory,
+    /// Processes and threads.
+    pub processes: Count<8, 65_536>,
+    /// Size of its home, and of one file that it writes.
+    pub disk: Bytes<{ 64 * KIB }, TIB>,
+}
+
+impl Default for ProgramLimits {
+    fn default() -> Self {
+        Self {
+            memory: Bytes::new(2 << 30),
+            processes: Count::new(256),
+            disk: Bytes::new(2 << 30),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command::{Home, HomeAccess, Network};
-use super::guard::Guard;
-use super::job::{HELPER_INSIDE, InodePin};
+use super::command::Network;
+use super::job::HELPER_INSIDE;
+use super::sandbox::Reach;
 use super::view::{CONFIGURATION, HiddenPath, MachineView};
 
 /// Bytes that a command's private `/tmp` may hold, and its `/dev/shm` too; both live in memory.
@@ -16,14 +16,8 @@ pub(super) struct Tree<'a> {
     pub(super) view: &'a MachineView,
     /// The helper's binary outside.
     pub(super) helper: &'a Path,
-    /// Writable, at the same path inside.
-    pub(super) workspace: &'a Path,
-    /// The home of commands, at the same path inside.
-    pub(super) home: &'a Home,
-    /// Its parts that are writable although the rest is not.
-    pub(super) caches: &'a [InodePin],
-    /// Protects the workspace's repository.
-    pub(super) guard: &'a Guard,
+    /// What it sees besides, at the same paths inside.
+    pub(super) reach: &'a Reach,
     /// Whether the network is reached.
     pub(super) network: Network,
 }
@@ -70,19 +64,20 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
     }
     line.words(&["--ro-bind", &text(tree.helper)?, HELPER_INSIDE]);
 
-    let home = match tree.home.access {
-        HomeAccess::Whole => "--bind",
-        HomeAccess::Caches => "--ro-bind",
-    };
-    line.over_itself(home, &tree.home.folder)?;
-    for cache in tree.caches {
-        line.over_itself("--bind", &cache.path)?;
+    for path in &tree.reach.read {
+        line.over_itself("--ro-bind-try", path)?;
     }
-    line.over_itself("--bind", tree.workspace)?;
-    for path in &tree.guard.pinned {
+    let pinned = tree.reach.pinned.iter().map(|pin| &pin.path);
+    for path in tree
+        .reach
+        .write
+        .iter()
+        .chain(pinned)
+        .chain(&tree.reach.held)
+    {
         line.over_itself("--bind", path)?;
     }
-    for path in &tree.guard.frozen {
+    for path in &tree.reach.frozen {
         line.over_itself("--ro-bind", path)?;
     }
     // Last, so that nobody can write to the root itself.

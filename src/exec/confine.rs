@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -14,8 +14,8 @@ use rustix::process::fchdir;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::error::{HelperError, failed};
-use super::job::{CONFINED, Confinement, InodePin, Namespaces};
-use super::{access, limits, syscalls};
+use super::job::{CONFINED, Confinement, InodePin, Input, Namespaces};
+use super::{access, handover, limits, syscalls};
 
 /// Reads its instructions from standard input, follows them, and becomes the command.
 ///
@@ -24,13 +24,14 @@ use super::{access, limits, syscalls};
 /// When a part of the confinement cannot be put in place; nothing has run then, and the supervisor was told.
 pub(super) fn main() -> Result<(), HelperError> {
     let supervisor = standard_input()?;
+    let input = handover::receive(&supervisor).map_err(failed("taking over its input"))?;
     let mut line = String::new();
     BufReader::new(&supervisor)
         .read_line(&mut line)
         .map_err(failed("reading the orders"))?;
     let orders: Confinement = serde_json::from_str(&line).map_err(failed("reading the orders"))?;
-    let mut shell = match prepare(&orders) {
-        Ok(shell) => shell,
+    let mut command = match prepare(&orders, input) {
+        Ok(command) => command,
         Err(why) => {
             let _ = writeln!(&supervisor, "{}", why.to_string().replace('\n', " "));
             return Err(why);
@@ -39,25 +40,29 @@ pub(super) fn main() -> Result<(), HelperError> {
     writeln!(&supervisor, "{CONFINED}").map_err(failed("answering"))?;
     drop(supervisor);
     // Returns only when it failed.
-    let error = shell.exec();
-    Err(failed(orders.shell.display().to_string())(error))
+    let error = command.exec();
+    Err(failed(orders.program.display().to_string())(error))
 }
 
-/// Confines this process and builds the shell it will become.
-fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
+/// Confines this process and builds the command it will become.
+fn prepare(orders: &Confinement, input: Option<OwnedFd>) -> Result<Command, HelperError> {
     // With bubblewrap this process is the second in its own process namespace and dies with the first.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(failed("tying itself to its supervisor"))?;
     for inode_pin in &orders.inode_pins {
         check(inode_pin)?;
     }
-    let mut shell = Command::new(&orders.shell);
-    shell
-        .arg("-c")
-        .arg(&orders.script)
+    let input = match (orders.input, input) {
+        (Input::Given, Some(input)) => Stdio::from(input),
+        (Input::Given, None) => return Err(HelperError::NoInput),
+        (Input::Empty, _) => Stdio::null(),
+    };
+    let mut command = Command::new(&orders.program);
+    command
+        .args(&orders.arguments)
         .env_clear()
         .envs(&orders.environment)
-        .stdin(Stdio::null());
+        .stdin(input);
     enter(orders).map_err(failed(format!("entering {}", orders.directory.display())))?;
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.
     let _ = rustix::process::setsid();
@@ -70,7 +75,7 @@ fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
         let reach = access::restrict(walls)?;
         syscalls::restrict(walls, reach)?;
     }
-    Ok(shell)
+    Ok(command)
 }
 
 /// Enters the directory, which lies in the workspace, name by name: a folder that was replaced by a link since it was judged is not

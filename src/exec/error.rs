@@ -28,6 +28,8 @@ pub(super) enum HelperError {
     Replaced(PathBuf),
     #[error("Landlock: the kernel enforces none of it")]
     NotEnforced,
+    #[error("the input of the program was not handed over")]
+    NoInput,
     #[error("it ended before the command could start")]
     EndedEarly,
     /// The error of the inner half, as it was received.

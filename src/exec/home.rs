@@ -11,9 +11,10 @@ use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use rustix::path::Arg;
 
 use super::command::{Home, HomeAccess};
 use super::job::InodePin;
@@ -60,6 +61,22 @@ pub(super) fn prepare(home: &Home) -> io::Result<Vec<InodePin>> {
     }
 }
 
+/// Makes the folder `below` of a home where it is missing. A link on the way is an error: what has the home may have put it there.
+///
+/// # Errors
+///
+/// When a part of it is no folder or cannot be made.
+pub(super) fn make_below(home: &Path, below: &Path) -> io::Result<()> {
+    let mut folder = open(home)?;
+    for name in below.components().filter(|name| *name != Component::CurDir) {
+        let name = name.as_os_str();
+        // It fails where the folder is there already.
+        let _ = mkdirat(&folder, name, Mode::from_raw_mode(PRIVATE));
+        folder = open_below(&folder, name)?;
+    }
+    Ok(())
+}
+
 fn make(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(PRIVATE).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -88,7 +105,7 @@ fn cache(home: &OwnedFd, path: &Path, names: &[&str]) -> Option<InodePin> {
         let above = folder.as_ref().unwrap_or(home);
         // It fails where the folder is there already.
         let _ = mkdirat(above, *name, Mode::from_raw_mode(0o755));
-        folder = Some(open_below(above, name).ok()?);
+        folder = Some(open_below(above, *name).ok()?);
         path.push(name);
     }
     let stat = rustix::fs::fstat(folder.as_ref()?).ok()?;
@@ -104,7 +121,7 @@ fn open(folder: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(folder, flags, Mode::empty())?)
 }
 
-fn open_below(at: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
+fn open_below(at: &OwnedFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     openat(at, name, flags, Mode::empty())
 }

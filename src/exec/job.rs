@@ -47,6 +47,8 @@ pub(super) struct Job {
 pub(super) enum Lifetime {
     /// It ends when the other end of the supervisor's standard input is closed.
     Attached,
+    /// The same, and quickly: nobody is left who talks to it.
+    Talking,
     /// It continues without the daemon; its exit code is written to a file.
     Detached { exit_file: PathBuf },
 }
@@ -54,9 +56,11 @@ pub(super) enum Lifetime {
 /// How a process confines itself before it becomes the command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Confinement {
-    pub(super) shell: PathBuf,
-    /// What it is given after `-c`.
-    pub(super) script: String,
+    /// What it becomes.
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) input: Input,
+    /// The folder that it is entered by: a workspace, or the home of a program.
     pub(super) workspace: PathBuf,
     /// The folder that the workspace must be.
     pub(super) pin: Option<InodePin>,
@@ -68,6 +72,16 @@ pub(super) struct Confinement {
     pub(super) inode_pins: Vec<InodePin>,
     /// The access rules of Landlock and seccomp; `None` with the sandbox off.
     pub(super) access: Option<AccessRules>,
+}
+
+/// The standard input of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Input {
+    /// Nothing to read.
+    Empty,
+    /// The stream that was handed over.
+    Given,
 }
 
 /// Landlock and seccomp.

@@ -14,6 +14,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::command::{ExecError, Home, HomeAccess, Limits, Policy};
+use super::error::NeverRan;
 use super::guard::{self, Guard};
 use super::home;
 use super::job::{Confinement, Input, Job, Lifetime, Report};
@@ -100,23 +101,13 @@ impl Sandbox {
             };
             let group = sandbox.group(&program.limits)?;
             let input = Some(OwnedFd::from(input));
-            let running = Running::start(
-                sandbox.helper(),
-                input,
-                output.into(),
-                errors.into(),
-                group,
-            )?;
+            let running =
+                Running::start(sandbox.helper(), input, output.into(), errors.into(), group)?;
             Ok::<_, ExecError>((job, running, streams))
         });
         let (job, mut running, streams) = prepared.await.map_err(io::Error::from)??;
         running.send(&job).await?;
         Ok((RunningProgram { running }, streams))
-    }
-
-    /// The first file called `name` in the daemon's `PATH`, as programs see it.
-    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
-        view::find(name, self.view().environment.get("PATH")?)
     }
 
     /// Whether every confined program can read `path` anyway.
@@ -139,7 +130,10 @@ impl Sandbox {
         home::make_below(&program.home, &program.directory)?;
         let mut environment = self.view().environment.clone();
         for (name, below) in HOMES {
-            let path = program.home.join(below);
+            let path = match *below {
+                "" => program.home.clone(),
+                below => program.home.join(below),
+            };
             environment.insert((*name).to_owned(), path.display().to_string());
         }
         environment.extend(program.environment.clone());
@@ -195,6 +189,11 @@ impl Sandbox {
     }
 }
 
+/// Finds the first program called `name` in the `PATH` of this process.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    view::find(name, &view::path())
+}
+
 impl RunningProgram {
     /// Its supervisor.
     pub fn process(&self) -> Process {
@@ -205,19 +204,22 @@ impl RunningProgram {
     ///
     /// # Errors
     ///
-    /// The reason, when it never ran.
-    pub async fn wait(&mut self) -> Result<Option<i32>, String> {
+    /// The reason, when it never ran or its supervisor was killed.
+    pub async fn wait(&mut self) -> Result<i32, NeverRan> {
         let _ = self.running.child.wait().await;
         match self.running.report().await {
-            Some(Report::Exited(code)) => Ok(Some(code)),
-            Some(Report::Failed(why)) => Err(why),
-            None => Ok(None),
+            Some(Report::Exited(code)) => Ok(code),
+            Some(Report::Failed(why)) => Err(NeverRan::Failed(why)),
+            None => Err(NeverRan::SupervisorKilled),
         }
     }
 
     /// Ends it with all that it started, after its input was closed: a second to end by itself, SIGTERM, two seconds, SIGKILL.
     pub async fn end(mut self) {
-        if timeout(AFTER_INPUT, self.running.child.wait()).await.is_ok() {
+        if timeout(AFTER_INPUT, self.running.child.wait())
+            .await
+            .is_ok()
+        {
             return;
         }
         self.running.end(Ending::InOrder).await;

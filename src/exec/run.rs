@@ -61,7 +61,8 @@ impl Sandbox {
             let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
             let errors = writer.try_clone()?;
             let group = sandbox.group(&command.limits)?;
-            let running = Running::start(sandbox.helper(), writer.into(), errors.into(), group)?;
+            let running =
+                Running::start(sandbox.helper(), None, writer.into(), errors.into(), group)?;
             Ok(Attached {
                 job,
                 scratch: Scratch(Some(scratch)),

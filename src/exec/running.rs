@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 use super::cgroup::Group;
+use super::handover;
 use super::job::{AT_ONCE, HELPER_COMMAND, IN_ORDER, Job, Report, SUPERVISE};
 use super::process::{Ending, Process};
 
@@ -26,14 +27,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a supervisor in `group`, whose command will print into `output` and `errors`.
+    /// Starts a supervisor in `group`, whose command will read `input` and print into `output` and `errors`.
     pub(super) fn start(
         helper: &Path,
+        input: Option<OwnedFd>,
         output: OwnedFd,
         errors: OwnedFd,
         group: Option<Group>,
     ) -> std::io::Result<Self> {
         let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        handover::send(&ours, input.as_ref())?;
+        drop(input);
         let members: Vec<PathBuf> = group.iter().flat_map(Group::members).collect();
         writeln!(ours, "{}", serde_json::to_string(&members)?)?;
         ours.set_nonblocking(true)?;

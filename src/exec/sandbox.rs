@@ -11,7 +11,7 @@ use super::command::{Command, ExecError, HomeAccess, Limits, MAX_SCRIPT, Network
 use super::error::MissingLayer;
 use super::guard;
 use super::home;
-use super::job::{AccessRules, Confinement, InodePin, Job, Lifetime, Namespaces};
+use super::job::{AccessRules, Confinement, InodePin, Input, Job, Lifetime, Namespaces};
 use super::view::{self, MachineView};
 
 /// Device files that a command may use where it has no `/dev` of its own.
@@ -185,8 +185,9 @@ impl Sandbox {
             repository: (command.policy.mode != SandboxMode::Off)
                 .then(|| command.workspace.clone()),
             confinement: Confinement {
-                shell: parts.view.shell.clone(),
-                script: command.script.clone(),
+                program: parts.view.shell.clone(),
+                arguments: vec!["-c".to_owned(), command.script.clone()],
+                input: Input::Empty,
                 workspace: command.workspace.clone(),
                 pin: command.pin.clone(),
                 directory: command.directory.clone(),
@@ -196,86 +197,100 @@ impl Sandbox {
                 access: None,
             },
         };
-        match (command.policy.mode, &parts.bubblewrap, &parts.walls) {
-            (SandboxMode::Off, _, _) => {}
-            (_, Ok(bubblewrap), _) => {
-                self.inside_bubblewrap(&mut job, command, caches, bubblewrap)?;
-            }
-            (SandboxMode::Required, Err(_), _) => {
-                return Err(ExecError::NoSandbox(self.missing()));
-            }
-            (SandboxMode::Auto, Err(_), Ok(_)) => {
-                self.behind_walls(&mut job, command, caches, scratch);
-            }
-            (SandboxMode::Auto, Err(_), Err(_)) => {}
+        let reach = reach(&mut job, command, caches, self.is_inside(command.policy))?;
+        self.confine(&mut job, &reach, command.policy)?;
+        if job
+            .confinement
+            .access
+            .as_ref()
+            .is_some_and(|access| access.namespaces == Namespaces::None)
+        {
+            add_scratch(&mut job, scratch);
         }
         Ok(job)
+    }
+
+    /// Whether bubblewrap surrounds what runs under `policy`.
+    fn is_inside(&self, policy: Policy) -> bool {
+        policy.mode != SandboxMode::Off && self.parts.bubblewrap.is_ok()
+    }
+
+    /// What this machine shows to everything that runs here.
+    pub(super) fn view(&self) -> &MachineView {
+        &self.parts.view
+    }
+
+    /// Puts `job` into the strongest layers that `policy` allows: it reaches the system and `reach`.
+    ///
+    /// # Errors
+    ///
+    /// When there are no such layers and `policy` requires them.
+    pub(super) fn confine(
+        &self,
+        job: &mut Job,
+        reach: &Reach,
+        policy: Policy,
+    ) -> Result<(), ExecError> {
+        match (policy.mode, &self.parts.bubblewrap, &self.parts.walls) {
+            (SandboxMode::Off, _, _) | (SandboxMode::Auto, Err(_), Err(_)) => Ok(()),
+            (_, Ok(bubblewrap), _) => self.inside_bubblewrap(job, reach, policy, bubblewrap),
+            (SandboxMode::Required, Err(_), _) => Err(ExecError::NoSandbox(self.missing())),
+            (SandboxMode::Auto, Err(_), Ok(_)) => {
+                self.behind_walls(job, reach, policy);
+                Ok(())
+            }
+        }
     }
 
     fn inside_bubblewrap(
         &self,
         job: &mut Job,
-        command: &Command,
-        caches: Vec<InodePin>,
+        reach: &Reach,
+        policy: Policy,
         bubblewrap: &Path,
     ) -> Result<(), ExecError> {
-        let guard = guard::repository(&command.workspace, command.pin.as_ref())?;
         let tree = Tree {
             view: &self.parts.view,
             helper: &self.parts.helper,
-            workspace: &command.workspace,
-            home: &command.home,
-            caches: &caches,
-            guard: &guard,
-            network: command.policy.network,
+            reach,
+            network: policy.network,
         };
         job.wrapper =
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
-        job.confinement.inode_pins = guard.inode_pins;
         // The tree holds only what may be read; Landlock is also told what may be written.
-        let Writable { mut paths, pinned } = writable(command, caches);
-        paths.extend(["/tmp".into(), "/dev".into()]);
+        let mut write = reach.write.clone();
+        write.extend(["/tmp".into(), "/dev".into()]);
         job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
-            write: paths,
-            write_pinned: pinned,
-            network: command.policy.network,
+            write,
+            write_pinned: reach.pinned.clone(),
+            network: policy.network,
             namespaces: Namespaces::Bubblewrap,
         });
         Ok(())
     }
 
-    fn behind_walls(
-        &self,
-        job: &mut Job,
-        command: &Command,
-        caches: Vec<InodePin>,
-        scratch: &Path,
-    ) {
+    fn behind_walls(&self, job: &mut Job, reach: &Reach, policy: Policy) {
         let view = &self.parts.view;
         let mut read = view.system.clone();
         read.extend(view.open.iter().cloned());
         read.extend(view.tools.iter().cloned());
         read.extend(view.resolver.clone());
-        read.push(command.home.folder.clone());
+        read.extend(reach.read.iter().cloned());
         if rustix::process::geteuid().is_root() {
             read.extend(PROC_OF_ROOT.iter().map(PathBuf::from));
         } else {
             read.push("/proc".into());
         }
-        let Writable { mut paths, pinned } = writable(command, caches);
-        paths.push(scratch.to_owned());
-        paths.extend(DEVICES.iter().map(PathBuf::from));
-        job.confinement
-            .environment
-            .insert("TMPDIR".to_owned(), scratch.display().to_string());
+        let mut write = reach.write.clone();
+        write.extend(DEVICES.iter().map(PathBuf::from));
         job.confinement.access = Some(AccessRules {
             read,
             list: vec![view::CONFIGURATION.into()],
-            write: paths,
-            write_pinned: pinned,
-            network: command.policy.network,
+            write,
+            write_pinned: reach.pinned.clone(),
+            network: policy.network,
             namespaces: Namespaces::None,
         });
     }
@@ -288,24 +303,55 @@ impl Sandbox {
     }
 }
 
-/// The folders that a command may write, with all below.
-struct Writable {
-    paths: Vec<PathBuf>,
-    /// Those that must be the ones that were meant.
-    pinned: Vec<InodePin>,
+/// What a command or a program reaches besides the system: paths with all below.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reach {
+    /// Only to be read.
+    pub(super) read: Vec<PathBuf>,
+    /// To be written too.
+    pub(super) write: Vec<PathBuf>,
+    /// The same, which must be the folders that were meant.
+    pub(super) pinned: Vec<InodePin>,
+    /// Parts of those that cannot be moved away.
+    pub(super) held: Vec<PathBuf>,
+    /// Parts of those that are only to be read.
+    pub(super) frozen: Vec<PathBuf>,
 }
 
-/// The folders of the agent that `command` may write.
-fn writable(command: &Command, caches: Vec<InodePin>) -> Writable {
-    let (mut paths, mut pinned) = (Vec::new(), caches);
+/// What `command` reaches, and the pins of its repository where it is surrounded by bubblewrap, which alone can guard it.
+fn reach(
+    job: &mut Job,
+    command: &Command,
+    caches: Vec<InodePin>,
+    is_inside: bool,
+) -> Result<Reach, ExecError> {
+    let mut reach = Reach::default();
+    match command.home.access {
+        HomeAccess::Whole => reach.write.push(command.home.folder.clone()),
+        HomeAccess::Caches => reach.read.push(command.home.folder.clone()),
+    }
+    reach.pinned = caches;
     match &command.pin {
-        Some(pin) => pinned.push(pin.clone()),
-        None => paths.push(command.workspace.clone()),
+        Some(pin) => reach.pinned.push(pin.clone()),
+        None => reach.write.push(command.workspace.clone()),
     }
-    if command.home.access == HomeAccess::Whole {
-        paths.push(command.home.folder.clone());
+    if is_inside {
+        let guard = guard::repository(&command.workspace, command.pin.as_ref())?;
+        job.confinement.inode_pins = guard.inode_pins;
+        reach.held = guard.pinned;
+        reach.frozen = guard.frozen;
     }
-    Writable { paths, pinned }
+    Ok(reach)
+}
+
+/// Gives a command that has no `/tmp` of its own a folder instead.
+fn add_scratch(job: &mut Job, scratch: &Path) {
+    if let Some(access) = &mut job.confinement.access {
+        access.write.push(scratch.to_owned());
+    }
+    job.confinement
+        .environment
+        .insert("TMPDIR".to_owned(), scratch.display().to_string());
 }
 
 fn check(script: &str) -> Result<(), ExecError> {

@@ -108,7 +108,7 @@ impl Sandbox {
         let (sandbox, command, files) = (self.clone(), command.clone(), files.clone());
         let prepared = spawn_blocking(move || sandbox.detached(&command, &files)).await;
         let (job, [stdout, stderr]) = prepared.map_err(io::Error::from)??;
-        let mut running = Running::start(self.helper(), stdout, stderr, group)?;
+        let mut running = Running::start(self.helper(), None, stdout, stderr, group)?;
         running.send(&job).await?;
         Ok(Spawned { running })
     }

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +24,7 @@ use super::job::{
     AT_ONCE, CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
 };
 use super::process::{Ending, Process};
-use super::repair;
+use super::{handover, repair};
 
 /// The helper's own binary, also after it was replaced on disk.
 const OWN_BINARY: &str = "/proc/self/exe";
@@ -46,16 +47,22 @@ pub(super) fn main() -> Result<(), HelperError> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hiding itself"))?;
     set_child_subreaper(Some(getpid())).map_err(failed("adopting orphans"))?;
     let daemon = super::confine::standard_input()?;
+    let input = handover::receive(&daemon).map_err(failed("taking over the input"))?;
     let mut inbox = BufReader::new(daemon.try_clone().map_err(failed("reading the job"))?);
     let joined = join(&next_line(&mut inbox)?);
     let job = next_line(&mut inbox)?;
     let job: Job = serde_json::from_str(&job).map_err(failed("reading the job"))?;
 
     let own = Process::of(std::process::id()).ok_or(HelperError::NoProc)?;
-    if matches!(job.life, Lifetime::Attached) {
-        thread::spawn(move || end_when_told(&mut inbox, own));
+    let closed = match job.life {
+        Lifetime::Attached => Some(Ending::InOrder),
+        Lifetime::Talking => Some(Ending::AtOnce),
+        Lifetime::Detached { .. } => None,
+    };
+    if let Some(closed) = closed {
+        thread::spawn(move || end_when_told(&mut inbox, own, closed));
     }
-    let ran = joined.and_then(|()| run(&job, own));
+    let ran = joined.and_then(|()| run(&job, input, own));
     if let Some(workspace) = &job.repository {
         repair::repository(workspace, job.confinement.pin.as_ref());
     }
@@ -72,15 +79,22 @@ pub(super) fn main() -> Result<(), HelperError> {
     Ok(())
 }
 
-/// Ends the command when the daemon says so or closes the socket, and faster when it says so again.
-fn end_when_told(inbox: &mut impl Read, own: Process) {
-    let mut is_hurried = || {
+/// Ends the command when the daemon says so, and faster when it says so again; in the manner of `closed` when it closes the socket.
+fn end_when_told(inbox: &mut impl Read, own: Process, closed: Ending) {
+    let mut told = || {
         let mut word = [0];
-        matches!(inbox.read(&mut word), Ok(1)) && word == [AT_ONCE]
+        match inbox.read(&mut word) {
+            Ok(1) if word == [AT_ONCE] => Some(Ending::AtOnce),
+            Ok(1) => Some(Ending::InOrder),
+            Ok(_) | Err(_) => None,
+        }
     };
-    if !is_hurried() {
+    let first = told();
+    if first.unwrap_or(closed) == Ending::InOrder {
         thread::spawn(move || own.end_below(Ending::InOrder));
-        if !is_hurried() {
+        let second = if first.is_some() { told() } else { None };
+        let then = second.or(first.map(|_| closed));
+        if then != Some(Ending::AtOnce) {
             return;
         }
     }
@@ -108,7 +122,7 @@ fn join(line: &str) -> Result<(), HelperError> {
 }
 
 /// Starts the command, waits for it, and leaves nothing behind.
-fn run(job: &Job, own: Process) -> Result<i32, HelperError> {
+fn run(job: &Job, input: Option<OwnedFd>, own: Process) -> Result<i32, HelperError> {
     let (ours, theirs) = UnixStream::pair().map_err(failed("opening a line to the sandbox"))?;
     let mut command = match job.wrapper.split_first() {
         Some((program, arguments)) => {
@@ -121,13 +135,15 @@ fn run(job: &Job, own: Process) -> Result<i32, HelperError> {
     let child = command
         .args([HELPER_COMMAND, CONFINE])
         .env_clear()
-        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()
         .map_err(failed(command.get_program().display().to_string()))?;
     // Drops our copy of the other end, so that the death of the child is noticed.
     drop(command);
 
-    let confined = confine_over(&ours, &job.confinement);
+    let confined = confine_over(&ours, input.as_ref(), &job.confinement);
+    // The program holds it now, so that it ends with the program's.
+    drop(input);
     drop(ours);
     if let Err(why) = confined {
         own.kill_below();
@@ -154,11 +170,16 @@ fn clear(own: Process) {
 }
 
 /// Sends the inner half its instructions and waits for its answer that it is confined.
-fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), HelperError> {
+fn confine_over(
+    line: &UnixStream,
+    input: Option<&OwnedFd>,
+    confinement: &Confinement,
+) -> Result<(), HelperError> {
     let mut order = serde_json::to_vec(confinement).map_err(failed("writing the orders"))?;
     order.push(b'\n');
     let mut writer = line;
     // A child that failed early has closed its end; its answer or silence says more than the write error.
+    let _ = handover::send(line, input);
     let _ = writer.write_all(&order);
     let mut answer = String::new();
     BufReader::new(line)

@@ -113,10 +113,8 @@ impl MachineView {
         for (name, value) in UNATTENDED.iter().chain(NO_BARE_REPOSITORIES) {
             environment.insert((*name).to_owned(), (*value).to_owned());
         }
-        let path = environment
-            .entry("PATH".to_owned())
-            .or_insert_with(|| DEFAULT_PATH.to_owned())
-            .clone();
+        let path = path();
+        environment.insert("PATH".to_owned(), path.clone());
         let shell = find("bash", &path).ok_or(NoBash)?;
         let tools = if read.is_empty() {
             toolchains(&path)
@@ -143,6 +141,11 @@ impl MachineView {
             shell,
         })
     }
+}
+
+/// Where programs are looked for.
+pub(super) fn path() -> String {
+    env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
 }
 
 /// The first `program` in the folders of `path`.

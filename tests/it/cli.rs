@@ -10,6 +10,7 @@ mod exit_codes;
 mod guide;
 mod hostile_backups;
 mod init;
+mod mcp;
 mod migrate_home;
 mod permissions;
 pub(crate) mod program;

@@ -5,6 +5,7 @@ mod effects;
 mod endings;
 mod home;
 mod limits;
+mod programs;
 mod repository;
 
 use std::fs;

@@ -14,12 +14,13 @@ use std::process::Command;
 use regex::Regex;
 
 /// The modules, bottom up. A module may name itself and modules of earlier lines.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 12] = [
     &["text"],
     &["permission", "drawing"],
     &["config"],
     &["charter"],
     &["store", "llm", "workspace", "exec"],
+    &["mcp"],
     &["tools"],
     &["agent"],
     &["manager"],

@@ -12,6 +12,8 @@ pub(crate) enum Missing {
     Program(&'static str, &'static str),
     /// The packages of `tests/referee`, from npm.
     Referee,
+    /// The packages of this folder of `tests`, from npm.
+    Npm(&'static str),
     /// The packages of this folder of `tests`, from `PyPI`.
     Python(&'static str),
     /// What cannot be installed, such as the right to make mount namespaces.
@@ -31,6 +33,10 @@ pub(crate) fn not_run(missing: &Missing) {
         ),
         Missing::Referee => (
             "the referee is missing (npm ci --prefix tests/referee)".to_owned(),
+            Some("npm"),
+        ),
+        Missing::Npm(folder) => (
+            format!("the packages of tests/{folder} are missing (npm ci --prefix tests/{folder})"),
             Some("npm"),
         ),
         Missing::Python(folder) => (

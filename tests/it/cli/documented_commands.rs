@@ -142,6 +142,10 @@ const COMMANDS: &[(&str, What)] = &[
         "CHORUS_HOME=/srv/chorus chorus restore",
         What::Parse("it would write into this machine; cli::backup runs it"),
     ),
+    (
+        "chorus mcp test",
+        What::Parse("it would fetch a package; cli::mcp runs servers"),
+    ),
     ("echo 'tool:bash:", What::Run(0)),
     ("chorus permissions check", What::Run(0)),
     ("chorus runs list", What::Run(0)),
