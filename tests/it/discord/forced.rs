@@ -178,7 +178,7 @@ async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
-const COMMANDS: [&str; 60] = [
+const COMMANDS: [&str; 62] = [
     "/agent init name:mine",
     "/agent list",
     "/agent config name:lab key:permissions",
