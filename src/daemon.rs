@@ -125,6 +125,7 @@ async fn run_until_stopped(
     helpers.start(|stop| app.clone().look_at_sandbox(health.clone(), stop));
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
     helpers.start(|stop| app.manager.recovery.clone().end_cards(stop));
+    helpers.start(|stop| app.clone().keep_schedules(health.clone(), stop));
     if let Some(web) = web {
         let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.start(|stop| web.serve(watchdog, metrics, hosts, stop));

@@ -6,6 +6,7 @@
 //! servers      which servers are served; access, grants, settings, decisions
 //! routing      messages and commands to the agents' actors; branches, tasks
 //! lifecycle    `/agent init`, `config`, `repair`, `destroy`
+//! schedules    reminders and schedules: planned, and begun at their time
 //! recovery     what a crash interrupted, and what agents have lost
 //! ```
 //!
@@ -20,6 +21,7 @@ mod overview;
 mod ports;
 pub mod recovery;
 mod routing;
+mod schedules;
 mod servers;
 mod tool_ports;
 
@@ -41,6 +43,7 @@ use self::names::{Gate, NameLocks, Renaming};
 use self::recovery::{Cards, Recovery, UnknownFolders};
 use self::routing::tasks::AgentTasks;
 use self::routing::{Held, Routing};
+use self::schedules::Schedules;
 use self::servers::Servers;
 use self::servers::access_control::AccessControl;
 use self::servers::budgets::Budgets;
@@ -68,6 +71,7 @@ pub use ports::{ChannelError, Channels, Renamed};
 pub use recovery::Lacks;
 pub use routing::Received;
 pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
+pub use schedules::{Draft, ScheduleChange, ScheduleView};
 pub use servers::budgets::{RaisedBudget, Share};
 pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;
@@ -87,6 +91,7 @@ pub struct AgentManager {
     pub(crate) creator: Arc<Creator>,
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) configurator: Arc<Configurator>,
+    pub(crate) schedules: Arc<Schedules>,
     pub(crate) recovery: Arc<Recovery>,
 }
 
@@ -174,6 +179,12 @@ impl AgentManager {
             gate: Arc::clone(&gate),
             held: Held::default(),
         });
+        let schedules = Arc::new(Schedules::new(
+            Arc::clone(&deps),
+            Arc::clone(&directory),
+            Arc::clone(&servers),
+            Arc::clone(&audit),
+        ));
         let folders = Arc::new(AgentFolders {
             deps: Arc::clone(&deps),
             directory: Arc::clone(&directory),
@@ -241,6 +252,7 @@ impl AgentManager {
             creator,
             lifecycle,
             configurator,
+            schedules,
             recovery,
         }
     }

@@ -42,6 +42,7 @@ mod read_only;
 mod readers;
 mod resumes;
 mod runs;
+mod schedules;
 mod servers;
 mod sessions;
 mod settings;
@@ -101,6 +102,10 @@ pub use resumes::{
 };
 pub use runs::{
     EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,
+};
+pub use schedules::{
+    NewSchedule, RunPost, ScheduleCounts, ScheduleKind, ScheduleRow, ScheduleState, SlotRun,
+    SlotState, TakenSlot,
 };
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};

@@ -30,6 +30,7 @@ use crate::agent::models::{ModelError, Models};
 use crate::agent::setup::tool_specs::ToolSpecs;
 use crate::agent::setup::{self, Charters, Configurations, FileNews, Roles};
 use crate::agent::stop::at_work::AtWorkElsewhere;
+use crate::clock::WallClock;
 use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Mode, Participant, Person, UserId,
@@ -83,6 +84,8 @@ pub struct AgentDeps {
     pub tools: Arc<Registry>,
     pub services: Arc<Services>,
     pub http: reqwest::Client,
+    /// The clock by which planned work begins.
+    pub clock: WallClock,
     /// What people shall see.
     pub events: mpsc::UnboundedSender<Event>,
     /// Set once Discord is connected.

@@ -78,6 +78,7 @@ async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     checks.extend(sources::open_to_others(env, &config));
     checks.extend(machine::environment(env));
     checks.push(configured);
+    checks.push(machine::time_zones(&config));
     checks.extend(sources::checks(env, &config));
     checks.extend(folders::checks(&env.paths, &config));
     progress.stage("looking at the database");

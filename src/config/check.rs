@@ -177,6 +177,11 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         return found(&keys, reason);
     }
+    if let Some(zone) = &config.timezone
+        && let Err(error) = chorus_schedule::Zone::named(zone)
+    {
+        return found(&["timezone"], format!("`timezone`: {error}"));
+    }
     for (name, provider) in &config.providers {
         if let Some(url) = &provider.base_url
             && !is_address(url)

@@ -58,6 +58,8 @@ pub enum Shown<'a> {
         none: &'static str,
     },
     Grants(&'a GrantTable),
+    /// A time zone by its name; `None` means the machine's.
+    Zone(Option<&'a str>),
 }
 
 /// What somebody needs to set a key, besides the right to use the command (`docs/decisions/0106-keys-that-widen.md`).
@@ -185,6 +187,10 @@ keys! {
     APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 30, most: DAY, offered: &["300", "900", "3600", "86400"] })
         .for_servers(Right::Command)
         .shown_as("Approval timeout", |server| Shown::Duration(Some(server.approval_timeout)));
+    /// The time zone of schedules and reminders that name none, such as `Europe/Berlin`. Default: `timezone` of `config.json`, else the machine's.
+    TIMEZONE = Key::new("timezone", ValueKind::Zone)
+        .for_servers(Right::Command)
+        .shown_as("Time zone", |server| Shown::Zone(server.timezone.as_deref()));
     /// Roles whose members may answer questions, besides those with Manage Server.
     APPROVER_ROLES = Key::new("approver_roles", ValueKind::Roles)
         .for_servers(Right::Command)
@@ -312,6 +318,8 @@ pub struct Settings {
     pub default_permissions: Option<String>,
     pub idle_timeout: Option<Seconds<0, { u64::MAX }>>,
     pub approval_timeout: Option<Seconds<1, { u64::MAX }>>,
+    #[serde(deserialize_with = "name")]
+    pub timezone: Option<String>,
     pub permission_grants: Option<GrantTable>,
     #[serde(deserialize_with = "optional_ids")]
     pub approver_roles: Option<Vec<RoleId>>,
@@ -390,6 +398,8 @@ pub struct Server {
     pub idle_timeout: Option<Duration>,
     /// How long a question waits.
     pub approval_timeout: Duration,
+    /// The zone of schedules that name none; `None` means the machine's.
+    pub timezone: Option<String>,
     /// Which profiles the members of a role may grant.
     pub permission_grants: GrantTable,
     /// Roles whose members may answer questions.
@@ -454,6 +464,10 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
             .approval_timeout
             .map_or(config.approval_timeout.get(), Seconds::get)
             .clamp(SHORTEST_QUESTION, LONGEST_QUESTION),
+        timezone: settings
+            .timezone
+            .clone()
+            .or_else(|| config.timezone.clone()),
         permission_grants: settings
             .permission_grants
             .clone()

@@ -93,6 +93,9 @@ pub struct Config {
     pub access_roles: Vec<RoleId>,
     /// Time a question waits for an answer; then it is denied. 30 seconds to 24 hours.
     pub approval_timeout: Seconds<30, DAY>,
+    /// Time zone of schedules and reminders that name none, such as `Europe/Berlin`. Default: the machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
 
     /// How commands are confined: `required`, `auto` (the strongest layers there are) or `off`.
     pub sandbox: SandboxMode,
@@ -185,6 +188,7 @@ impl Default for Config {
             approver_roles: Vec::new(),
             access_roles: Vec::new(),
             approval_timeout: Seconds::new(900),
+            timezone: None,
             sandbox: SandboxMode::Auto,
             network: true,
             sandbox_read: Vec::new(),

@@ -64,6 +64,8 @@ pub enum ValueKind {
     Actions,
     /// Profiles by role id, in JSON.
     Grants,
+    /// The name of a time zone.
+    Zone,
 }
 
 /// Why a text is not a value of its kind: a sentence that says what to write.
@@ -116,6 +118,7 @@ impl ValueKind {
             Self::Money => money(text),
             Self::Actions => actions(text),
             Self::Grants => grants(text),
+            Self::Zone => zone(text),
         }
     }
 
@@ -138,8 +141,18 @@ impl ValueKind {
             | Self::Roles
             | Self::Money
             | Self::Actions
-            | Self::Grants => &[],
+            | Self::Grants
+            | Self::Zone => &[],
         }
+    }
+}
+
+fn zone(text: &str) -> Result<Value, BadValue> {
+    match chorus_schedule::Zone::named(text) {
+        Ok(zone) => Ok(Value::from(zone.name())),
+        Err(error) => Err(BadValue(text::sentence(&format!(
+            "This cannot be used: {error}"
+        )))),
     }
 }
 

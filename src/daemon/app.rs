@@ -79,6 +79,7 @@ impl App {
             demo,
             queue_limits,
             childs_last_words,
+            clock,
             ..
         } = options;
         let paths = env.paths.clone();
@@ -113,6 +114,7 @@ impl App {
             tools: Arc::new(Registry::standard()),
             services: Arc::new(services),
             http: client().context("making the HTTP client")?,
+            clock,
             events: events.clone(),
             members: Default::default(),
             settings: Default::default(),
@@ -218,6 +220,17 @@ impl App {
             if let Err(error) = self.store.skip(id, "its agent is gone").await {
                 warn!("failed to set message {id} aside: {error}");
             }
+        }
+    }
+
+    /// Begins what is planned, once people's rights can be looked up.
+    pub(super) async fn keep_schedules(self, health: GatewayHealth, stop: CancellationToken) {
+        if stop
+            .run_until_cancelled(health.becomes_ready())
+            .await
+            .is_some()
+        {
+            self.manager.schedules.serve(stop).await;
         }
     }
 

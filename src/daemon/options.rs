@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
+use crate::clock::WallClock;
 use crate::config::{Config, ConfigError, Env, EnvError, Secret};
 use crate::discord::DiscordError;
 use crate::llm::places::QueueLimits;
@@ -33,6 +34,8 @@ pub struct DaemonOptions {
     pub queue_limits: QueueLimits,
     /// How long a sub-agent that is to end may take for its last words.
     pub childs_last_words: Duration,
+    /// The clock by which schedules and reminders begin.
+    pub clock: WallClock,
     /// The `chorus` program, which is its own helper in the sandbox. `None`: this process's own file.
     pub program: Option<PathBuf>,
 }
@@ -58,6 +61,7 @@ impl DaemonOptions {
             demo: None,
             queue_limits: QueueLimits::default(),
             childs_last_words: Duration::from_secs(30),
+            clock: WallClock::default(),
             program: None,
         })
     }

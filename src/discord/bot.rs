@@ -35,7 +35,7 @@ use crate::discord::people::operator::Notice;
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::exec::Probing;
 use crate::llm::discovery::Models;
-use crate::manager::AgentManager;
+use crate::manager::{AgentManager, Draft, NewAgent};
 use crate::permission::Profiles;
 use crate::store::Store;
 
@@ -72,7 +72,9 @@ pub(super) struct BotInner {
     pub(super) hints: Hints,
     pub(super) once: Once,
     /// Agents for which a model or a profile is being chosen.
-    pub(super) pending: Pending,
+    pub(super) pending: Pending<NewAgent>,
+    /// Reminders and schedules that wait for their confirmation.
+    pub(super) drafts: Pending<Draft>,
     pub(super) known_ids: KnownIds,
     /// All commands; some of them depend on which models are there.
     pub(super) commands: ArcSwap<Commands>,

@@ -126,6 +126,7 @@ pub async fn run(
         hints: Hints::default(),
         once: Once::default(),
         pending: Pending::default(),
+        drafts: Pending::default(),
         known_ids: KnownIds::default(),
         commands: ArcSwap::from_pointee(interactions::options(Some(&config.models))),
         registering: tokio::sync::Mutex::default(),

@@ -16,6 +16,7 @@ use super::error::StoreError;
 use super::inbound::move_cursor;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::schedules::end_plans;
 use super::statement::checked;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
@@ -216,6 +217,7 @@ impl Store {
             agent.to_string(),
             IntentKind::Destroy.as_str()
         ));
+        end_plans(&mut batch, agent);
         self.run(batch).await.map(drop)
     }
 

@@ -25,6 +25,7 @@ mod referee;
 mod resumes;
 mod roles;
 mod runs;
+mod schedules;
 mod sessions;
 mod store;
 mod tools;

@@ -23,6 +23,7 @@ pub(crate) mod strace;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chorus::clock::WallClock;
 use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
 use chorus_playground::{Discord, Message};
@@ -66,6 +67,8 @@ pub(crate) struct World {
     pub ann: Actor,
     /// A plain member.
     pub bob: Actor,
+    /// The clock of schedules, which only the test moves. A daemon that is a program has the machine's.
+    pub clock: WallClock,
     home: TempDir,
     setup: Setup,
     daemon: Option<Running>,
@@ -119,6 +122,7 @@ impl World {
             model,
             ann,
             bob,
+            clock: WallClock::movable(),
             home,
             setup,
             daemon: None,
@@ -169,7 +173,9 @@ impl World {
     /// Starts the daemon and does not wait, run by another program if one is given.
     pub(crate) fn launches(&mut self, prefix: &[String]) {
         let (queue_limits, childs_last_words) = (self.setup.queue, self.setup.childs_last_words);
+        let clock = self.clock.clone();
         let waits = |options: &mut DaemonOptions| {
+            options.clock = clock;
             options.queue_limits = queue_limits;
             options.childs_last_words = childs_last_words;
         };

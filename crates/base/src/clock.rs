@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
+use chrono::{DateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use tokio::sync::watch;
 
 #[cfg(test)]
 mod tests;
@@ -37,5 +38,38 @@ pub fn duration(length: Duration) -> String {
         3600..86_400 => format!("{} h", seconds / 3600),
         86_400..172_800 => "1 day".to_owned(),
         _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The clock by which planned work begins: the machine's, or in a test one that can be moved.
+#[derive(Clone, Debug, Default)]
+pub struct WallClock {
+    ahead: Option<watch::Sender<TimeDelta>>,
+}
+
+impl WallClock {
+    /// Returns a clock that shows the machine's time until it is moved.
+    pub fn movable() -> Self {
+        Self {
+            ahead: Some(watch::Sender::new(TimeDelta::zero())),
+        }
+    }
+
+    /// Returns the time that it shows.
+    pub fn now(&self) -> DateTime<Utc> {
+        let ahead = self.ahead.as_ref().map(|ahead| *ahead.borrow());
+        now() + ahead.unwrap_or_default()
+    }
+
+    /// Moves it, forwards or back. The machine's clock stays as it is.
+    pub fn moves(&self, by: TimeDelta) {
+        if let Some(ahead) = &self.ahead {
+            ahead.send_modify(|so_far| *so_far += by);
+        }
+    }
+
+    /// Returns a receiver that sees each move; `None` for the machine's clock.
+    pub fn watched(&self) -> Option<watch::Receiver<TimeDelta>> {
+        self.ahead.as_ref().map(watch::Sender::subscribe)
     }
 }

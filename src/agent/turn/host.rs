@@ -388,6 +388,7 @@ mod tests {
             tools: Arc::new(Registry::standard()),
             services: Arc::new(services(&paths.agents())),
             http: client().unwrap(),
+            clock: Default::default(),
             events: mpsc::unbounded_channel().0,
             members: Default::default(),
             settings: Default::default(),

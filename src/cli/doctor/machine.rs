@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use chorus_schedule::Zone;
 use nix::unistd::{Uid, User};
 
 use super::check::Check;
@@ -34,6 +35,24 @@ pub(super) fn user(paths: &Paths) -> Check {
             "run the daemon as its own user: sudo \"$(command -v chorus)\" service install",
         ),
     }
+}
+
+/// Schedules and reminders need the zones of the system.
+pub(super) fn time_zones(config: &Config) -> Check {
+    if !Zone::has_data() {
+        return Check::warning(
+            "time zones",
+            "this machine has no time zone data: schedules and reminders know only UTC",
+            "install the package tzdata (apt install tzdata, apk add tzdata)",
+        );
+    }
+    let zone = config.timezone.as_deref().map(Zone::named);
+    // A zone that does not exist is a mistake of the configuration, which is shown there.
+    let zone = zone.and_then(Result::ok).unwrap_or_else(Zone::of_machine);
+    Check::ok(
+        "time zones",
+        format!("{} unless a server sets another", zone.name()),
+    )
 }
 
 pub(super) fn home(paths: &Paths) -> Check {

@@ -22,8 +22,10 @@ mod permissions;
 mod ping;
 mod process;
 mod purge;
+mod remind;
 mod roles;
 mod run;
+mod schedule;
 pub(super) mod servers;
 mod settings;
 mod shortcuts;
@@ -50,6 +52,7 @@ pub(super) use confirm::cancel;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use decisions::decisions_page;
 pub(super) use purge::confirmed as confirm_purge;
+pub(super) use remind::pressed as plan_pressed;
 pub(super) use roles::roles_page;
 pub(super) use run::{list_page as run_list_page, show_page as run_page};
 pub(super) use servers::pressed as decide_server;
@@ -75,6 +78,8 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         roles::roles(),
         decisions::decisions(),
         run::run(),
+        schedule::schedule(),
+        remind::remind(),
         usage::usage(),
         overview::overview(),
         audit::audit(),

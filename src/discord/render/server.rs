@@ -51,6 +51,7 @@ fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
         Shown::Duration(length) => length.map_or("never".to_owned(), clock::duration),
         Shown::Roles { roles, none } => role_list(roles, none),
         Shown::Grants(table) => grant_lines(&table.0),
+        Shown::Zone(zone) => zone.map_or_else(|| "the machine's".to_owned(), escape::code),
     }
 }
 

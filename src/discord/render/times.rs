@@ -7,6 +7,11 @@ pub(super) fn at(time: DateTime<Utc>) -> String {
     stamp(time, 'f')
 }
 
+/// Weekday, date and time: `Tuesday, 20 April 2021 16:20`.
+pub(super) fn in_full(time: DateTime<Utc>) -> String {
+    stamp(time, 'F')
+}
+
 /// How far away: `5 minutes ago`, `in 2 hours`.
 pub(super) fn ago(time: DateTime<Utc>) -> String {
     stamp(time, 'R')

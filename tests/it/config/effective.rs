@@ -94,6 +94,11 @@ fn every_kind_of_value_is_read_in_one_place() {
         (&effective::APPROVER_ROLES, "everyone", json!([])),
         (&effective::SANDBOX, "off", json!("off")),
         (&effective::NETWORK, "No", json!(false)),
+        (
+            &effective::TIMEZONE,
+            "europe/berlin",
+            json!("Europe/Berlin"),
+        ),
         (&effective::BUDGET_DAY, "$2.50", json!(2.5)),
         (&effective::FALLBACK_MODELS, "a, b,", json!(["a", "b"])),
         (
@@ -109,6 +114,7 @@ fn every_kind_of_value_is_read_in_one_place() {
         (&effective::IDLE_TIMEOUT, "2 years"),
         (&effective::IDLE_TIMEOUT, "-1"),
         (&effective::BUDGET_DAY, "inf"),
+        (&effective::TIMEZONE, "Berlin"),
         (&effective::ACCESS_ROLES, "7, everyone"),
         (&effective::ACCESS_ROLES, "[]"),
         (&effective::PERMISSION_GRANTS, "{\"1\": [], \"1\": []}"),

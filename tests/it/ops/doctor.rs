@@ -50,6 +50,7 @@ async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
                 "user",
                 "home",
                 "config",
+                "time zones",
                 "secrets",
                 "secrets",
                 "addresses",

@@ -188,6 +188,32 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
     among(values, typed)
 }
 
+/// Time zones.
+pub(super) async fn zone(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(chorus_schedule::Zone::known(), typed)
+}
+
+/// Schedules and reminders of the agent here.
+pub(super) async fn schedule(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(schedules(ctx).await, typed)
+}
+
+/// The same, and `all`.
+pub(super) async fn schedules_or_all(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let names = schedules(ctx).await.into_iter();
+    among(names.chain(std::iter::once("all".to_owned())), typed)
+}
+
+async fn schedules(ctx: Context<'_>) -> Vec<String> {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
+        return Vec::new();
+    };
+    let reading = bot(ctx).manager.schedules.of(&here.agent);
+    let views = in_time(reading).await.and_then(Result::ok);
+    let views = views.unwrap_or_default().into_iter();
+    views.map(|view| view.row.schedule.name).collect()
+}
+
 /// Saved sessions of the agent here, newest first, by their descriptions.
 pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {

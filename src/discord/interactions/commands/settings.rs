@@ -30,6 +30,7 @@ use crate::text::escape;
         "validate_keys",
         "idle_timeout",
         "approval_timeout",
+        "timezone",
         "grants",
         "approvers",
         "access"
@@ -213,6 +214,17 @@ async fn approval_timeout(
     #[description = "e.g. 5m or 300 (seconds)"] timeout: String,
 ) -> Result<(), Refusal> {
     set(ctx, &effective::APPROVAL_TIMEOUT, timeout).await
+}
+
+/// Set the time zone of schedules and reminders
+#[poise::command(slash_command)]
+async fn timezone(
+    ctx: Context<'_>,
+    #[description = "e.g. Europe/Berlin, or the word default"]
+    #[autocomplete = "complete::zone"]
+    zone: String,
+) -> Result<(), Refusal> {
+    set(ctx, &effective::TIMEZONE, zone).await
 }
 
 /// What to do with a list of roles.

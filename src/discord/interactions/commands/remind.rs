@@ -1,0 +1,71 @@
+//! `/remind`, and the card that confirms what is planned.
+
+use serenity::all::ComponentInteraction;
+
+use super::call::{Context, Refusal, Responder, Visibility, admits, agent_here, answer, bot, who};
+use super::complete;
+use crate::discord::bot::Bot;
+use crate::discord::render;
+use crate::discord::rest::body::{Body, Button, Style};
+
+/// Be reminded by this channel's agent, once or again and again
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn remind(
+    ctx: Context<'_>,
+    #[description = "e.g. in 20 minutes, at 18:00, tomorrow at 9am, every weekday at 7:00"]
+    #[max_length = 200]
+    when: String,
+    #[description = "What to remind you of"]
+    #[max_length = 1000]
+    text: String,
+    #[description = "Time zone, e.g. Europe/Berlin; default: that of this server"]
+    #[autocomplete = "complete::zone"]
+    timezone: Option<String>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let thread = here.parent.map(|_| here.channel);
+        let planned = bot(ctx).manager.schedules.plan_reminder(
+            here.agent,
+            here.person,
+            (when, text),
+            timezone.as_deref(),
+            thread,
+        )?;
+        let card = render::plan(&planned);
+        let id = ctx.interaction.id.get();
+        bot(ctx).drafts.keep(id, planned);
+        Ok(card.row(vec![
+            Button::new(format!("plan:create:{id}"), "Create", Style::Success),
+            Button::new(format!("plan:cancel:{id}"), "Cancel", Style::Secondary),
+        ]))
+    })
+    .await
+}
+
+/// A press on the card. `rest` is what follows `plan:` in its id.
+pub(in crate::discord) async fn pressed(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let (what, id) = rest.split_once(':').unwrap_or((rest, ""));
+        let draft = id.parse().ok().and_then(|id| bot.drafts.take(id));
+        let (_, person) = who(press.guild_id, press.member.as_ref())
+            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+        if what != "create" {
+            return Ok(Body::text("Cancelled. Nothing was stored."));
+        }
+        let draft = draft.filter(|draft| draft.owner.id == person.id);
+        let draft = draft.ok_or_else(|| {
+            Refusal::new("This card is used already, or from before a restart, so nothing was stored. Run the command again.")
+        })?;
+        admits(bot, &person, &draft.agent).await?;
+        let created = bot.manager.schedules.create(draft).await?;
+        Ok(render::planned(&created))
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(work).await;
+}
