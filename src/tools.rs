@@ -18,6 +18,7 @@ mod git;
 mod git_access;
 pub mod guard;
 pub mod hooks;
+mod line_changes;
 mod lines;
 mod output_reading;
 pub mod output_store;
@@ -53,7 +54,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::domain::Image;
+use crate::domain::{Effect, Image};
 use crate::exec::WorkError;
 use crate::permission::{Action, Group, Rights};
 use crate::workspace::WorkspacePath;
@@ -158,13 +159,26 @@ pub struct Output {
     /// Text for the model.
     pub text: String,
     pub images: Vec<Image>,
+    /// What was done, for receipts; `None` where nothing was changed or run.
+    pub effect: Option<Effect>,
+}
+
+impl Output {
+    /// The output of a call that had an effect.
+    #[must_use]
+    pub fn with_effect(self, effect: Effect) -> Self {
+        Self {
+            effect: Some(effect),
+            ..self
+        }
+    }
 }
 
 impl From<String> for Output {
     fn from(text: String) -> Self {
         Self {
             text,
-            images: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -39,6 +39,13 @@ pub enum Event {
         approval: i64,
         end: QuestionEnd,
     },
+    /// A call that people had allowed has ended, and the ledger has its result: its card says how.
+    CallEnded {
+        /// Id of the approval row.
+        approval: i64,
+        /// How it ended, in words; `None` where there is nothing to add.
+        outcome: Option<String>,
+    },
     /// A turn ended; its outcome is in the outbox already. Its live status is to be removed.
     TurnEnded(TurnRef, TurnSummary),
     /// A child turn began that is to have a thread.

@@ -60,15 +60,24 @@ impl Outbound {
             Event::TurnStarted(turn, feed) => {
                 self.order(turn.channel, OutboundCommand::Start(Box::new((turn, feed))))
             }
-            Event::TurnEnded(turn, summary) => self.order(
-                turn.channel,
-                OutboundCommand::End(Box::new((turn, summary))),
-            ),
+            Event::TurnEnded(turn, summary) => {
+                self.context.bot.approvals.turn_ended(turn.run);
+                self.order(
+                    turn.channel,
+                    OutboundCommand::End(Box::new((turn, summary))),
+                );
+            }
             Event::Question(question) => {
                 self.order(question.turn.channel, OutboundCommand::Ask(question))
             }
             Event::QuestionClosed { approval, end } => {
                 self.context.bot.approvals.close(approval, end)
+            }
+            Event::CallEnded { approval, outcome } => {
+                if let Some((channel, question)) = self.context.bot.approvals.ran(approval, outcome)
+                {
+                    self.order(channel, OutboundCommand::Receipt(question));
+                }
             }
             Event::Say {
                 channel,
@@ -190,7 +199,23 @@ impl Queue {
                 self.context.say(self.channel, reply_to, &text).await
             }
             OutboundCommand::Ask(question) => self.context.ask(question).await,
+            OutboundCommand::Receipt(question) => self.receipt(question),
         }
+    }
+
+    /// Has a card say how its calls ended, as one of the channel's edits.
+    fn receipt(&mut self, question: i64) {
+        let at = self.next_edit.max(Instant::now());
+        self.next_edit = at + EDIT_EVERY;
+        let (approvals, stop) = (
+            self.context.bot.approvals.clone(),
+            self.context.stop.clone(),
+        );
+        self.tasks.spawn(async move {
+            // When the hub ends, it is shown at once.
+            let _ = stop.run_until_cancelled(tokio::time::sleep_until(at)).await;
+            approvals.show_receipt(question).await;
+        });
     }
 
     /// Sends what the outbox holds.
@@ -436,6 +461,8 @@ enum OutboundCommand {
     Start(Box<(TurnRef, Feed)>),
     End(Box<(TurnRef, TurnSummary)>),
     Ask(Box<Question>),
+    /// The card of this question says how its calls ended.
+    Receipt(i64),
     /// Words that are not in the ledger, because the ledger failed.
     Say(Option<MessageId>, String),
 }

@@ -19,9 +19,14 @@ use crate::text;
 pub enum Detail {
     /// A line.
     Line,
-    /// What it did, too.
+    /// Its steps: requests, calls, decisions and outcomes.
+    Steps,
+    /// All that it did.
     Ops,
 }
+
+/// Characters of what a call worked on.
+const SUBJECT: usize = 100;
 
 /// Makes foreign words harmless for one output: on one line, without invisible characters or formatting.
 type Safe = fn(&str) -> String;
@@ -146,8 +151,10 @@ fn cost(node: &Node) -> Option<String> {
 }
 
 fn ops(node: &Node, indent: &str, detail: Detail, safe: Safe, lines: &mut Vec<String>) {
-    if detail == Detail::Line {
-        return;
+    match detail {
+        Detail::Line => return,
+        Detail::Steps => return steps_of(node, indent, safe, lines),
+        Detail::Ops => {}
     }
     let began = node.began_at.unwrap_or_default();
     let mark = if node.children.is_empty() {
@@ -160,6 +167,68 @@ fn ops(node: &Node, indent: &str, detail: Detail, safe: Safe, lines: &mut Vec<St
         let said = op.preview.iter().flat_map(|said| said.lines());
         lines.extend(said.map(|said| format!("{indent}{mark}    {}", safe(said))));
     }
+}
+
+/// The steps of a turn: a line for each request to a model, and below it its calls.
+fn steps_of(node: &Node, indent: &str, safe: Safe, lines: &mut Vec<String>) {
+    let mark = if node.children.is_empty() {
+        ""
+    } else {
+        "│  "
+    };
+    let mut step = 0;
+    for op in &node.ops {
+        let line = match op.kind {
+            OpKind::Model => {
+                step += u32::from(op.outcome == "ok");
+                format!("**{}** {}", step.max(1), request_line(op, safe))
+            }
+            OpKind::Tool => format!("- {}", call_line(op, safe)),
+            OpKind::Question => {
+                let decided = op.decision.as_deref().unwrap_or("not decided");
+                let decided = decided.replace('_', " ");
+                let waited = text::seconds(Duration::from_millis(op.ms));
+                format!("- asked: {} · {decided} · {waited}", safe(&op.name))
+            }
+            OpKind::Compaction => format!("- compaction · {}", op.outcome),
+            OpKind::Begin | OpKind::Queue | OpKind::Report => continue,
+        };
+        lines.push(format!("{indent}{mark}{line}"));
+    }
+}
+
+/// A request to a model, in a line.
+fn request_line(op: &Op, safe: Safe) -> String {
+    let mut parts = vec![safe(&op.name)];
+    if op.outcome != "ok" {
+        parts.push(op.outcome.replace('_', " "));
+    }
+    parts.push(format!("{:.1} s", op.ms as f64 / 1_000.0));
+    if op.usage != Usage::default() {
+        let (input, output) = (op.usage.input_total(), op.usage.output);
+        parts.push(text::tokens_and_cost(input, output, op.cost_usd));
+    }
+    parts.join(" · ")
+}
+
+/// A call, what it worked on and how it ended, in a line.
+fn call_line(op: &Op, safe: Safe) -> String {
+    let what = op.preview.as_deref().and_then(subject);
+    let what = what.map_or_else(String::new, |what| format!(" {}", safe(&what)));
+    let ended = match (&op.effect, op.outcome.as_str()) {
+        (Some(effect), "ok") => safe(effect),
+        (_, outcome) => outcome.replace('_', " "),
+    };
+    format!("{}{what} · {ended}", safe(&op.name))
+}
+
+/// What a call worked on, by the beginning of its arguments.
+fn subject(preview: &str) -> Option<String> {
+    let arguments = preview.lines().next()?;
+    let arguments: serde_json::Value = serde_json::from_str(arguments).ok()?;
+    let telling = ["command", "path", "url", "pattern", "role"];
+    let value = telling.iter().find_map(|key| arguments[key].as_str())?;
+    Some(text::one_line(value, SUBJECT))
 }
 
 /// What a turn did, in one line: `+2.1 s model anthropic/sonnet · ok · 1.8 s · 4,800 in / 420 out · $0.012`
@@ -179,6 +248,7 @@ pub(super) fn op_line(op: &Op, began: DateTime<Utc>, safe: Safe) -> String {
             .filter(|_| op.kind == OpKind::Question || op.outcome == "refused")
             .map(str::to_owned),
     );
+    parts.extend(op.effect.as_deref().map(safe));
     if op.ms > 0 {
         parts.push(format!("{:.1} s", op.ms as f64 / 1_000.0));
     }

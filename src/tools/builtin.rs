@@ -54,7 +54,7 @@ use super::web::Layout;
 use super::work::{self, Line};
 
 /// What workers do.
-pub(super) const WORK: [Line; 19] = [
+pub(super) const WORK: [Line; 20] = [
     work::line::<git_branch::Branches>(),
     work::line::<git_checkout::Checkout>(),
     work::line::<git_commit::Committing>(),
@@ -65,6 +65,7 @@ pub(super) const WORK: [Line; 19] = [
     work::line::<git_merge_request::Origin>(),
     work::line::<git_status::Look>(),
     work::line::<git_status::LookBelow>(),
+    work::line::<git::changes::LookAtFiles>(),
     work::line::<git::Plan>(),
     work::line::<git::Pack>(),
     work::line::<glob::Listing>(),

@@ -12,8 +12,10 @@
 //! builtin/git_status ─▶ nested (where the other repositories lie)
 //! builtin/git_push ─▶ push ─▶ remote (URL, host) ─▶ http | ssh ─▶ wire (advertisement, command, report)
 //! builtin/git_merge_request ─▶ forge
+//! builtin/bash ─▶ changes (files that a command changed)
 //! ```
 
+pub(super) mod changes;
 mod config;
 mod config_syntax;
 mod error;

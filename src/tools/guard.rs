@@ -13,7 +13,7 @@ use tracing::{Instrument, info, info_span, warn};
 use super::erased::Prepared;
 use super::error::ToolError;
 use super::{Output, ResultRoom, ToolContext};
-use crate::domain::ToolResult;
+use crate::domain::{Effect, ToolResult};
 use crate::llm::tokens;
 
 /// Characters of one result that a model gets whole.
@@ -30,8 +30,16 @@ const SHORT_END: usize = 2_000;
 /// What is told of a call that a stop ended, or kept from its work.
 const STOPPED: &str = "stopped before it was done";
 
+/// A call that ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub result: ToolResult,
+    /// What it did, for receipts.
+    pub effect: Option<Effect>,
+}
+
 /// Runs a call that was allowed. Always gives a result; an error is a result too.
-pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
+pub async fn run(prepared: Prepared, context: &ToolContext) -> Ran {
     let name = prepared.info.name;
     let span = info_span!(
         "tool_call",
@@ -45,14 +53,14 @@ pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
     async {
         let started = Instant::now();
         let outcome = attempt(prepared, context).await;
-        let result = finish(name, outcome, context).await;
+        let ran = finish(name, outcome, context).await;
         info!(
             tool.duration_ms = started.elapsed().as_millis() as u64,
-            tool.is_error = result.is_error,
-            tool.output_chars = result.content.len(),
+            tool.is_error = ran.result.is_error,
+            tool.output_chars = ran.result.content.len(),
             "tool {name} finished"
         );
-        result
+        ran
     }
     .instrument(span)
     .await
@@ -99,11 +107,7 @@ fn overdue(deadline: Duration) -> String {
     )
 }
 
-async fn finish(
-    name: &str,
-    outcome: Result<Output, ToolError>,
-    context: &ToolContext,
-) -> ToolResult {
+async fn finish(name: &str, outcome: Result<Output, ToolError>, context: &ToolContext) -> Ran {
     let (output, is_error) = match outcome {
         Ok(output) => (output, false),
         Err(error @ ToolError::Rejected(_)) => (Output::from(error.to_string()), true),
@@ -112,12 +116,15 @@ async fn finish(
             (Output::from(error.to_string()), true)
         }
     };
-    ToolResult {
-        call_id: context.call.clone(),
-        name: name.to_owned(),
-        content: presented(&output.text, context).await,
-        is_error,
-        images: output.images,
+    Ran {
+        result: ToolResult {
+            call_id: context.call.clone(),
+            name: name.to_owned(),
+            content: presented(&output.text, context).await,
+            is_error,
+            images: output.images,
+        },
+        effect: output.effect,
     }
 }
 

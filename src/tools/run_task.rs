@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::{CommandEnd, Effect};
 use crate::permission::{Action, Surroundings};
 use crate::store::{NewTask, TaskKind};
 use crate::tools::error::ToolError;
@@ -104,7 +105,8 @@ pub(in crate::tools) async fn start(
         TaskKind::Background => "It goes on after this turn; look at it with read_task_output.\n",
     });
     push_hooks(&mut text, &hooks);
-    Ok(text.into())
+    let effect = Effect::of_command(CommandEnd::Started);
+    Ok(Output::from(text).with_effect(effect))
 }
 
 /// Lists what the instructions became.

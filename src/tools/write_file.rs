@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::ToolError;
 use super::{Output, PathArgument, Tool, ToolContext};
-use super::{files, lines};
+use super::{files, line_changes, lines};
+use crate::domain::Effect;
 use crate::permission::{Action, Group};
 use crate::workspace::{Jail, WorkspacePath};
 
@@ -58,9 +59,14 @@ impl<T: WriteFile> Tool for T {
     async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError> {
         let path = T::path(&args).to_owned();
         let done = files::at(context, &path, move |jail, path| {
-            T::write(&args, jail, path)
+            let before = line_changes::text_at(jail, path);
+            let told = T::write(&args, jail, path)?;
+            let after = line_changes::text_at(jail, path);
+            let change = line_changes::between(path, before.as_deref(), after.as_deref());
+            let effect = Effect::default().with_files(vec![change]);
+            Ok(Output::from(told).with_effect(effect))
         });
-        done.await.map(Output::from)
+        done.await
     }
 }
 

@@ -38,6 +38,7 @@ mod pressed;
 mod questions;
 mod quotes;
 mod reach;
+mod receipts;
 mod refusals;
 mod refused;
 mod rights;

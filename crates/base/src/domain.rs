@@ -5,6 +5,7 @@
 mod agent;
 mod attempt;
 pub mod causes;
+mod effect;
 mod ids;
 pub mod json_values;
 mod marks;
@@ -19,6 +20,7 @@ mod usage;
 
 pub use agent::{AgentConfig, AgentName, AgentStatus, Mode, NameError, ProfileRef, SandboxMode};
 pub use attempt::{AttemptKind, AttemptOutcome, FailureClass, UnknownAttempt};
+pub use effect::{CommandEnd, Effect, FileChange, Receipt};
 pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
     TurnId, UserId,

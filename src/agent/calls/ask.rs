@@ -419,6 +419,7 @@ impl Calls<'_> {
                 let closed = Event::QuestionClosed { approval, end };
                 self.turn.context.deps.emit(closed);
             }
+            self.tell_end(Some(approval), None);
             let denied = AuditDecision::Deny;
             return refuse(self.turn, call, &action, CHANGED, denied, by).await;
         }
@@ -426,6 +427,7 @@ impl Calls<'_> {
         if let Some(assignment) = &mut runnable.assignment
             && let Err(why) = assignment.find_whom(self.turn).await?
         {
+            self.tell_end(Some(approval), None);
             let (why, denied) = (why.to_string(), AuditDecision::Deny);
             return refuse(self.turn, call, &action, &why, denied, by).await;
         }
@@ -437,6 +439,7 @@ impl Calls<'_> {
                 .await;
         }
         runnable.allowed_by = by;
+        runnable.approval = Some(approval);
         self.turn.shows_call(call);
         let mut detail = json!({ "approval": approval, "always": always });
         if let (Some(detail), Value::Object(led)) =

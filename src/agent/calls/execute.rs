@@ -1,23 +1,28 @@
 //! Carries a call out: its start and its result are in the ledger, whether it succeeds or fails.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::judge::Runnable;
+use super::judge::{NOT_PERMITTED, Runnable};
 use super::task::NotCalled;
 use super::{Call, Calls};
+use crate::agent::event::Event;
 use crate::agent::stop::{Stop, cancelled_after};
 use crate::agent::turn::Turn;
 use crate::agent::turn::reading::reader;
-use crate::domain::{CallId, Participant, ToolCall, ToolResult, UserId};
+use crate::domain::{CallId, Effect, Participant, ToolCall, ToolResult, UserId};
 use crate::permission::Breadth;
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, CallEnd, StoreError};
 use crate::text;
-use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, guard, has_effects};
+use crate::tools::guard::{self, Ran};
+use crate::tools::{Caller, OnlyLooks, Prepared, ToolContext, has_effects};
+
+/// Characters of a failure that a card shows.
+const SHOWN_FAILURE: usize = 200;
 
 /// Characters of a failure that the ledger keeps where the model is told something else.
 const KEPT_FAILURE: usize = 2_000;
@@ -63,13 +68,16 @@ impl Calls<'_> {
         let Runnable {
             prepared,
             allowed_by,
+            approval,
             breadth,
             child,
             ..
         } = runnable;
         if let Some(child) = child {
             let room = self.results.clone();
-            return Box::pin(self.sub_agents.run(self.turn, call, child, room)).await;
+            let result = Box::pin(self.sub_agents.run(self.turn, call, child, room)).await;
+            self.tell_end(approval, None);
+            return result;
         }
         let people = if prepared.info.by_people {
             self.turn.context.people_now().await?
@@ -86,21 +94,25 @@ impl Calls<'_> {
         context.reader = prepared.asks.then(|| reader(self.turn));
         let began = Instant::now();
         let name = prepared.info.name;
-        let result = match self.still_permits(name).await {
+        let Ran { result, effect } = match self.still_permits(name).await {
             Ok(()) => Box::pin(guard::run(prepared, &context)).await,
-            Err(refusal) => ToolResult {
-                call_id: call.id.clone(),
-                name: call.written.clone(),
-                content: format!("Error: {refusal}"),
-                is_error: true,
-                images: Vec::new(),
+            Err(refusal) => Ran {
+                result: ToolResult {
+                    call_id: call.id.clone(),
+                    name: call.written.clone(),
+                    content: format!("Error: {refusal}"),
+                    is_error: true,
+                    images: Vec::new(),
+                },
+                effect: None,
             },
         };
+        let took = began.elapsed();
         let (mut result, kept) = self.told_of_failure(result);
         let ran = AttachedRows {
             attempts: vec![AttemptRow {
-                detail: kept,
-                ..self.turn.context.tool_row(&result, began.elapsed())
+                detail: kept.or_else(|| effect.as_ref().and_then(Effect::to_text)),
+                ..self.turn.context.tool_row(&result, took)
             }],
             ..AttachedRows::default()
         };
@@ -110,6 +122,10 @@ impl Calls<'_> {
         store
             .finish_call_as(self.turn.context.id(), &result, end, ran)
             .await?;
+        if let Some(effect) = &effect {
+            self.turn.context.run.receipt.lock().add(effect);
+        }
+        self.tell_end(approval, Some(outcome(&result, effect.as_ref(), took)));
         Ok(result)
     }
 
@@ -124,6 +140,14 @@ impl Calls<'_> {
             CallEnd::RanAgain
         } else {
             CallEnd::Finished
+        }
+    }
+
+    /// Tells how a call ended that people allowed, if they did.
+    pub(super) fn tell_end(&self, approval: Option<i64>, outcome: Option<String>) {
+        if let Some(approval) = approval {
+            let ended = Event::CallEnded { approval, outcome };
+            self.turn.context.deps.emit(ended);
         }
     }
 
@@ -150,6 +174,18 @@ impl Calls<'_> {
         };
         (told, Some(kept))
     }
+}
+
+/// How a call ended, for its card.
+fn outcome(result: &ToolResult, effect: Option<&Effect>, took: Duration) -> String {
+    let done = || format!("done after {:.1} s", took.as_secs_f64());
+    if result.is_error {
+        let why = result.content.lines().next().unwrap_or_default();
+        let why = why.strip_prefix("Error: ").unwrap_or(why);
+        return format!("failed: {}", text::one_line(why, SHOWN_FAILURE));
+    }
+    let words = effect.map(Effect::words);
+    words.filter(|words| !words.is_empty()).unwrap_or_else(done)
 }
 
 /// Closes a call that does not run, with one audit row.
@@ -183,6 +219,14 @@ pub(in crate::agent) async fn refuse(
         .store
         .refuse_call(turn.context.id(), &result, attached)
         .await?;
+    let is_denied = match decision {
+        AuditDecision::AskDenied | AuditDecision::AskExpired => true,
+        AuditDecision::Deny => reason.starts_with(NOT_PERMITTED),
+        _ => false,
+    };
+    if is_denied {
+        turn.context.run.receipt.lock().deny();
+    }
     Ok(result)
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Runnable {
     pub(super) reservation: Option<SpawnReservation>,
     /// Who allowed it, if somebody was asked.
     pub(super) allowed_by: Option<UserId>,
+    /// The approval that it has, if somebody was asked.
+    pub(super) approval: Option<i64>,
     /// How much of what it does was meant by what allows it.
     pub(super) breadth: Breadth,
     /// Whether its start is in the ledger.
@@ -55,6 +57,9 @@ impl Runnable {
 
 /// A call whose arguments were checked, or what is wrong with them.
 pub(super) type Checked = Result<Prepared, InvalidCall>;
+
+/// How the reason begins why a profile denies a call.
+pub(super) const NOT_PERMITTED: &str = "not permitted: ";
 
 /// A call after it was judged.
 pub(super) enum Looked {
@@ -170,6 +175,7 @@ impl Calls<'_> {
             assignment,
             reservation: None,
             allowed_by: None,
+            approval: None,
             breadth: match decision {
                 // It runs only after a person saw all of it.
                 Decision::Ask => Breadth::Whole,
@@ -183,7 +189,7 @@ impl Calls<'_> {
             Decision::Ask => Looked::Ask(runnable, reason),
             Decision::Deny => Looked::Refused {
                 action: runnable.prepared.action.to_string(),
-                reason: format!("not permitted: {reason}"),
+                reason: format!("{NOT_PERMITTED}{reason}"),
             },
         }
     }

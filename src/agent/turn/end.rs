@@ -215,6 +215,7 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
     let is_long = effective
         .notify_after
         .is_some_and(|least| turn.took(clock::now()) >= least);
+    let receipt = turn.context.run.receipt.lock().words();
     let line = match said {
         Said::Answer => reply::summary(Summary {
             exit,
@@ -223,18 +224,23 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
             below: *turn.below.lock(),
             run: turn.context.id(),
             elapsed: turn.clock.elapsed(),
+            receipt: receipt.clone(),
         }),
         // It says all of this itself.
         Said::Report => None,
+    };
+    let raises = match (&turn.used_up, exit) {
+        (Some(budget), EndReason::Budget) => budget_days::buttons(budget),
+        _ => Vec::new(),
     };
     Footer {
         mention: author.filter(|_| is_long),
         line,
         button: reply::button(exit),
-        raises: match (&turn.used_up, exit) {
-            (Some(budget), EndReason::Budget) => budget_days::buttons(budget),
-            _ => Vec::new(),
-        },
+        further: raises
+            .into_iter()
+            .chain(receipt.map(|_| reply::details(turn.context.run.root)))
+            .collect(),
     }
 }
 

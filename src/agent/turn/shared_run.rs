@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use crate::agent::models::budget::{KnownSums, Payer};
 use crate::agent::stop::RunningChild;
 use crate::config::Orchestration;
-use crate::domain::{Inbound, TurnId, UserId};
+use crate::domain::{Inbound, Receipt, TurnId, UserId};
 use crate::llm::route::TurnHealth;
 use crate::store::TurnCause;
 
@@ -41,6 +41,8 @@ pub(in crate::agent) struct Run {
     hides_words: AtomicBool,
     /// Whether the daemon's stop ended a call that may have had effects.
     was_cut: AtomicBool,
+    /// What its calls did, each added once the ledger has it.
+    pub(in crate::agent) receipt: Mutex<Receipt>,
 }
 
 /// What is behind a run as it begins.
@@ -79,6 +81,7 @@ impl Run {
             strays,
             hides_words: AtomicBool::new(false),
             was_cut: AtomicBool::new(false),
+            receipt: Mutex::default(),
         }
     }
 

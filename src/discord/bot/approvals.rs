@@ -26,7 +26,7 @@ use crate::discord::render::approval;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Rest, Urgency};
-use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
+use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, TurnId, UserId};
 use crate::manager::AgentManager;
 use crate::text::long;
 use book::{Asked, Book, Deciding, Given};
@@ -317,6 +317,7 @@ impl Approvals {
                 // It is removed once the press has shown it.
                 && shown_by.send(asked.body(&approvers)).is_ok()
             {
+                asked.is_showing = true;
                 return None;
             }
             book.edits(question).then_some(question)
@@ -363,7 +364,59 @@ impl Approvals {
 
     /// The message of a question already says how all of it ended.
     pub(in crate::discord) fn was_shown(&self, question: i64) {
-        self.with(|book| book.forget(question));
+        self.with(|book| {
+            if let Some(asked) = book.asked.get_mut(&question) {
+                asked.is_showing = false;
+            }
+            book.forget_if_done(question);
+        });
+        self.changed();
+    }
+
+    /// A call that people had allowed has ended. Returns the channel and the question whose card is to say so.
+    pub(in crate::discord) fn ran(
+        &self,
+        call: i64,
+        outcome: Option<String>,
+    ) -> Option<(ChannelId, i64)> {
+        self.with(|book| {
+            let question = *book.questions.get(&call)?;
+            let asked = book.asked.get_mut(&question)?;
+            let channel = asked.question.turn.channel;
+            let is_due = asked.ran(call, outcome);
+            book.forget_if_done(question);
+            is_due.then_some((channel, question))
+        })
+    }
+
+    /// Edits a card to say how its calls ended, once the press that decided them has shown the decision.
+    pub(in crate::discord) async fn show_receipt(&self, question: i64) {
+        let shown = self.wait_for(|book| {
+            let is_showing = |asked: &Asked| asked.is_showing;
+            let waits = book.asked.get(&question).is_some_and(is_showing);
+            (!waits).then_some(())
+        });
+        // In vain, the edit comes nevertheless.
+        let _ = shown.await;
+        self.show(question).await;
+    }
+
+    /// The turn has ended: what its allowed calls did will not be told any more, unless it was told by now.
+    pub(in crate::discord) fn turn_ended(&self, run: TurnId) {
+        self.with(|book| {
+            let over: Vec<i64> = book
+                .asked
+                .iter_mut()
+                .filter(|(_, asked)| asked.question.turn.run == run && asked.is_over())
+                .map(|(question, asked)| {
+                    asked.running.clear();
+                    *question
+                })
+                .collect();
+            for question in over {
+                book.forget_if_done(question);
+            }
+        });
     }
 
     /// Edits a question's message to its present state.
@@ -375,17 +428,17 @@ impl Approvals {
         let Some(edits) = edits else { return };
         let _turn = edits.lock().await;
         let shown = self.with(|book| {
-            let asked = book.asked.get(&question)?;
-            let (turn, message) = (&asked.question.turn, asked.message?);
+            let asked = book.asked.get_mut(&question)?;
+            let message = asked.message?;
+            (asked.is_showing, asked.owes_receipt) = (false, false);
+            let turn = &asked.question.turn;
             let body = asked.body(&self.approvers(turn.agent));
-            Some((turn.agent, turn.channel, message, body, asked.is_over()))
+            Some((turn.agent, turn.channel, message, body))
         });
-        let Some((agent, channel, message, body, is_over)) = shown else {
+        let Some((agent, channel, message, body)) = shown else {
             return;
         };
-        if is_over {
-            self.with(|book| book.forget(question));
-        }
+        self.with(|book| book.forget_if_done(question));
         let guild = self.manager.directory.agent(agent).map(|agent| agent.guild);
         if guild.is_some_and(|guild| !self.manager.servers.serves(guild)) {
             return;

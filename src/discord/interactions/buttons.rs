@@ -27,6 +27,9 @@ use crate::store::Decision;
 /// The answer where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
+/// How long *Details* works.
+const DETAILS_FOR: chrono::TimeDelta = chrono::TimeDelta::hours(24);
+
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Option<Arrived>) {
     let responder = Responder::new(bot, press.guild_id, press.id.get(), &press.token)
@@ -66,6 +69,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "config" => commands::config_chosen(bot, &responder, press, rest).await,
         "setting" => commands::setting_chosen(bot, &responder, press, rest).await,
         "first" => first::pressed(bot, &responder, press).await,
+        "details" => details(bot, &responder, press, rest).await,
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
         "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
@@ -522,6 +526,26 @@ async fn end_turn(
         Ok(told(stopped.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
+}
+
+/// *Details* under an answer: the steps of its run, for the person who pressed.
+async fn details(bot: &Bot, responder: &Responder, press: &ComponentInteraction, run: &str) {
+    let (Some(guild), Some(member)) = (press.guild_id, press.member.as_ref()) else {
+        return;
+    };
+    let viewer = Viewer::new(bot, GuildId(guild.get()), member);
+    let shown = async {
+        let posted = *press.message.id.created_at();
+        if chrono::Utc::now() - posted > DETAILS_FOR {
+            let short: String = run.chars().take(8).collect();
+            return Err(Refusal(format!(
+                "The button works for 24 hours. Use `/run show id:{short}`."
+            )));
+        }
+        commands::run_page(bot, &viewer, run, 0).await
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.answer(Visibility::Ephemeral, shown).await;
 }
 
 async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteraction, rest: &str) {

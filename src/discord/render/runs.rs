@@ -23,7 +23,7 @@ const LINE_CHARS: usize = 400;
 /// One page of a run as text, counted from 0.
 pub fn run_shown(run: &Run, now: DateTime<Utc>, page: usize) -> Body {
     let mut pages = vec![String::new()];
-    for line in run_lines(run, now, Detail::Line, escape::text) {
+    for line in run_lines(run, now, Detail::Steps, escape::text) {
         let line = clip(&line, LINE_CHARS);
         if let Some(last) = pages.last_mut()
             && last.chars().count() + line.chars().count() < PAGE_CHARS

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
+use crate::domain::{CommandEnd, Effect};
 use crate::exec::{Bounds, Ended, Finished, HomeAccess};
 use crate::permission::{Action, Group};
 use crate::text::{as_a_terminal_shows, long};
 use crate::tools::error::ToolError;
+use crate::tools::git::changes;
 use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
 use crate::tools::{Output, Tool, ToolContext};
@@ -71,7 +73,9 @@ impl Tool for Bash {
             spool: Some(spool),
         };
         let sandbox = context.services.shell()?.sandbox.sandbox().await?;
+        let before = changes::before(context).await;
         let finished = sandbox.run(&command, bounds, &context.stop).await?;
+        let changed = changes::since(before, context).await;
         if finished.output.whole.is_some() {
             tidy(context).await;
         }
@@ -90,7 +94,8 @@ impl Tool for Bash {
                 sandbox.describe(rules.policy)
             ));
         }
-        Ok(text.into())
+        let effect = Effect::of_command(end_of(&finished)).with_files(changed);
+        Ok(Output::from(text).with_effect(effect))
     }
 }
 
@@ -156,6 +161,17 @@ fn ending(finished: &Finished, timeout: Duration) -> String {
             timeout.as_secs_f64()
         ),
         (Ended::Stopped, _) => format!("[stopped after {took}, with everything it had started]"),
+    }
+}
+
+/// How the command ended, for receipts.
+fn end_of(finished: &Finished) -> CommandEnd {
+    let ms = u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX);
+    match (finished.ended, finished.exit) {
+        (Ended::Exited, Some(code)) => CommandEnd::Exited { code, ms },
+        (Ended::Exited, None) => CommandEnd::Killed { ms },
+        (Ended::TimedOut, _) => CommandEnd::TimedOut { ms },
+        (Ended::Stopped, _) => CommandEnd::Stopped { ms },
     }
 }
 

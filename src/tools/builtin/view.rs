@@ -155,6 +155,7 @@ async fn picture(context: &ToolContext, path: &str, bytes: &[u8]) -> Result<Outp
     Ok(Output {
         text: format!("`{path}`: {kind}, {size}"),
         images: vec![image],
+        effect: None,
     })
 }
 

@@ -65,6 +65,7 @@ fn denied(reason: Option<&str>) -> Ended {
             reason: reason.map(str::to_owned),
         },
         by: "*Bob*".to_owned(),
+        outcome: None,
     }
 }
 

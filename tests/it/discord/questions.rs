@@ -72,9 +72,10 @@ async fn calls_of_one_step_are_one_question_that_one_press_answers() {
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "Both are done.").await;
         assert!(exists(world, "one.txt") && exists(world, "two.txt"));
-        let closed = says(world, &question, "Allowed").await;
+        // One press, and then what each of them did.
+        let closed = says(world, &question, "wrote two.txt (+1 −0)").await;
         assert!(closed.components.is_empty(), "{closed:#?}");
-        assert_eq!(closed.embeds[0]["fields"].as_array().unwrap().len(), 1);
+        assert_eq!(closed.embeds[0]["fields"].as_array().unwrap().len(), 2);
     })
     .await;
 }

@@ -139,7 +139,10 @@ async fn the_answer_rings_below_all_that_was_said_before() {
         assert_eq!((answer.reply_to, answer.flags & SILENT), (Some(asked), 0));
         let (text, footer) = answer.content.split_once('\n').unwrap();
         assert_eq!(text, ANSWER);
-        assert!(footer.starts_with("-# 2 steps · "), "{footer}");
+        assert!(
+            footer.starts_with("-# changed 1 file (+1 −0) · ran 1 command · 2 steps · "),
+            "{footer}"
+        );
         assert_eq!(answer.pings, Vec::<String>::new());
     })
     .await;

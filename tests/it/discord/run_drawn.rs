@@ -20,6 +20,7 @@ fn op(kind: OpKind, name: &str, from: i64, ms: u64) -> Op {
         usage: Usage::default(),
         cost_usd: Some(0.0),
         decision: None,
+        effect: None,
         preview: None,
     }
 }

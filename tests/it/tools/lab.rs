@@ -144,7 +144,7 @@ impl Lab {
     /// Runs a call and gives its whole result.
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
         let prepared = self.prepared(name, arguments);
-        guard::run(prepared, &self.context).await
+        guard::run(prepared, &self.context).await.result
     }
 
     /// A call as it is judged: with the place where links lead its path.

@@ -253,7 +253,7 @@ async fn a_remote_that_leads_elsewhere_since_it_was_judged_is_not_pushed_to() {
         let shown = judged.address.clone();
         assert_eq!(shown, Some(format!("http://{address}/ada/lab.git")));
         set_origin(&lab, &format!("http://{address}/eve/lab.git"));
-        let told = guard::run(judged, &lab.context).await.content;
+        let told = guard::run(judged, &lab.context).await.result.content;
         assert_eq!(
             told.replace(&address.to_string(), "HOST"),
             "the remote `origin` now leads to `http://HOST/eve/lab.git`, which is not what was judged; try again"

@@ -241,7 +241,7 @@ async fn a_link_swapped_after_it_was_judged_is_not_followed() {
         let judged = lab.prepared(tool, arguments);
         fs::remove_file(lab.files().join("first")).unwrap();
         symlink("other", lab.files().join("first")).unwrap();
-        let result = guard::run(judged, &lab.context).await;
+        let result = guard::run(judged, &lab.context).await.result;
         assert!(result.is_error, "{tool}: {}", result.content);
         let told = result.content;
         assert!(told.contains("now leads to `other"), "{tool}: {told}");
@@ -266,7 +266,7 @@ async fn a_folder_replaced_by_a_link_after_it_was_judged_is_not_followed() {
         assert!(judged.action.reached().is_none());
         fs::rename(lab.files().join("real"), lab.files().join("was")).unwrap();
         symlink("other", lab.files().join("real")).unwrap();
-        let result = guard::run(judged, &lab.context).await;
+        let result = guard::run(judged, &lab.context).await.result;
         assert!(result.is_error, "{tool}: {}", result.content);
         assert_eq!(lab.read("other/f"), "other\n");
         assert!(!lab.files().join("other/new").exists());
@@ -278,7 +278,7 @@ async fn a_folder_replaced_by_a_link_after_it_was_judged_is_not_followed() {
     let judged = lab.prepared("view", json!({"path": "later/f"}));
     assert!(judged.action.reached().is_none());
     symlink("real", lab.files().join("nothing")).unwrap();
-    let result = guard::run(judged, &lab.context).await;
+    let result = guard::run(judged, &lab.context).await.result;
     assert!(
         result.is_error && !result.content.contains("kept"),
         "{}",
@@ -320,7 +320,7 @@ fn nothing_but_what_was_judged_is_reached_while_links_are_swapped() {
                 .unwrap_or(&judged.action)
                 .detail
                 .clone();
-            let result = runtime.block_on(guard::run(judged, &lab.context));
+            let result = runtime.block_on(guard::run(judged, &lab.context)).result;
             // Only a call that was judged as `other/f` may reach it.
             let reached_other = result.content.contains("other") && !result.is_error;
             assert!(

@@ -113,6 +113,8 @@ pub struct Op {
     pub cost_usd: Option<f64>,
     /// Whether it could run: `allow`, `always_allow`, `deny` or `expired`. Null where there was nothing to decide.
     pub decision: Option<String>,
+    /// What a call did: `exit 128 after 0.4 s`, `wrote src/main.rs (+12 −3)`. Null where that is not on record.
+    pub effect: Option<String>,
     /// The beginning of what was said, or of a call and its result, without secrets.
     pub preview: Option<String>,
 }
@@ -198,7 +200,7 @@ impl Node {
     pub fn hide_results_of(&mut self, tools: &[&str]) {
         let ops = self.ops.iter_mut();
         ops.filter(|op| op.kind == OpKind::Tool && tools.contains(&op.name.as_str()))
-            .for_each(|op| op.preview = None);
+            .for_each(|op| (op.preview, op.effect) = (None, None));
     }
 
     /// Whether nothing but its name and its cost is told.

@@ -34,8 +34,8 @@ pub(in crate::agent) struct Footer {
     pub(in crate::agent) line: Option<String>,
     /// The button that continues, if there is one.
     pub(in crate::agent) button: Option<PartButton>,
-    /// Buttons that raise the budget which is used up.
-    pub(in crate::agent) raises: Vec<PartButton>,
+    /// Further buttons beside it.
+    pub(in crate::agent) further: Vec<PartButton>,
 }
 
 impl Footer {
@@ -61,6 +61,8 @@ pub(in crate::agent) struct Summary {
     pub(in crate::agent) below: Below,
     pub(in crate::agent) run: TurnId,
     pub(in crate::agent) elapsed: Duration,
+    /// What it and all below it changed, ran and were denied, in words.
+    pub(in crate::agent) receipt: Option<String>,
 }
 
 /// What a turn took, in a line; `None` for a short one.
@@ -72,11 +74,15 @@ pub(in crate::agent) fn summary(summary: Summary) -> Option<String> {
         below,
         run,
         elapsed,
+        receipt,
     } = summary;
-    if tally.steps <= 1 && below.children == 0 && elapsed < SHORT {
+    if receipt.is_none() && tally.steps <= 1 && below.children == 0 && elapsed < SHORT {
         return None;
     }
     let mut line = String::new();
+    if let Some(receipt) = &receipt {
+        let _ = write!(line, "{receipt} · ");
+    }
     if let Some(branch) = branch {
         let _ = write!(line, "branch #{branch} · ");
     }
@@ -86,7 +92,11 @@ pub(in crate::agent) fn summary(summary: Summary) -> Option<String> {
     }
     line.push_str(&text::seconds(elapsed));
     let Tally { usage, cost, .. } = tally;
-    if usage != Usage::default() {
+    if let (Some(_), Some(usd)) = (&receipt, cost.usd()) {
+        if usd > 0.0 {
+            let _ = write!(line, " · {}", text::dollars(usd));
+        }
+    } else if usage != Usage::default() {
         let (input, output) = (usage.input_total(), usage.output);
         let _ = write!(
             line,
@@ -166,6 +176,11 @@ fn is_address(url: &str) -> bool {
     leads && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>'))
 }
 
+/// The button that shows the steps of a run to the person who presses it.
+pub(in crate::agent) fn details(run: TurnId) -> PartButton {
+    PartButton::new(format!("details:{run}"), "Details")
+}
+
 /// The button under a turn that ended with `exit`: to continue it or to try it again, where a press helps.
 pub(in crate::agent) fn button(exit: EndReason) -> Option<PartButton> {
     match exit {
@@ -197,7 +212,7 @@ pub(in crate::agent) fn parts(
     if let Some(last) = bodies.last_mut() {
         last.mention = footer.mention;
         last.button.clone_from(&footer.button);
-        last.further_buttons.clone_from(&footer.raises);
+        last.further_buttons.clone_from(&footer.further);
     }
     if let Some(first) = bodies.first_mut() {
         first.reply_to = reply_to;

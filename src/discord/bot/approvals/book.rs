@@ -36,6 +36,12 @@ pub(super) struct Asked {
     /// Locked during an edit of the message, so that each edit shows the latest state.
     pub(super) edits: Arc<tokio::sync::Mutex<()>>,
     pub(super) is_edited: bool,
+    /// A press is showing how its calls ended, with an answer that must not come after a later edit.
+    pub(super) is_showing: bool,
+    /// Allowed calls that have not ended yet: the card is to say how they do.
+    pub(super) running: BTreeSet<i64>,
+    /// Whether an edit is due that says how the allowed calls ended.
+    pub(super) owes_receipt: bool,
 }
 
 /// An answer that the turn has.
@@ -64,6 +70,9 @@ impl Asked {
             press: None,
             edits: Arc::default(),
             is_edited: false,
+            is_showing: false,
+            running: BTreeSet::new(),
+            owes_receipt: false,
         }
     }
 
@@ -93,12 +102,52 @@ impl Asked {
         let by = by.unwrap_or_else(|| "somebody".to_owned());
         let calls = self.question.calls.iter();
         let at = calls.into_iter().position(|call| call.approval == id);
-        if let Some(ended) = at.and_then(|at| self.ended.get_mut(at)) {
-            *ended = Some(Ended { end, by });
+        let Some(ended) = at.and_then(|at| self.ended.get_mut(at)) else {
+            return;
+        };
+        let is_allowed = matches!(
+            end,
+            QuestionEnd::Decided {
+                choice: Choice::Allow | Choice::AlwaysAllow,
+                ..
+            }
+        );
+        if is_allowed {
+            self.running.insert(id);
+        } else {
+            self.running.remove(&id);
         }
+        *ended = Some(Ended {
+            end,
+            by,
+            outcome: None,
+        });
         if let Some(press) = &mut self.press {
             press.left.remove(&id);
         }
+    }
+
+    /// Records how an allowed call ended. Returns whether the card is to be edited now: all of its calls have ended.
+    pub(super) fn ran(&mut self, id: i64, outcome: Option<String>) -> bool {
+        self.running.remove(&id);
+        let mut calls = self.question.calls.iter();
+        let at = calls.position(|call| call.approval == id);
+        let ended = at.and_then(|at| self.ended.get_mut(at));
+        if let Some(Some(ended)) = ended {
+            ended.outcome = outcome;
+        }
+        let says_more = |ended: &Option<Ended>| {
+            let ended = ended.as_ref();
+            ended.is_some_and(|ended| ended.outcome.is_some())
+        };
+        let is_due = self.is_over() && self.running.is_empty() && self.ended.iter().any(says_more);
+        self.owes_receipt |= is_due;
+        is_due
+    }
+
+    /// Whether its card shows all that it will.
+    fn is_done(&self) -> bool {
+        self.is_over() && self.running.is_empty() && !self.owes_receipt && !self.is_showing
     }
 
     pub(super) fn body(&self, approvers: &[RoleId]) -> Body {
@@ -152,6 +201,13 @@ impl Book {
         };
         asked.is_edited |= asked.message.is_some();
         asked.message.is_some()
+    }
+
+    /// Forgets a question whose card shows all that it will.
+    pub(super) fn forget_if_done(&mut self, question: i64) {
+        if self.asked.get(&question).is_some_and(Asked::is_done) {
+            self.forget(question);
+        }
     }
 
     pub(super) fn forget(&mut self, question: i64) {

@@ -204,6 +204,14 @@ impl Sight {
         })
     }
 
+    /// How much of each call is read, to say what it worked on.
+    fn previews(&self) -> Previews {
+        match self.words {
+            Words::Said => Previews::Bytes(DATA_PREVIEW),
+            Words::OnTheirWay | Words::Pass => Previews::None,
+        }
+    }
+
     /// A run as they may see it. Of work as an agent to which they have no access, only its name and its cost are shown, and a
     /// line says so. Words that had to pass a role, including a model's title for a task, are not shown.
     fn on(&self, mut run: Run) -> Run {
@@ -230,6 +238,10 @@ impl Sight {
         if self.words == Words::Pass && node.kind == ChildKind::SubAgent.as_str() {
             node.title = None;
         }
+        if self.words == Words::Pass {
+            // A path is a word of the model, too.
+            node.ops.iter_mut().for_each(|op| op.effect = None);
+        }
         for child in &mut node.children {
             self.look(child, hidden);
         }
@@ -247,12 +259,9 @@ async fn text_page(
     page: usize,
 ) -> Result<Body, Refusal> {
     let sight = Sight::of(bot, viewer, run).await?;
+    let previews = sight.previews();
     let draw = move |run| render::run_shown(&sight.on(run), clock::now(), page);
-    let drawn = bot
-        .manager
-        .status
-        .look_at_run(run, Previews::None, draw)
-        .await?;
+    let drawn = bot.manager.status.look_at_run(run, previews, draw).await?;
     drawn.ok_or_else(|| no_run(&run.short()))
 }
 

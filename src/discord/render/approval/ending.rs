@@ -13,6 +13,8 @@ pub struct Ended {
     pub end: QuestionEnd,
     /// Who pressed, by the name that the server shows.
     pub by: String,
+    /// How the call ended that was allowed, in words.
+    pub outcome: Option<String>,
 }
 
 /// The colour of the question's message.
@@ -69,10 +71,12 @@ pub(super) fn with_endings(
 
 fn ending(ended: &Ended) -> (&'static str, String) {
     let by = escape::name(&ended.by);
+    let outcome = ended.outcome.as_deref();
+    let outcome = outcome.map_or_else(String::new, |words| format!(" · {}", escape::text(words)));
     match &ended.end {
         QuestionEnd::Decided { choice, reason, .. } => match (choice, reason) {
-            (Choice::Allow, _) => ("Allowed", format!("by {by}")),
-            (Choice::AlwaysAllow, _) => ("Always allowed", format!("by {by}")),
+            (Choice::Allow, _) => ("Allowed", format!("by {by}{outcome}")),
+            (Choice::AlwaysAllow, _) => ("Always allowed", format!("by {by}{outcome}")),
             (Choice::Deny, None) => ("Denied", format!("by {by}")),
             (Choice::Deny, Some(reason)) => {
                 let reason = text::one_line(reason, 600);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{AttemptKind, AttemptOutcome, CallId, Cost, Node, Op, OpKind, Usage};
+use crate::domain::{AttemptKind, AttemptOutcome, CallId, Cost, Effect, Node, Op, OpKind, Usage};
 use crate::store::attempts::AttemptRow;
 use crate::store::broken::BROKE_OFF;
 use crate::store::runs::exit::{EndFacts, exit_code};
@@ -226,11 +226,18 @@ impl OfTurn<'_> {
             ops.push(Op {
                 outcome: self.outcome(call, has_run),
                 decision: Some(self.decision(call).to_owned()),
+                effect: has_run.and_then(|ran| self.effect(ran)),
                 preview: self.said_of(&call.id),
                 ..op(OpKind::Tool, at, call.ended_at.unwrap_or(at), &call.name)
             });
         }
         ops
+    }
+
+    /// What a call did, in words.
+    fn effect(&self, ran: &AttemptRow) -> Option<String> {
+        let words = Effect::read(ran.detail.as_deref()?)?.words();
+        (!words.is_empty()).then(|| self.shown.line(&words, 300))
     }
 
     fn outcome(&self, call: &RunCall, ran: Option<&AttemptRow>) -> String {
@@ -359,6 +366,7 @@ fn op(kind: OpKind, at: DateTime<Utc>, end: DateTime<Utc>, name: &str) -> Op {
         usage: Usage::default(),
         cost_usd: Some(0.0),
         decision: None,
+        effect: None,
         preview: None,
     }
 }

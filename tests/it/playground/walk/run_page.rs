@@ -43,6 +43,7 @@ fn op(kind: OpKind, words: &str) -> Op {
         usage: Usage::default(),
         cost_usd: Some(0.0),
         decision: None,
+        effect: Some(words.to_owned()),
         preview: Some(words.to_owned()),
     }
 }
