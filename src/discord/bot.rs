@@ -71,6 +71,8 @@ pub(super) struct BotInner {
     pub(super) opening: UnderWay,
     pub(super) hints: Hints,
     pub(super) once: Once,
+    /// A retry was promised.
+    pub(super) retries: tokio::sync::Notify,
     /// Agents for which a model or a profile is being chosen.
     pub(super) pending: Pending<NewAgent>,
     /// Reminders and schedules that wait for their confirmation.

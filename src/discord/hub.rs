@@ -19,7 +19,7 @@ use super::error::DiscordError;
 use super::gateway::InboundEvent;
 use super::gateway::presence::Busy;
 use super::inbound::{ChannelEvent, Edit, Ingress};
-use super::interactions::{self, registration};
+use super::interactions::{self, registration, retries};
 use super::outbound::{Outbound, leftovers};
 use crate::agent::event::Event;
 use crate::domain::{ChannelId, GuildId, MessageId};
@@ -70,6 +70,8 @@ impl Hub {
             registered,
             stop.clone(),
         ));
+        self.serving
+            .spawn(retries::watch(self.bot.clone(), stop.clone()));
         self.serving
             .spawn(bot::servers::watch(self.bot.clone(), stop));
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));

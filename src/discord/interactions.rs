@@ -7,9 +7,11 @@ mod commands;
 mod first;
 mod here;
 mod interrupted;
+mod others;
 pub(super) mod registration;
 mod responder;
 mod resume;
+pub(super) mod retries;
 
 use serenity::all::{FullEvent, Interaction};
 

@@ -125,6 +125,7 @@ pub async fn run(
         opening: UnderWay::threads(),
         hints: Hints::default(),
         once: Once::default(),
+        retries: tokio::sync::Notify::new(),
         pending: Pending::default(),
         drafts: Pending::default(),
         known_ids: KnownIds::default(),

@@ -84,6 +84,8 @@ struct Table {
     free: BTreeSet<String>,
     /// Where they are.
     urls: BTreeMap<String, String>,
+    /// The variables that hold their keys.
+    variables: BTreeMap<String, String>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -167,6 +169,7 @@ impl Providers {
                 }
             }
         }
+        providers.variables = variables(config);
         for (name, provider) in &config.providers {
             if built_in.iter().any(|(known, ..)| known == name) {
                 continue;
@@ -184,6 +187,11 @@ impl Providers {
             providers.declare(name, Some(provider));
         }
         Ok(providers.into())
+    }
+
+    /// The variable that holds the key of a provider, if it is known.
+    pub fn variable(&self, provider: &str) -> Option<String> {
+        self.table.load().variables.get(provider).cloned()
     }
 
     /// These providers, or where there are none the demo model at `base_url`, so that something can be asked.
@@ -443,6 +451,22 @@ fn key_of(
             variable: variable.clone(),
         }),
     }
+}
+
+/// The variables that hold the providers' keys.
+fn variables(config: &Config) -> BTreeMap<String, String> {
+    let usual = [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("openai", "OPENAI_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+    ];
+    let usual = usual.map(|(name, variable)| (name.to_owned(), variable.to_owned()));
+    let mut all = BTreeMap::from(usual);
+    all.extend(config.providers.iter().filter_map(|(name, provider)| {
+        let variable = provider.api_key_env.clone()?;
+        Some((name.clone(), variable))
+    }));
+    all
 }
 
 fn known_names() -> String {

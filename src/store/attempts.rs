@@ -221,6 +221,23 @@ const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
 impl Store {
+    /// The models that answered in a server since then, as provider and model, the latest first; at most 25.
+    pub async fn models_answering(
+        &self,
+        guild: GuildId,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let query = checked(query!(
+            "SELECT provider, model FROM attempts
+             WHERE guild_id = ? AND at > ? AND kind = 'model' AND outcome = 'ok'
+             GROUP BY provider, model ORDER BY max(id) DESC LIMIT 25",
+            guild.as_i64(),
+            stamp(since)
+        ));
+        let read = |row: &SqliteRow| Ok((row.try_get("provider")?, row.try_get("model")?));
+        query.all(&mut *self.reader().await?, read).await
+    }
+
     /// Stores one attempt separately; a step's own attempts are stored with the step ([`super::AttachedRows`]). It is added
     /// to the cost of a turn that has ended, such as one whose summary came after its answer.
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {

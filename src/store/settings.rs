@@ -55,6 +55,23 @@ impl Store {
         query.first(&mut *self.reader().await?, scalar).await
     }
 
+    /// The facts of the daemon whose keys begin so, at most 1,000 of them.
+    pub async fn facts(&self, beginning: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let query = checked(query!(
+            "SELECT key, value FROM meta WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key LIMIT 1000",
+            beginning
+        ));
+        let read = |row: &SqliteRow| Ok((row.try_get("key")?, row.try_get("value")?));
+        query.all(&mut *self.reader().await?, read).await
+    }
+
+    /// Forgets a fact of the daemon.
+    pub async fn forget_meta(&self, key: &str) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch.add(query!("DELETE FROM meta WHERE key = ?", key));
+        self.run(batch).await.map(drop)
+    }
+
     /// Keeps a fact of the daemon.
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
         let mut batch = Batch::default();

@@ -16,6 +16,7 @@ mod conversation;
 mod cut_secrets;
 mod day;
 mod drawn;
+mod failures;
 mod first_contact;
 mod forced;
 mod forms;

@@ -4,7 +4,9 @@ use std::mem;
 
 use crate::agent::deps::unstored::{Beside, Tally, Unstored};
 use crate::agent::models::budget::Reservation;
+use crate::agent::turn::end::cause::ModelFailure;
 use crate::domain::{AttemptOutcome, TurnId};
+use crate::llm::Target;
 use crate::store::{AttachedRows, AttemptRow, EndReason, LeftOpen, Sum};
 
 /// What a turn has cost, and what of it is not stored yet.
@@ -18,6 +20,10 @@ pub(in crate::agent) struct Accounting {
     held: Vec<Reservation>,
     /// The outcome of the last request to a model.
     pub(in crate::agent) last: Option<AttemptOutcome>,
+    /// Why the last step got no answer, if it got none.
+    pub(in crate::agent) failure: Option<ModelFailure>,
+    /// The model that was asked last.
+    pub(in crate::agent) asked: Option<Target>,
     turn: TurnId,
     /// Receives the rows that are not stored when this is dropped.
     unstored: Unstored,
@@ -69,6 +75,8 @@ impl Accounting {
             handed: Vec::new(),
             held: Vec::new(),
             last: None,
+            failure: None,
+            asked: None,
             turn,
             unstored,
             beside,

@@ -3,6 +3,7 @@
 //!
 //! How a turn ends whose task panicked, and how a sub-agent reports, is in `run`.
 
+pub(in crate::agent) mod cause;
 pub(in crate::agent) mod heading;
 pub(in crate::agent) mod last_line;
 mod reason;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use self::cause::ModelFailure;
 use self::reason::{FailureReport, GoesOn};
 use self::reply::{Footer, Summary};
 use super::host::Host;
@@ -188,6 +190,7 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
                 goes_on: turn.may_go_on().then(|| turn.goes_on()),
                 children: turn.below.lock().aborted,
                 run: turn.context.id(),
+                next: cause(turn, exit).and_then(ModelFailure::next_step),
             };
             (None, PartKind::Failure, report.render())
         }
@@ -202,6 +205,14 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
         kind,
         words: redactor.redact(&words).into_owned(),
     }
+}
+
+/// Why no model answered, where that ended the turn.
+fn cause(turn: &Turn, exit: EndReason) -> Option<&ModelFailure> {
+    turn.accounting
+        .failure
+        .as_ref()
+        .filter(|_| exit == EndReason::Failed)
 }
 
 /// The footer under the turn's outcome.
@@ -229,18 +240,18 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
         // It says all of this itself.
         Said::Report => None,
     };
-    let raises = match (&turn.used_up, exit) {
-        (Some(budget), EndReason::Budget) => budget_days::buttons(budget),
-        _ => Vec::new(),
-    };
+    let (button, mut further) = cause(turn, exit)
+        .filter(|_| said == Said::Report)
+        .map_or_else(|| (reply::button(exit), Vec::new()), ModelFailure::buttons);
+    if let (Some(budget), EndReason::Budget) = (&turn.used_up, exit) {
+        further.extend(budget_days::buttons(budget));
+    }
+    further.extend(receipt.map(|_| reply::details(turn.context.run.root)));
     Footer {
         mention: author.filter(|_| is_long),
         line,
-        button: reply::button(exit),
-        further: raises
-            .into_iter()
-            .chain(receipt.map(|_| reply::details(turn.context.run.root)))
-            .collect(),
+        button,
+        further,
     }
 }
 

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
+use super::end::cause::ModelFailure;
 use super::host::Extras;
 use super::prompt::{self, SystemBlocks};
 use super::{AnsweredBy, Turn};
 use crate::agent::auxiliary::row_of;
 use crate::agent::event::Event;
 use crate::agent::files::Hears;
+use crate::agent::models::Models;
 use crate::agent::models::budget::{
     Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
 };
@@ -247,6 +249,7 @@ impl Turn {
                         facts.window,
                     );
                 }
+                self.accounting.failure = None;
                 let before = self.answered_by.take();
                 let newly = before.map_or(0, |before| before.unseen.newly);
                 self.answered_by = Some(AnsweredBy {
@@ -270,14 +273,17 @@ impl Turn {
                 class: FailureClass::ContextExceeded,
                 error: failure.to_string(),
             },
-            Err(StepFailure::Failed { last, attempts }) => Asked::Failed {
-                class: last.class,
-                error: if hides_words {
-                    words_of(&last.without_words(), attempts)
-                } else {
-                    words_of(&last, attempts)
-                },
-            },
+            Err(StepFailure::Failed { last, attempts }) => {
+                self.accounting.failure = self.failure(&last);
+                Asked::Failed {
+                    class: last.class,
+                    error: if hides_words {
+                        words_of(&last.without_words(), attempts)
+                    } else {
+                        words_of(&last, attempts)
+                    },
+                }
+            }
             Err(StepFailure::NobodyLeft { cause: Some(_) }) if hides_words => Asked::Failed {
                 class: FailureClass::ModelError,
                 error: StepFailure::NobodyLeft { cause: None }.to_string(),
@@ -294,17 +300,37 @@ impl Turn {
     }
 }
 
+impl Turn {
+    /// What is known of the failure that left the last step without an answer.
+    fn failure(&self, last: &LlmError) -> Option<ModelFailure> {
+        let target = self.accounting.asked.clone()?;
+        Some(failure_of(target, last, &self.context.deps.models))
+    }
+}
+
+/// What is known of a failure.
+fn failure_of(target: Target, error: &LlmError, models: &Models) -> ModelFailure {
+    ModelFailure {
+        class: error.class,
+        variable: models.known().providers().variable(&target.provider),
+        until: ends_at(error),
+        target,
+    }
+}
+
+/// When a limit of the provider ends, where that is not soon.
+fn ends_at(error: &LlmError) -> Option<DateTime<Utc>> {
+    let wait = error.retry_after.filter(|wait| *wait > TOLD_WAIT)?;
+    clock::now().checked_add_signed(TimeDelta::from_std(wait).ok()?)
+}
+
 /// Returns the last failure of a step for people, with the time at which a limit of hours ends.
 fn words_of(last: &LlmError, attempts: u32) -> String {
     let attempts = match attempts {
         1 => String::new(),
         n => format!(" (after {n} attempts)"),
     };
-    let until = last
-        .retry_after
-        .filter(|wait| *wait > TOLD_WAIT)
-        .and_then(|wait| clock::now().checked_add_signed(TimeDelta::from_std(wait).ok()?));
-    match until {
+    match ends_at(last) {
         Some(until) => format!(
             "{last}{attempts}. The limit ends <t:{}:R>",
             until.timestamp()
@@ -396,6 +422,7 @@ impl Observer for Watcher<'_> {
         let failed = attempt.error.is_some();
         self.turn.accounting.tally.add(attempt.usage, attempt.cost);
         self.turn.accounting.last = Some(attempt.outcome);
+        self.turn.accounting.asked = Some(attempt.target.clone());
         self.turn
             .context
             .log_pricing(&attempt.target, attempt.usage, attempt.cost);
@@ -452,9 +479,12 @@ impl Observer for Watcher<'_> {
             error.class,
             FailureClass::AuthError | FailureClass::QuotaExceeded
         ) {
-            self.turn.context.deps.emit(Event::Operator {
+            let deps = &self.turn.context.deps;
+            let next = failure_of(target.clone(), error, &deps.models).for_operator();
+            let next = next.map_or_else(String::new, |next| format!("\n{next}"));
+            deps.emit(Event::Operator {
                 cause: format!("{}:{:?}", target.provider, error.class),
-                text: format!("{target} cannot be used: {}", error.message),
+                text: format!("{target} cannot be used: {}{next}", error.message),
             });
         }
     }

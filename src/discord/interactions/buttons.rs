@@ -11,7 +11,7 @@ use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::responder::HEARD_WITHIN;
-use super::{Responder, Visibility, budgets, first, interrupted, resume};
+use super::{Responder, Visibility, budgets, first, interrupted, others, resume, retries};
 use crate::agent::event::{Answer, Arrived, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
@@ -55,6 +55,9 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "again" => resume::go_on(bot, &responder, press, None).await,
         "resume" => interrupted::pressed(bot, &responder, press, rest).await,
         "budget" => budgets::raise(bot, &responder, press, rest).await,
+        "other" => others::offer(bot, &responder, press, rest).await,
+        "model" => others::ask(bot, &responder, press, rest).await,
+        "then" => retries::promise(bot, &responder, press, rest).await,
         "clear" => commands::confirm_clear(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,
         "stop" => {

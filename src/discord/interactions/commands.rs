@@ -14,7 +14,7 @@ mod confirm;
 mod context;
 mod decisions;
 mod help;
-mod menus;
+pub(super) mod menus;
 mod message;
 mod models;
 mod overview;

@@ -20,13 +20,13 @@ use crate::manager::ManagerError;
 const GO_ON: &str = "Continue where you stopped.";
 
 /// What *Try again* asks the model.
-const AGAIN: &str = "That failed. Try again.";
+pub(super) const AGAIN: &str = "That failed. Try again.";
 
 /// What to do instead of pressing a used button to restore.
 const SEE_HISTORY: &str = "`/context history` lists the saved sessions.";
 
 /// What to do instead of pressing a used button to continue.
-const WRITE: &str = "Write here to go on.";
+pub(super) const WRITE: &str = "Write here to go on.";
 
 /// *Resume* and *Undo*, which all can see: the session of this id replaces the conversation, and the button is removed.
 pub(super) async fn restore(
@@ -131,13 +131,17 @@ pub(super) async fn go_on(
 }
 
 /// The message whose button was pressed.
-fn pressed(press: &ComponentInteraction) -> MessageId {
+pub(super) fn pressed(press: &ComponentInteraction) -> MessageId {
     MessageId(press.message.id.get())
 }
 
 async fn take_button_off(bot: &Bot, press: &ComponentInteraction) {
-    let channel = ChannelId(press.channel_id.get());
-    if let Err(error) = bot.rest.remove_buttons(channel, pressed(press)).await {
+    take_buttons_off(bot, ChannelId(press.channel_id.get()), pressed(press)).await;
+}
+
+/// Removes the buttons from a message; one of them was used.
+pub(super) async fn take_buttons_off(bot: &Bot, channel: ChannelId, message: MessageId) {
+    if let Err(error) = bot.rest.remove_buttons(channel, message).await {
         warn!(%error, channel.id = %channel, "failed to remove a button that was pressed");
     }
 }

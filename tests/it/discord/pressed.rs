@@ -22,7 +22,10 @@ async fn a_turn_that_failed_is_tried_again_by_a_press() {
         world.model.fails_with(400, body);
         world.ann.says("#lab", "what is it?").await;
         world.sees("#lab", "I could not get an answer").await;
-        assert_eq!(labels(world, "I could not get an answer"), ["Try again"]);
+        assert_eq!(
+            labels(world, "I could not get an answer"),
+            ["Try again", "Use another model"]
+        );
         world.model.answers("Here it is.");
         world.bob.clicks("#lab", "Try again").await;
         let shown = world.sees("#lab", "Here it is.").await;

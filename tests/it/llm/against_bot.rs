@@ -14,7 +14,7 @@ use super::wire::{FORMATS, Format, Wire, answer, events};
 use crate::world::{World, run_test_with};
 
 /// What a failure report says.
-const REPORT: &str = "Steps done:";
+const REPORT: &str = " run ";
 
 /// Ann says something; afterwards the channel shows each text as often as `expected` says.
 async fn says(world: &mut World, name: &str, expected: &HashMap<&str, usize>) {
@@ -149,7 +149,7 @@ async fn a_server_that_only_fails_is_asked_three_times() {
                 world.ann.says("#lab", "hello").await;
                 let shown = world
                     .shows("#lab", |shown| {
-                        shown.matches("Steps done: 1").count() == number
+                        shown.matches("after 3 attempts").count() == number
                     })
                     .await;
                 assert_eq!(shown.matches("after 3 attempts").count(), number);

@@ -95,6 +95,8 @@ pub(in crate::agent) struct FailureReport<'a> {
     /// Sub-agents that were ended with it.
     pub children: usize,
     pub run: TurnId,
+    /// What has to happen before a further try can succeed, where that is known.
+    pub next: Option<String>,
 }
 
 /// How a turn that the daemon's stop ended goes on after the next start.
@@ -141,14 +143,22 @@ impl FailureReport<'_> {
             let error = text::one_line(self.error, 500);
             format!("\nLast error: {}", escape::sentence(&error))
         };
+        let next = self.next.as_deref().unwrap_or(way_out(self.exit));
+        format!("**{reason}**{error}\n{}\n{next}", self.progress())
+    }
+
+    /// What was done before it failed, and the run. Where nothing was, only the run.
+    fn progress(&self) -> String {
+        let tokens = self.usage.input_total() + self.usage.output;
+        if tokens == 0 {
+            return self.run();
+        }
         format!(
-            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {} · run {}\n{}",
+            "Steps done: {} · {tokens} tokens{} · {} · run {}",
             self.steps,
-            self.usage.input_total() + self.usage.output,
             money(self.cost),
             clock::duration(self.elapsed),
             self.run.short(),
-            way_out(self.exit)
         )
     }
 

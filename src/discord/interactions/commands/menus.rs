@@ -53,8 +53,17 @@ fn menu(id: String, placeholder: &str, names: Vec<String>) -> Menu {
     }
 }
 
+/// A menu of names.
+pub(in crate::discord::interactions) fn of_names(
+    id: String,
+    placeholder: &str,
+    names: Vec<String>,
+) -> Menu {
+    menu(id, placeholder, names)
+}
+
 /// What was chosen.
-pub(super) fn chosen(press: &ComponentInteraction) -> Option<&str> {
+pub(in crate::discord::interactions) fn chosen(press: &ComponentInteraction) -> Option<&str> {
     match &press.data.kind {
         ComponentInteractionDataKind::StringSelect { values } => values.first().map(String::as_str),
         _ => None,
