@@ -8,6 +8,7 @@ mod day_budget;
 pub mod effective;
 mod env;
 pub mod folders;
+pub mod in_words;
 mod keys;
 mod load;
 mod mcp_servers;

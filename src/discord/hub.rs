@@ -128,7 +128,11 @@ impl Hub {
         match event {
             InboundEvent::Ready => self.session_began().await,
             InboundEvent::Resumed => self.ingress.resumed(),
-            InboundEvent::GuildCreate(guild) => self.guild(&guild).await,
+            InboundEvent::GuildCreate(guild) => {
+                self.guild(&guild).await;
+                // Retries may wait for this server.
+                self.bot.retries.notify_one();
+            }
             InboundEvent::GuildUpdate(guild) => self.guild_changed(&guild).await,
             InboundEvent::GuildDelete(guild) if guild.unavailable => {}
             InboundEvent::GuildDelete(guild) => self.guild_gone(GuildId(guild.id.get())).await,

@@ -50,4 +50,5 @@ mod shortcuts;
 mod usage_chart;
 mod waiting;
 mod weather;
+mod widening;
 mod words;

@@ -191,6 +191,8 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
                 children: turn.below.lock().aborted,
                 run: turn.context.id(),
                 next: cause(turn, exit).and_then(ModelFailure::next_step),
+                doing: turn.live.progress.borrow().doing.clone(),
+                receipt: turn.context.run.receipt.lock().words(),
             };
             (None, PartKind::Failure, report.render())
         }

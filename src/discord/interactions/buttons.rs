@@ -70,6 +70,8 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         }
         "init" => commands::init_chosen(bot, &responder, press, rest).await,
         "config" => commands::config_chosen(bot, &responder, press, rest).await,
+        "widen" => commands::config_widened(bot, &responder, press, rest).await,
+        "loosen" => commands::setting_loosened(bot, &responder, press, rest).await,
         "setting" => commands::setting_chosen(bot, &responder, press, rest).await,
         "first" => first::pressed(bot, &responder, press).await,
         "details" => details(bot, &responder, press, rest).await,

@@ -46,7 +46,7 @@ pub(super) use agent::list_page;
 pub(super) use agent::{
     EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back,
 };
-pub(super) use agent::{config_chosen, init_chosen, making};
+pub(super) use agent::{config_chosen, config_widened, init_chosen, making};
 pub(super) use branch::open as open_branch;
 pub(super) use confirm::cancel;
 pub(super) use context::{confirm_clear, history_page};
@@ -56,7 +56,7 @@ pub(super) use remind::pressed as plan_pressed;
 pub(super) use roles::roles_page;
 pub(super) use run::{list_page as run_list_page, show_page as run_page};
 pub(super) use servers::pressed as decide_server;
-pub(super) use settings::chosen as setting_chosen;
+pub(super) use settings::{chosen as setting_chosen, loosened as setting_loosened};
 
 /// All commands, with shortcuts for the models that are there.
 pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {

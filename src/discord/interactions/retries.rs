@@ -56,7 +56,7 @@ pub(super) async fn promise(
     let work = async {
         let here = Here::of_press(bot, press).await?;
         let gone = || Refusal(format!("This button is no longer valid. {WRITE}"));
-        let at = at.parse().ok();
+        let at = at.parse::<i64>().ok();
         let at = at
             .and_then(|at| DateTime::from_timestamp(at, 0))
             .ok_or_else(gone)?;

@@ -14,7 +14,7 @@ use crate::agent::event::{Feed, Said, TurnRef, TurnSummary};
 use crate::discord::render::status_text;
 use crate::discord::rest::RestError;
 use crate::domain::MessageId;
-use crate::store::Store;
+use crate::store::{EndReason, Store};
 
 /// A turn shorter than this shows no typing.
 const TYPING_AFTER: Duration = Duration::from_millis(200);
@@ -417,7 +417,11 @@ impl Live {
             return Some(LiveAction::LookForPreview);
         }
         if let Some(preview) = self.preview.message {
-            return Some(match (summary.said, self.cut_words()) {
+            // An abort leaves one notice, which says what was running.
+            let cut_words = self
+                .cut_words()
+                .filter(|_| summary.exit != EndReason::Aborted);
+            return Some(match (summary.said, cut_words) {
                 (Said::Report, Some(said)) => {
                     let why = status_text::unfinished(summary.exit);
                     LiveAction::FinishPreview(preview, status_text::preview_ended(&said, &why))

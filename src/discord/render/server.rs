@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::lists::lines_within;
 use super::times;
 use crate::clock;
 use crate::config::effective::{KEYS, Server, Shown};
-use crate::config::{Config, Key};
+use crate::config::{Config, Key, in_words};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use crate::domain::{ProfileRef, RoleId};
 use crate::llm::Target;
@@ -72,11 +74,11 @@ fn profile(name: &str, profiles: &Profiles) -> String {
     )
 }
 
-pub fn setting_changed(key: &Key, value: &str) -> Body {
+pub fn setting_changed(key: &Key, value: &Value) -> Body {
     Body::text(format!(
         "{} is now {}.",
-        escape::code(key.name),
-        escape::code(value)
+        in_words::label(key),
+        in_words::value(key, value)
     ))
 }
 
@@ -260,39 +262,61 @@ fn listed(patterns: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// The groups of `/help`, each with the first words of its commands.
-const HELP: [(&str, &[&str]); 6] = [
-    ("Talk", &["ask", "stop", "abort", "status", "branch"]),
-    ("Conversation", &["context"]),
-    ("Tasks", &["tasks", "process"]),
-    ("Agents", &["agent", "agents", "permissions", "purge"]),
-    (
-        "Server",
-        &["settings", "models", "usage", "audit", "servers"],
-    ),
-    ("About", &["help", "ping"]),
-];
+/// The order of the groups; others come last.
+const ORDER: [&str; 6] = ["Talk", "Conversation", "Tasks", "Agents", "Server", "About"];
 
-/// Commands in groups, each with what it does.
-pub fn help(commands: &[(String, String)]) -> Body {
-    let group_of = |name: &str| {
-        let first = name.split(' ').next().unwrap_or(name);
-        HELP.iter().position(|(_, names)| names.contains(&first))
-    };
+/// A command as `/help` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HelpLine {
+    /// The group that is declared beside the command.
+    pub group: String,
+    pub name: String,
+    pub description: String,
+    pub kind: HelpKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelpKind {
+    Slash,
+    /// In the menu of a message.
+    OnMessage,
+    /// Asks one model.
+    Shortcut,
+}
+
+/// Commands in their groups, each with what it does. Shortcuts to models are one line.
+pub fn help(commands: &[HelpLine]) -> Body {
     let mut embed = Embed::new(
         "What you may do here",
         "Write in an agent's channel to talk to it. These commands do the rest:",
     );
-    let groups = HELP.iter().map(|(title, _)| *title).enumerate();
-    let groups = groups.map(|(index, title)| (Some(index), title));
-    // Commands in no group are the shortcuts that ask a model by its name.
-    for (index, title) in groups.chain([(None, "Ask one model")]) {
-        let lines: Vec<String> = commands
+    let mut groups: Vec<&str> = Vec::new();
+    for command in commands {
+        if !groups.contains(&command.group.as_str()) {
+            groups.push(&command.group);
+        }
+    }
+    groups.sort_by_key(|group| {
+        ORDER
             .iter()
-            .filter(|(name, _)| group_of(name) == index)
-            .map(|(name, description)| format!("`/{name}` {description}"))
+            .position(|one| one == group)
+            .unwrap_or(ORDER.len())
+    });
+    for group in groups {
+        let of_group = || commands.iter().filter(move |one| one.group == group);
+        let mut lines: Vec<String> = of_group()
+            .filter_map(|one| match one.kind {
+                HelpKind::Slash => Some(format!("`/{}` {}", one.name, one.description)),
+                HelpKind::OnMessage => Some(format!("**{}** {}", one.name, one.description)),
+                HelpKind::Shortcut => None,
+            })
             .collect();
-        embed = fields(embed, title, &lines);
+        let shortcuts = of_group().filter(|one| one.kind == HelpKind::Shortcut);
+        let shortcuts: Vec<String> = shortcuts.map(|one| format!("`/{}`", one.name)).collect();
+        if !shortcuts.is_empty() {
+            lines.push(shortcuts.join(" "));
+        }
+        embed = fields(embed, group, &lines);
     }
     Body::embed(embed)
 }

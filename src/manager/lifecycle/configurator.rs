@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::agent::{AgentDeps, MOST_CORE_AGENTS};
-use crate::config::effective::LOCAL_ONLY;
+use crate::config::effective::{self, Effective, LOCAL_ONLY};
+use crate::config::in_words;
 use crate::config::{Key, Right, Unset, ValueKind, agent_keys, is_default};
-use crate::domain::{GuildId, Person, ProfileRef};
-use crate::manager::audit::{Audit, shown};
+use crate::domain::{GuildId, Person, ProfileRef, SandboxMode};
+use crate::manager::audit::Audit;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::directory::{Directory, folder};
 use crate::manager::error::ManagerError;
@@ -26,6 +27,30 @@ use crate::text;
 fn known_key(name: &str) -> Result<&'static Key, ManagerError> {
     let known = agent_keys().find(|key| key.name == name);
     known.ok_or_else(|| unknown_key(name))
+}
+
+/// The risk of a value that lets an agent, or people, do more than now.
+fn widening(key: &Key, value: &Value, now: &Effective, profile: &ProfileRef) -> Option<String> {
+    let risk = match (key.name, value) {
+        ("sandbox", Value::String(word)) if word == "off" && now.sandbox != SandboxMode::Off => {
+            "its commands will run without a sandbox. They can then read and change everything that the user of Chorus can."
+        }
+        ("network", Value::Bool(true)) if !now.network => {
+            "its commands will reach the network. They can then send out what they read."
+        }
+        ("permissions", Value::String(word))
+            if word == "open" && *profile != ProfileRef::Named("open".to_owned()) =>
+        {
+            "it will run commands, push and change its own settings without asking anybody."
+        }
+        ("access_roles", Value::Array(roles))
+            if roles.is_empty() && !now.access_roles.is_empty() =>
+        {
+            "everyone who sees its channel can then talk to it and have it work for them."
+        }
+        _ => return None,
+    };
+    Some(risk.to_owned())
 }
 
 /// The error for a missing key, with a similar one that may be meant.
@@ -82,6 +107,30 @@ impl Configurator {
             Some(Value::String(text)) => text.clone(),
             Some(other) => serde_json::to_string_pretty(other).unwrap_or_default(),
         })
+    }
+
+    /// Says in a sentence what setting a key to this value would widen; `None` where it widens nothing, or `by` may not set it.
+    pub(crate) async fn risk(
+        &self,
+        guild: GuildId,
+        name: &str,
+        key: &str,
+        value: &str,
+        by: &Person,
+    ) -> Option<String> {
+        let key = known_key(key).ok()?;
+        let agent = self.directory.find(guild, name).ok()?;
+        self.grants.may_set(&agent, key, by).await.ok()?;
+        let value = key.kind.read(value).ok()?;
+        if key.kind == ValueKind::Profile {
+            self.grants.grantable(guild, value.as_str()?, by).ok()?;
+        }
+        let folder = self.deps.paths.agent(agent.name.as_str());
+        let config = folder::load(folder).await.ok()?.config;
+        let settings = self.deps.settings_of(guild);
+        let now = effective::agent(&config, &settings, &self.deps.config.load());
+        widening(key, &value, &now, &config.permissions)
+            .map(|risk| format!("`{}`: {risk}", agent.name))
     }
 
     /// Sets a key.
@@ -148,9 +197,10 @@ impl Configurator {
             })
             .await?;
         let mut told = format!(
-            "`{}.{key}` is now {}. It applies from the next request.",
+            "{} of `{}` is now {}. It applies from the next request.",
+            in_words::label(key),
             agent.name,
-            shown(&checked)
+            in_words::value(key, &checked)
         );
         if key.name == "core" {
             let read = self.directory.configuration(&agent).await;
@@ -206,9 +256,10 @@ impl Configurator {
             _ => "It works there; its own folder stays as it is.",
         };
         Ok(format!(
-            "`{}.{key}` is now {}. {stays} It applies from the next request.",
+            "{} of `{}` is now {}. {stays} It applies from the next request.",
+            in_words::label(key),
             agent.name,
-            shown(&value)
+            in_words::value(key, &value)
         ))
     }
 

@@ -209,6 +209,42 @@ async fn help_comes_in_groups() {
             "/ping",
         ];
         assert!(order.map(at).is_sorted(), "{help}");
+        // Each command stands in the group that it declares, those of messages too.
+        for missed in ["Others", "Ask one model"] {
+            assert!(!help.contains(missed), "{help}");
+        }
+        for command in [
+            "/run show",
+            "/roles",
+            "/decisions list",
+            "Retry",
+            "Branch from here",
+        ] {
+            assert_eq!(help.matches(command).count(), 1, "{command}: {help}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_none_is_proposed_as_discord_would_make_it() {
+    run_test(async |world| {
+        let asked = world
+            .ann
+            .asks(
+                "/agent init name:My_Helper! system_prompt:Help.",
+                "#general",
+            )
+            .await;
+        assert!(asked.contains("my-helper"), "{asked}");
+        world.ann.clicks("#general", "Make my-helper").await;
+        world
+            .waits("the agent with all that was entered", |world| {
+                let file = world.home().join("agents/my-helper/agent.json");
+                let text = std::fs::read_to_string(file).ok()?;
+                text.contains("Help.").then_some(())
+            })
+            .await;
     })
     .await;
 }
@@ -444,6 +480,7 @@ async fn roles_of_an_agent_that_make_no_sense_never_let_everybody_in() {
                 "#lab",
             )
             .await;
+        world.confirms().await;
         let shown = world.bob.asks("/status", "#lab").await;
         assert!(shown.contains("Agent: lab"), "{shown}");
 

@@ -78,7 +78,7 @@ async fn what_lifts_a_wall_or_a_limit_needs_the_right_to_grant_open() {
             .ann
             .asks("/agent config name:lab key:sandbox value:required", "#lab")
             .await;
-        assert!(set.contains("is now required"), "{set}");
+        assert!(set.contains("is now `required`"), "{set}");
         let changed = alice
             .asks("/agent config name:lab key:idle_timeout value:1h", "#lab")
             .await;

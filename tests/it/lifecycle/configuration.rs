@@ -116,7 +116,7 @@ async fn status_says_what_is_wrong() {
                 "#general",
             )
             .await;
-        assert!(mended.contains("is now standard"), "{mended}");
+        assert!(mended.contains("is now `standard`"), "{mended}");
         let status = world.ann.asks("/status", "#lab").await;
         assert!(status.contains("Permissions: standard"), "{status}");
     })

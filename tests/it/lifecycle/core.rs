@@ -66,7 +66,7 @@ async fn a_key_makes_an_agent_one_and_takes_it_back() {
     run_test(async |world| {
         let command = "/agent config name:lab key:core value:true";
         let told = world.ann.asks(command, "#general").await;
-        assert!(told.contains("`lab.core` is now true"), "{told}");
+        assert!(told.contains("Core of `lab` is now on"), "{told}");
         let status = world.ann.asks("/status", "#lab").await;
         assert!(status.contains("Status: active · core, ready"), "{status}");
         let command = "/agent config name:lab key:core value:default";

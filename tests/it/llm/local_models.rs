@@ -173,7 +173,7 @@ async fn a_model_that_no_list_has_is_tried_before_it_is_refused() {
             "{answer}"
         );
         let answer = set(world, "openai/private:7b").await;
-        assert!(answer.contains("is now openai/private:7b"), "{answer}");
+        assert!(answer.contains("is now `openai/private:7b`"), "{answer}");
         ollama.says("Here.");
         world.ann.says("#lab", "hello").await;
         world.sees("#lab", "Here.").await;

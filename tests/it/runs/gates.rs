@@ -253,10 +253,7 @@ async fn keys_are_set_by_people_and_checked() {
         for (key, value, expected) in set {
             let set = format!("/agent config name:lab key:{key} value:{value}");
             let told = world.ann.asks(&set, "#lab").await;
-            assert!(
-                told.contains(&format!("`lab.{key}` is now")),
-                "{key} {value}: {told}"
-            );
+            assert!(told.contains("of `lab` is now"), "{key} {value}: {told}");
             assert_eq!(world.agent_json("lab")[key], expected, "{key} {value}");
         }
         // An empty list takes away what the charter says.
@@ -269,6 +266,7 @@ async fn keys_are_set_by_people_and_checked() {
             .ann
             .asks("/agent config name:lab key:permissions value:open", "#lab")
             .await;
+        world.confirms().await;
         let told = world
             .bob
             .tries("/agent config name:lab key:handoff value:redactor", "#lab")

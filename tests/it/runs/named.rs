@@ -43,7 +43,7 @@ async fn a_failure_report_and_the_notice_of_an_abort() {
         world.ann.says("#lab", "hello").await;
         let shown = world.sees("#lab", "I could not get an answer").await;
         let run = latest(world).await;
-        assert!(shown.contains(&format!(" · {run}")), "{shown}");
+        assert!(shown.contains(&format!("-# {run}")), "{shown}");
         world.restarts().await;
         let asked = world.model.requests().len();
         let thought = world.model.is_thinking();

@@ -135,6 +135,7 @@ async fn status_names_the_agent_s_own_sandbox_and_network() {
             .ann
             .asks("/agent config name:lab key:sandbox value:off", "#lab")
             .await;
+        world.confirms().await;
         let told = world.ann.asks("/status", "#lab").await.replace('\\', "");
         assert!(
             told.contains("Sandbox: off (resource limits only)\n"),

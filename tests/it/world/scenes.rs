@@ -36,6 +36,16 @@ impl World {
         self.sees("#lab", "Written.").await;
     }
 
+    /// Ann confirms what she was asked last, and waits until it was done.
+    pub(crate) async fn confirms(&self) {
+        self.ann.clicks("#lab", "Confirm").await;
+        self.waits("what was confirmed to be done", |world| {
+            let private = world.discord.private_messages(world.ann.id());
+            private.last()?.buttons().is_empty().then_some(())
+        })
+        .await;
+    }
+
     /// Whether that command has run.
     pub(crate) fn was_written(&self) -> bool {
         self.workspace("lab").join("asked.txt").exists()

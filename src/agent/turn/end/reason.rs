@@ -97,6 +97,10 @@ pub(in crate::agent) struct FailureReport<'a> {
     pub run: TurnId,
     /// What has to happen before a further try can succeed, where that is known.
     pub next: Option<String>,
+    /// What it was doing when it ended: `Running bash`.
+    pub doing: String,
+    /// What it changed and ran, in words.
+    pub receipt: Option<String>,
 }
 
 /// How a turn that the daemon's stop ended goes on after the next start.
@@ -169,10 +173,27 @@ impl FailureReport<'_> {
             count => format!(" {count} sub-agents were ended with it."),
         };
         format!(
-            "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}",
+            "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}{}",
             self.steps.max(1),
+            self.what_was_done(),
             self.run()
         )
+    }
+
+    /// What it was doing when it was ended, and what it had done by then, as a line.
+    fn what_was_done(&self) -> String {
+        let mut letters = self.doing.chars();
+        let doing = letters.next().map(|first| {
+            let rest = escape::text(letters.as_str());
+            format!("It was {}{rest}.", first.to_lowercase())
+        });
+        let done = self.receipt.as_ref();
+        let done = done.map(|receipt| format!("Done before: {receipt}."));
+        let all: Vec<String> = doing.into_iter().chain(done).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!("{}\n", all.join(" "))
     }
 
     fn interrupted(&self) -> String {

@@ -20,6 +20,7 @@ use crate::{clock, text};
 
 pub(in crate::discord) use config::{
     EDIT_PROMPT, chosen as config_chosen, edit_prompt, submit as submit_prompt, take_back,
+    widened as config_widened,
 };
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use making::chosen as init_chosen;
@@ -30,6 +31,7 @@ const BINDING: &str = "Choosing the folder of an agent";
 
 /// Make, list, change and destroy agents
 #[poise::command(
+    category = "Agents",
     slash_command,
     guild_only,
     subcommand_required,
@@ -103,7 +105,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
 }
 
 /// List the agents of this server whose channels you see
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Agents", slash_command, guild_only)]
 pub(super) async fn agents(ctx: Context<'_>) -> Result<(), Refusal> {
     answer_list(ctx).await
 }

@@ -25,7 +25,7 @@ impl Named for Mode {
 }
 
 /// Ask this channel's agent, optionally with another model, mode or role
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn ask(
     ctx: Context<'_>,
     #[description = "What to ask"]

@@ -7,7 +7,12 @@ use crate::manager::AgentSummary;
 use crate::store::AuditFilter;
 
 /// Show the latest decisions: what was allowed, asked and denied, and by whom
-#[poise::command(slash_command, guild_only, default_member_permissions = "MANAGE_GUILD")]
+#[poise::command(
+    category = "Server",
+    slash_command,
+    guild_only,
+    default_member_permissions = "MANAGE_GUILD"
+)]
 pub(super) async fn audit(
     ctx: Context<'_>,
     #[description = "Only this agent's"]

@@ -13,6 +13,7 @@ use crate::manager::BranchTarget;
 
 /// Open, list and end further conversations of this agent
 #[poise::command(
+    category = "Conversation",
     slash_command,
     guild_only,
     subcommand_required,

@@ -18,6 +18,7 @@ use crate::manager::AgentSummary;
 
 /// Save, clear, list, restore and compact the conversation
 #[poise::command(
+    category = "Conversation",
     slash_command,
     guild_only,
     subcommand_required,

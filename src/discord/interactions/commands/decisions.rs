@@ -8,6 +8,7 @@ use crate::domain::GuildId;
 
 /// List, add and withdraw what was decided in this server
 #[poise::command(
+    category = "Agents",
     slash_command,
     guild_only,
     subcommand_required,

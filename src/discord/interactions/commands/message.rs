@@ -14,7 +14,11 @@ pub(super) fn all() -> Vec<poise::Command<Bot, Refusal>> {
 }
 
 /// Ask the words of this message again
-#[poise::command(context_menu_command = "Retry", guild_only)]
+#[poise::command(
+    category = "On a message (right click, Apps)",
+    context_menu_command = "Retry",
+    guild_only
+)]
 async fn retry(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     let chosen = chosen(ctx, &message);
     chosen::retry(bot(ctx), &responder(ctx), chosen).await;
@@ -22,7 +26,11 @@ async fn retry(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
 }
 
 /// Open a branch with the conversation as it stood at this message
-#[poise::command(context_menu_command = "Branch from here", guild_only)]
+#[poise::command(
+    category = "On a message (right click, Apps)",
+    context_menu_command = "Branch from here",
+    guild_only
+)]
 async fn branch(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     let chosen = chosen(ctx, &message);
     chosen::ask_for_branch(bot(ctx), &responder(ctx), message.id.get(), chosen).await;
@@ -30,7 +38,11 @@ async fn branch(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
 }
 
 /// Ask the agent about this message
-#[poise::command(context_menu_command = "Ask about this", guild_only)]
+#[poise::command(
+    category = "On a message (right click, Apps)",
+    context_menu_command = "Ask about this",
+    guild_only
+)]
 async fn ask(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     let chosen = chosen(ctx, &message);
     chosen::ask_for_question(&responder(ctx), message.id.get(), chosen).await;
@@ -38,7 +50,11 @@ async fn ask(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
 }
 
 /// Stop the turn that this message belongs to
-#[poise::command(context_menu_command = "Stop", guild_only)]
+#[poise::command(
+    category = "On a message (right click, Apps)",
+    context_menu_command = "Stop",
+    guild_only
+)]
 async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     let chosen = chosen(ctx, &message);
     chosen::stop(bot(ctx), &responder(ctx), chosen).await;

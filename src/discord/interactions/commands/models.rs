@@ -4,7 +4,7 @@ use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
 /// List the models that can be used, by provider
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Server", slash_command, guild_only)]
 pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);

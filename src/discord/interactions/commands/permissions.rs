@@ -4,7 +4,7 @@ use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
 /// Show the permission profiles: what each allows, asks and denies
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Agents", slash_command, guild_only)]
 pub(super) async fn permissions(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);

@@ -7,7 +7,7 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 
 /// Check that the bot is up and show its latency
-#[poise::command(slash_command)]
+#[poise::command(category = "About", slash_command)]
 pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
     let responder = responder(ctx);
     let began = Instant::now();

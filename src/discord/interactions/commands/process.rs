@@ -7,6 +7,7 @@ use crate::discord::rest::body::Body;
 
 /// List, stop and read the long-running commands of this agent
 #[poise::command(
+    category = "Tasks",
     slash_command,
     guild_only,
     subcommand_required,
@@ -70,7 +71,7 @@ async fn logs(
 }
 
 /// List the running and recently completed tasks of the agent in this channel
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Tasks", slash_command, guild_only)]
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;

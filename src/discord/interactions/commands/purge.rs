@@ -24,6 +24,7 @@ const MAX_AGE: Duration = Duration::minutes(14 * 24 * 60 - 10);
 
 /// Delete up to 5,000 messages of this agent's channel, after a confirmation
 #[poise::command(
+    category = "Agents",
     slash_command,
     guild_only,
     default_member_permissions = "MANAGE_MESSAGES"

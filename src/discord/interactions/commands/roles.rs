@@ -7,7 +7,7 @@ use crate::discord::rest::body::Body;
 use crate::manager::AgentSummary;
 
 /// List the roles that this agent can take, where they come from and what is wrong with them
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Agents", slash_command, guild_only)]
 pub(super) async fn roles(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;

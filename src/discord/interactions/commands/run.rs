@@ -28,6 +28,7 @@ const DATA_PREVIEW: usize = 400;
 
 /// Show runs: who asked, what was done, and what it cost
 #[poise::command(
+    category = "Conversation",
     slash_command,
     guild_only,
     subcommand_required,

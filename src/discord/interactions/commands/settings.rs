@@ -7,7 +7,7 @@ use super::call::{
     Context, Refusal, Responder, Visibility, answer, bot, guild, person, rights_of_press, who,
 };
 use super::choice::{Choice, Named};
-use super::{complete, menus};
+use super::{complete, confirm, menus};
 use crate::config::effective::{self, Server};
 use crate::config::{Key, ValueKind, is_default};
 use crate::discord::bot::Bot;
@@ -18,6 +18,7 @@ use crate::text::escape;
 
 /// Show and change the settings of this server's agents
 #[poise::command(
+    category = "Server",
     slash_command,
     guild_only,
     subcommand_required,
@@ -188,11 +189,71 @@ pub(in crate::discord) async fn chosen(
             .kind
             .read(value)
             .map_err(|bad| Refusal(bad.to_string()))?;
+        if let Some(question) = widening(key, &read, &bot.manager.settings.server(guild)) {
+            return Ok(question);
+        }
         bot.manager
             .settings
-            .set(guild, key, Some(read), &by)
+            .set(guild, key, Some(read.clone()), &by)
             .await?;
-        Ok(render::setting_changed(key, value))
+        Ok(render::setting_changed(key, &read))
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(work).await;
+}
+
+/// The question whether a setting is to be made that widens what agents, or people, may do; `None` where it widens nothing.
+fn widening(key: &Key, value: &Value, now: &Server) -> Option<Body> {
+    let (risk, word) = match (key.name, value) {
+        ("default_permissions", Value::String(profile))
+            if profile == "open" && now.default_permissions != "open" =>
+        {
+            (
+                "New agents will run commands, push and change their own settings without asking anybody.",
+                "open",
+            )
+        }
+        ("access_roles", Value::Array(roles))
+            if roles.is_empty() && !now.access_roles.is_empty() =>
+        {
+            (
+                "Everyone who sees an agent's channel can then talk to it and have it work for them.",
+                "everyone",
+            )
+        }
+        _ => return None,
+    };
+    let id = format!("loosen:{}:{key}:{word}", confirm::until());
+    Some(confirm::question(Body::text(risk), id))
+}
+
+/// The press of Confirm under that question. `rest` is what follows `loosen:` in its id.
+pub(in crate::discord) async fn loosened(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let who = who(press.guild_id, press.member.as_ref());
+        let (guild, by) = who
+            .filter(|_| rights_of_press(press).administrator())
+            .ok_or_else(|| Refusal::new("Settings need the permission Administrator."))?;
+        let mut parts = rest.splitn(3, ':');
+        let mut part = || parts.next().unwrap_or_default();
+        let (until, name, value) = (part(), part(), part());
+        let keys = [&effective::DEFAULT_PERMISSIONS, &effective::ACCESS_ROLES];
+        let key = keys.into_iter().find(|key| key.name == name);
+        let Some(key) = key.filter(|_| confirm::is_open(until)) else {
+            return Ok(Body::text(confirm::expired("changed", "/settings")));
+        };
+        let read = key.kind.read(value);
+        let read = read.map_err(|bad| Refusal(bad.to_string()))?;
+        let decided = confirm::decided(bot, press)?;
+        let settings = &bot.manager.settings;
+        settings.set(guild, key, Some(read.clone()), &by).await?;
+        decided.was_served();
+        Ok(render::setting_changed(key, &read))
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.replace(work).await;
@@ -317,7 +378,11 @@ async fn change_roles(
             }
         }
         let ids: Vec<String> = roles.iter().map(RoleId::to_string).collect();
-        store(ctx, key, Some(serde_json::json!(ids))).await?;
+        let ids = serde_json::json!(ids);
+        if let Some(question) = widening(key, &ids, &server) {
+            return Ok(question);
+        }
+        store(ctx, key, Some(ids)).await?;
         Ok(render::roles(key.name, &roles, none))
     })
     .await
@@ -391,14 +456,18 @@ async fn set(ctx: Context<'_>, key: &'static Key, text: String) -> Result<(), Re
     answer(ctx, Visibility::Ephemeral, async move {
         if is_default(&text) {
             store(ctx, key, None).await?;
-            return Ok(render::setting_changed(key, "default"));
+            return Ok(render::setting_changed(key, &Value::Null));
         }
         let value = key
             .kind
             .read(&text)
             .map_err(|bad| Refusal(format!("{} cannot be `{key}`. {bad}", escape::code(&text))))?;
-        store(ctx, key, Some(value)).await?;
-        Ok(render::setting_changed(key, &text))
+        let server = bot(ctx).manager.settings.server(guild(ctx)?);
+        if let Some(question) = widening(key, &value, &server) {
+            return Ok(question);
+        }
+        store(ctx, key, Some(value.clone())).await?;
+        Ok(render::setting_changed(key, &value))
     })
     .await
 }

@@ -15,7 +15,7 @@ use crate::text::escape;
 const MAX_DESCRIPTION: usize = 100;
 
 /// Ask this channel's agent with one model
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Ask one model", slash_command, guild_only)]
 async fn shortcut(
     ctx: Context<'_>,
     #[description = "What to ask"]
@@ -45,6 +45,11 @@ pub(super) fn all(
             command
         })
         .collect()
+}
+
+/// Whether a command is such a shortcut.
+pub(super) fn is_one(command: &poise::Command<Bot, Refusal>) -> bool {
+    command.custom_data.is::<String>()
 }
 
 /// Answers a command that somebody's Discord still offers although it does not exist any more.

@@ -4,7 +4,7 @@ use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
 use crate::discord::render;
 
 /// Show the agent of this channel: model, permissions, session, tasks, sandbox
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;

@@ -7,25 +7,31 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 
 /// Stop the running turn after this step; it answers with what it has
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn stop(
     ctx: Context<'_>,
     #[description = "Only this sub-agent; the turn goes on with its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
-    end_turns(ctx, child, Stop::Graceful, render::stopping).await
+    let told = (render::stopping as fn(Stopped) -> Body, Visibility::Public);
+    end_turns(ctx, child, Stop::Graceful, told).await
 }
 
 /// End the running turn at once, without an answer
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn abort(
     ctx: Context<'_>,
     #[description = "Only this sub-agent; the turn goes on without its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
-    end_turns(ctx, child, Stop::Abort, render::aborted).await
+    // The turn's own notice is the one that all see.
+    let told = (
+        render::aborted as fn(Stopped) -> Body,
+        Visibility::Ephemeral,
+    );
+    end_turns(ctx, child, Stop::Abort, told).await
 }
 
 /// Ends the turns of the channel where the command was given, or one of their sub-agents.
@@ -33,9 +39,9 @@ async fn end_turns(
     ctx: Context<'_>,
     child: Option<String>,
     stop: Stop,
-    told: fn(Stopped) -> Body,
+    (told, visibility): (fn(Stopped) -> Body, Visibility),
 ) -> Result<(), Refusal> {
-    answer(ctx, Visibility::Public, async {
+    answer(ctx, visibility, async {
         let here = agent_here(ctx).await?;
         let by = person(ctx);
         bot(ctx).knows_thread(here.channel, here.parent).await;

@@ -18,7 +18,7 @@ const OF_OTHERS: &str = "Only members with Manage Server see what another person
 const UNSEEN: &str = "(other agents)";
 
 /// Show tokens and cost by agent and model, with a chart
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Server", slash_command, guild_only)]
 pub(super) async fn usage(
     ctx: Context<'_>,
     #[description = "How many days back (default: 30)"]

@@ -10,7 +10,7 @@ use crate::discord::interactions::commands::call::{
     Context, HEARD_WITHIN, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild,
     manages, may_talk, person, who_manages,
 };
-use crate::discord::interactions::commands::{complete, menus};
+use crate::discord::interactions::commands::{complete, confirm, menus};
 use crate::discord::render::{self, always_allow};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::modal::{MAX_FIELD, Modal, TextInput, written};
@@ -63,7 +63,11 @@ pub(super) async fn config(
                 if key == effective::WORKSPACE.name {
                     manages(ctx, super::BINDING)?;
                 }
-                let (by, channels) = (person(ctx), GuildChannels::new(bot.clone()));
+                let by = person(ctx);
+                if let Some(question) = widening(bot, guild, name, &key, &value, &by).await {
+                    return Ok(question);
+                }
+                let channels = GuildChannels::new(bot.clone());
                 let done = bot
                     .manager
                     .configurator
@@ -94,12 +98,59 @@ pub(in crate::discord) async fn chosen(
         let gone = || Refusal::new("This menu is not valid any more. Run `/agent config` again.");
         let (key, name, value) = menus::choice(press, rest).ok_or_else(gone)?;
         may_edit(bot, guild, &by, name).await?;
+        if let Some(question) = widening(bot, guild, name, key, value, &by).await {
+            return Ok(question);
+        }
         let channels = GuildChannels::new(bot.clone());
         let done = bot
             .manager
             .configurator
             .configure(guild, name, key, value, &by, &channels);
         Ok(Body::sentence(done.await?))
+    };
+    let _ = responder.replace(work).await;
+}
+
+/// The question whether a value is to be set that widens what an agent, or people, may do; `None` where it widens nothing.
+async fn widening(
+    bot: &Bot,
+    guild: GuildId,
+    name: &str,
+    key: &str,
+    value: &str,
+    by: &Person,
+) -> Option<Body> {
+    let configurator = &bot.manager.configurator;
+    let risk = configurator.risk(guild, name, key, value, by).await?;
+    let id = format!("widen:{}:{key}:{name}:{}", confirm::until(), value.trim());
+    Some(confirm::question(Body::sentence(risk), id))
+}
+
+/// The press of Confirm under that question. `rest` is what follows `widen:` in its id.
+pub(in crate::discord) async fn widened(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
+        let mut parts = rest.splitn(4, ':');
+        let mut part = || parts.next().unwrap_or_default();
+        let (until, key, name, value) = (part(), part(), part(), part());
+        if !confirm::is_open(until) {
+            return Ok(Body::text(confirm::expired("changed", "/agent config")));
+        }
+        may_edit(bot, guild, &by, name).await?;
+        let decided = confirm::decided(bot, press)?;
+        let channels = GuildChannels::new(bot.clone());
+        let done = bot
+            .manager
+            .configurator
+            .configure(guild, name, key, value, &by, &channels);
+        let done = done.await?;
+        decided.was_served();
+        Ok(Body::sentence(done))
     };
     let _ = responder.replace(work).await;
 }

@@ -7,9 +7,13 @@ use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::commands::call::{Refusal, Responder, who_manages};
 use crate::discord::interactions::commands::menus;
 use crate::discord::render;
-use crate::discord::rest::body::Body;
+use crate::discord::rest::body::{Body, Button, Style};
+use crate::domain::AgentName;
 use crate::manager::NewAgent;
-use crate::text::escape;
+use crate::text::{self, escape};
+
+/// Characters of the longest name.
+const LONGEST_NAME: usize = 32;
 
 /// What requires the permission to manage channels, for the refusal.
 pub(in crate::discord::interactions) const MAKING: &str = "Making an agent";
@@ -20,6 +24,27 @@ pub(in crate::discord::interactions) async fn make(
     id: u64,
     new: NewAgent,
 ) -> Result<Body, Refusal> {
+    if AgentName::parse(&new.name).is_err()
+        && let Some(proposed) = proposed(&new.name)
+    {
+        let words = format!(
+            "{} cannot be a name: names have 2 to 32 of a-z, 0-9, - and _. Make it as `{proposed}`?",
+            escape::code(&text::one_line(&new.name, 60))
+        );
+        let button = Button::new(
+            format!("init:name:{id}"),
+            format!("Make {proposed}"),
+            Style::Primary,
+        );
+        bot.pending.keep(
+            id,
+            NewAgent {
+                name: proposed,
+                ..new
+            },
+        );
+        return Ok(Body::sentence(words).row(vec![button]));
+    }
     if let Some(model) = &new.model
         && let Err(error) = bot.manager.settings.known_model(model).await
     {
@@ -37,6 +62,13 @@ pub(in crate::discord::interactions) async fn make(
     let guild = new.guild;
     let made = bot.manager.creator.init(new, &channels).await?;
     Ok(render::made(&made, guild))
+}
+
+/// The name that Discord itself would make of a channel with this name; `None` where nothing is left of it.
+fn proposed(name: &str) -> Option<String> {
+    let proposed = text::slug(name, LONGEST_NAME);
+    AgentName::parse(&proposed).ok()?;
+    Some(proposed)
 }
 
 /// Whether `profile` is a name, but not the name of a profile.
@@ -70,13 +102,15 @@ pub(in crate::discord) async fn chosen(
     let work = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), MAKING)?;
         let gone = || Refusal::new("This menu is not valid any more. Run `/agent init` again.");
-        let (what, id, value) = menus::choice(press, rest).ok_or_else(gone)?;
+        let (what, id) = rest.split_once(':').ok_or_else(gone)?;
         let id = id.parse().map_err(|_| gone())?;
         let mut new = bot.pending.take(id).ok_or_else(gone)?;
         (new.guild, new.by) = (guild, by);
-        match what {
-            "model" => new.model = Some(value.to_owned()),
-            _ => new.permission_profile = Some(value.to_owned()),
+        match (what, menus::chosen(press)) {
+            ("name", _) => {}
+            ("model", Some(model)) => new.model = Some(model.to_owned()),
+            (_, Some(profile)) => new.permission_profile = Some(profile.to_owned()),
+            (_, None) => return Err(gone()),
         }
         make(bot, id, new).await
     };
