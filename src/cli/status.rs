@@ -33,8 +33,7 @@ impl Status {
         let config = Config::load(&paths.config())?;
         let overview = looking::block_on(async {
             let store = Store::open_read_only(&paths.database()).await?;
-            let started = store.meta(StartedDaemon::KEY).await?;
-            let daemon = daemon(&paths, started.as_deref());
+            let daemon = daemon(&paths);
             let source = OverviewSource {
                 store: &store,
                 config: &config,
@@ -55,8 +54,9 @@ impl Status {
 }
 
 /// The daemon of this home, by its lock and by what it wrote as it started.
-fn daemon(paths: &Paths, started: Option<&str>) -> DaemonState {
-    let started = started.and_then(StartedDaemon::read);
+fn daemon(paths: &Paths) -> DaemonState {
+    let written = fs::read_to_string(paths.home.join(LOCK_FILE)).unwrap_or_default();
+    let started = written.lines().nth(1).and_then(StartedDaemon::read);
     let holder = holder(&paths.home);
     DaemonState {
         state: match holder {
@@ -73,7 +73,8 @@ fn daemon(paths: &Paths, started: Option<&str>) -> DaemonState {
 /// from starting.
 fn holder(home: &Path) -> Option<u32> {
     let lock = home.join(LOCK_FILE);
-    let written = fs::read_to_string(&lock).ok()?.trim().parse().ok();
+    let written = fs::read_to_string(&lock).ok()?;
+    let written = written.lines().next()?.trim().parse().ok();
     let pid = written.map(|pid: u32| pid.to_string())?;
     let inode = fs::metadata(&lock).ok()?.ino().to_string();
     let Ok(locks) = fs::read_to_string("/proc/locks") else {

@@ -84,7 +84,8 @@ impl App {
         } = options;
         let paths = env.paths.clone();
         let configuration = |reason: String| DaemonError::Configuration(reason);
-        let lock = HomeLock::acquire(&paths.home)?;
+        let mut lock = HomeLock::acquire(&paths.home)?;
+        describe(&mut lock);
         let profiles = config
             .permission_profiles()
             .map_err(|error| configuration(error.to_string()))?;
@@ -143,7 +144,6 @@ impl App {
         let manager =
             AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;
         link.join(manager.clone());
-        tell_of_start(&store).await;
         let app = Self {
             paths,
             config,
@@ -412,10 +412,12 @@ fn shell(store: &Store, paths: &Paths, sandbox: Probing, link: &Arc<ToolPorts>) 
 }
 
 /// Writes that this daemon was started, for commands beside it. It works without that.
-async fn tell_of_start(store: &Store) {
-    let started = StartedDaemon::now();
-    let text = serde_json::to_string(&started).unwrap_or_default();
-    if let Err(error) = store.set_meta(StartedDaemon::KEY, &text).await {
+fn describe(lock: &mut HomeLock) {
+    let started = serde_json::to_string(&StartedDaemon::now());
+    let written = started
+        .map_err(Into::into)
+        .and_then(|text| lock.describe(&text));
+    if let Err(error) = written {
         warn!("failed to write that the daemon was started: {error}");
     }
 }

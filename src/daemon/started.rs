@@ -1,4 +1,4 @@
-//! What a daemon writes about itself as it starts, for commands that look at its home.
+//! What a daemon writes about itself into the lock of its home as it starts, for commands that look at its home.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,6 @@ pub struct StartedDaemon {
 }
 
 impl StartedDaemon {
-    /// The key of this fact in the ledger.
-    pub const KEY: &str = "daemon";
-
     /// This program, started now.
     pub(super) fn now() -> Self {
         Self {

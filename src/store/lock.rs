@@ -1,7 +1,7 @@
 //! The lock on a home, which only one daemon may use.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub const LOCK_FILE: &str = ".lock";
 /// Holds a home for this process; dropping it, or the end of the process, frees it.
 #[derive(Debug)]
 pub struct HomeLock {
-    _file: File,
+    file: File,
 }
 
 impl HomeLock {
@@ -23,7 +23,7 @@ impl HomeLock {
     ///
     /// [`StoreError::Locked`] when another process holds it, [`StoreError::Home`] when the folder cannot be used.
     pub fn acquire(home: &Path) -> Result<Self, StoreError> {
-        let unusable = |path: &Path, error: std::io::Error| StoreError::Home {
+        let unusable = |path: &Path, error: io::Error| StoreError::Home {
             path: path.to_owned(),
             reason: error.to_string(),
         };
@@ -51,16 +51,25 @@ impl HomeLock {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
         }
-        // The number is only for the message of a refusal; the lock works without it (for example on a full disk).
+        // What is written is only for people; the lock works without it (for example on a full disk).
         let _ = file
             .set_len(0)
-            .and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(Self { _file: file })
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        Ok(Self { file })
+    }
+
+    /// Writes who holds it, in a line below the number of the process, for commands that look at the home.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the lock holds without it.
+    pub fn describe(&mut self, holder: &str) -> io::Result<()> {
+        writeln!(self.file, "{holder}")
     }
 }
 
 fn read_pid(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(16).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    text.lines().next()?.trim().parse().ok()
 }

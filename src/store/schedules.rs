@@ -126,6 +126,9 @@ pub struct RunPost {
     pub part: NewPart,
 }
 
+/// The only place that schedules have so far: a conversation of their own.
+const OWN_CONVERSATION: &str = "fresh";
+
 /// Schedules that count against a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleCounts {
@@ -144,7 +147,7 @@ impl Store {
         batch.add(query!(
             "INSERT INTO schedules (agent_id, name, owner_id, kind, when_text, rule, timezone, body, place, thread_id, missed,
                      state, next_at, created_at)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'fresh', ?, ?, 'active', ?, ?) RETURNING *",
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?) RETURNING *",
             new.agent.to_string(),
             new.name,
             new.owner.as_i64(),
@@ -153,6 +156,7 @@ impl Store {
             new.rule,
             new.timezone,
             new.body,
+            OWN_CONVERSATION,
             new.thread.map(ChannelId::as_i64),
             new.missed,
             stamp(new.next_at),

@@ -75,10 +75,14 @@ impl Timer {
     }
 }
 
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe; an owned descriptor stays the same"
+)]
 fn kernel_timer() -> io::Result<AsyncFd<OwnedFd>> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let timer = timerfd_create(TimerfdClockId::Realtime, flags)?;
-    Ok(AsyncFd::register_with_interest(timer, Interest::READABLE)?)
+    AsyncFd::with_interest(timer, Interest::READABLE)
 }
 
 async fn elapses(timer: &AsyncFd<OwnedFd>, at: DateTime<Utc>) -> io::Result<()> {

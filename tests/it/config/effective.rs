@@ -147,6 +147,7 @@ fn sample(key: &Key) -> serde_json::Value {
         ValueKind::Grants => "{\"7\": [\"open\"]}",
         ValueKind::Actions => "[\"tool:bash:ls\"]",
         ValueKind::Folder => "/srv/web",
+        ValueKind::Zone => "UTC",
         ValueKind::Switch => "true",
         ValueKind::Word(words) => words[0],
         ValueKind::Router => r#"{"destinations": ["billing"], "required": true}"#,

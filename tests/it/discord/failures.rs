@@ -97,6 +97,7 @@ async fn a_retry_is_made_once_when_the_limit_ends_also_after_a_restart() {
 #[tokio::test]
 async fn another_model_that_answered_lately_tries_again() {
     run_test(async |world| {
+        world.model.always_answers("Say yes", "Yes.");
         world.exchange("hello", "Hello!").await;
         world
             .changes_ledger(

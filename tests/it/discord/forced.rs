@@ -178,7 +178,7 @@ async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
-const COMMANDS: [&str; 62] = [
+const COMMANDS: [&str; 65] = [
     "/agent init name:mine",
     "/agent list",
     "/agent config name:lab key:permissions",
@@ -239,6 +239,9 @@ const COMMANDS: [&str; 62] = [
     "/audit",
     "/audit agent_name:lab",
     "/purge",
+    "/remind when:at 18:00 text:home",
+    "/schedule list",
+    "/schedule pause name:all",
     "/ping",
     "/help",
 ];

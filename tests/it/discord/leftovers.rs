@@ -13,7 +13,7 @@ async fn a_preview_says_how_it_ended_before_anything_is_posted_beside_it() {
         way: Way::Program,
         ..Setup::default()
     };
-    run_test_with(setup, async |world| {
+    run_test_with(setup.by_hand(), async |world| {
         let stream = world.model.streams("Blue, I should say, or is it green?");
         world.ann.says("#lab", "which colour?").await;
         stream.lets(6);
@@ -100,7 +100,7 @@ async fn each_is_edited_once_and_what_was_said_stays() {
         way: Way::Program,
         ..Setup::default()
     };
-    run_test_with(setup, async |world| {
+    run_test_with(setup.by_hand(), async |world| {
         let (status, preview) = dies_while_it_speaks(world).await;
         let asked = world.discord.requests().len();
         world.starts().await;

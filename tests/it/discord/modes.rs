@@ -132,7 +132,7 @@ async fn a_server_names_its_own_models_for_modes() {
             )
             .await;
         assert!(
-            set.contains("tier_lightweight") && set.contains(MODEL),
+            set.contains("Tier lightweight") && set.contains(MODEL),
             "{set}"
         );
         let light = asked_in(world, "lightweight").await;

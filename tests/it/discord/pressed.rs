@@ -58,7 +58,7 @@ async fn a_turn_that_was_stopped_goes_on_by_a_press() {
 
 #[tokio::test]
 async fn after_a_crash_the_turn_goes_on_by_a_press() {
-    run_test(async |world| {
+    run_test_with(Setup::default().by_hand(), async |world| {
         let thought = world.model.is_thinking();
         world.ann.says("#lab", "count to a million").await;
         world.model.was_asked(1).await;

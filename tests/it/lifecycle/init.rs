@@ -121,7 +121,7 @@ async fn a_rate_limit_of_one_creation_holds_up_nobody_else() {
                 "#general",
             )
             .await;
-        assert!(set.contains("lab.idle_timeout"), "{set}");
+        assert!(set.contains("Idle timeout of `lab`"), "{set}");
         // What waited is taken up by the next start.
         world.kills().await;
         world.starts().await;

@@ -50,7 +50,7 @@ async fn the_cloud_gets_no_request_of_an_agent_that_is_limited_to_local_models()
         assert_eq!(cloud.requests().len(), 1);
 
         let told = sets(world, "true").await;
-        assert!(told.contains("local_only"), "{told}");
+        assert!(told.contains("Local only"), "{told}");
         world.model.answers("From this house.");
         world.ann.says("#lab", "and now?").await;
         world.sees("#lab", "From this house.").await;
@@ -92,7 +92,7 @@ async fn who_manages_channels_can_limit_an_agent_and_not_free_it() {
         world.bob.person.gets_role("Moderator", rights);
         let limit = "/agent config name:lab key:local_only value:true";
         let told = world.bob.asks(limit, "#lab").await;
-        assert!(told.contains("`lab.local_only` is now"), "{told}");
+        assert!(told.contains("Local only of `lab` is now"), "{told}");
         for value in ["false", "default"] {
             let free = format!("/agent config name:lab key:local_only value:{value}");
             let refused = world.bob.asks(&free, "#lab").await;

@@ -102,9 +102,9 @@ async fn a_status_says_what_runs_and_what_was_spent_and_so_it_does_after_the_end
         assert!(!shown.contains("private words"), "{shown}");
         let refused = world.bob.tries("/overview", "#lab").await;
         assert!(refused.is_err(), "only the operator sees it");
-        thought.ends();
 
         world.stops().await;
+        thought.ends();
         let after = status(world, 1).await;
         assert_eq!(after["daemon"]["state"], "stopped");
         assert_eq!(after["daemon"]["pid"], Value::Null);

@@ -149,7 +149,7 @@ async fn the_key_of_the_agent_says_whom_it_may_call() {
                 "explroe",
                 "There is no role `explroe` here. Did you mean `explore`? `/roles` lists them.",
             ),
-            ("explore, @docs", "`lab.sub_agents` is now"),
+            ("explore, @docs", "Sub agents of `lab` is now"),
         ] {
             let told = world
                 .ann

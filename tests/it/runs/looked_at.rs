@@ -286,7 +286,7 @@ async fn one_that_failed_and_one_that_was_aborted() {
 
 #[tokio::test]
 async fn one_that_a_stop_of_the_daemon_interrupted() {
-    run_test_with(priced(), async |world| {
+    run_test_with(priced().by_hand(), async |world| {
         world.model.calls(&[assignment("general", "One.")]);
         let thought = world.model.is_thinking();
         world.ann.says("#lab", "go").await;

@@ -138,6 +138,8 @@ async fn a_time_that_passed_while_the_daemon_was_away_comes_late_and_once() {
                 &["3"],
             )
             .await;
+        let is_posted = |shown: &str| shown.matches("Reminder: water").count() == 2;
+        world.shows("#lab", is_posted).await;
         assert_eq!(
             (
                 posted(world, "Reminder: tea"),
@@ -208,7 +210,7 @@ async fn its_owner_and_members_with_manage_server_change_it() {
             .await;
         assert!(unknown.contains("Did you mean `reminder-2`?"), "{unknown}");
         let audited = world
-            .ledger("SELECT action FROM audit WHERE action LIKE '%schedule%' ORDER BY id")
+            .ledger("SELECT action_string FROM audit_log WHERE action_string LIKE '%schedule%' ORDER BY id")
             .await;
         assert_eq!(audited.len(), 5, "{audited:?}");
     })

@@ -26,7 +26,7 @@ async fn a_server_sets_its_zone_and_a_reminder_may_name_another() {
             .ann
             .asks("/settings timezone zone:asia/kolkata", "#lab")
             .await;
-        assert!(set.contains("timezone"), "{set}");
+        assert!(set.contains("Timezone"), "{set}");
         let shown = world.ann.asks("/settings show", "#lab").await;
         assert!(shown.contains("Asia/Kolkata"), "{shown}");
         let card = world

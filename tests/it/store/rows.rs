@@ -83,6 +83,7 @@ fn wrong_values(kind: &str, is_nullable: bool) -> Vec<&'static str> {
         "TEXT" => vec!["'{\"no'", "char(1) || 'not what it was'"],
         "INTEGER" => vec!["-7", "4611686018427387904"],
         "REAL" => vec!["-1e300", "9e999"],
+        "BLOB" => vec!["x'00ff'"],
         other => panic!("{other}"),
     };
     if is_nullable {

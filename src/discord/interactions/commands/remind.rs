@@ -9,7 +9,7 @@ use crate::discord::render;
 use crate::discord::rest::body::{Body, Button, Style};
 
 /// Be reminded by this channel's agent, once or again and again
-#[poise::command(slash_command, guild_only)]
+#[poise::command(category = "Tasks", slash_command, guild_only)]
 pub(super) async fn remind(
     ctx: Context<'_>,
     #[description = "e.g. in 20 minutes, at 18:00, tomorrow at 9am, every weekday at 7:00"]

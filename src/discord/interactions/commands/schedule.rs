@@ -7,6 +7,7 @@ use crate::manager::ScheduleChange;
 
 /// Show, pause, resume and delete what this channel's agent has planned
 #[poise::command(
+    category = "Tasks",
     slash_command,
     guild_only,
     subcommand_required,
