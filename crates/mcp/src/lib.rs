@@ -1,4 +1,4 @@
-//! A client of the [Model Context Protocol](https://modelcontextprotocol.io) for servers that nobody vouches for.
+//! A client of the [Model Context Protocol](https://modelcontextprotocol.io) for servers that are not trusted.
 //!
 //! [`Client`] speaks both revisions of the protocol over any pair of streams: `server/discover` of 2026-07-28, and `initialize` of
 //! 2024-11-05 and later. All that a server sends is bounded in size, number and time, and one bad item never spoils the others.

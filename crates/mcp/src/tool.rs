@@ -28,7 +28,7 @@ pub struct Tool {
     pub description: String,
     /// The schema of its arguments: an object.
     pub input: Value,
-    /// Whether the server says that it changes nothing. Nobody vouches for that.
+    /// Whether the server says that it changes nothing. This is not checked.
     pub read_only: bool,
     /// Its whole definition in canonical JSON, unknown members included.
     pub definition: String,

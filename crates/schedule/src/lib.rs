@@ -10,7 +10,7 @@
 //! the same two sentences about daylight saving: a time that does not exist is the first minute after the gap, and a time that occurs
 //! twice is the first of the two.
 //!
-//! The crate waits for nothing and stores nothing. [`missed`] says what becomes of slots that passed while nobody was there, and
+//! The crate waits for nothing and stores nothing. [`missed`] says what becomes of slots that passed while the daemon was away, and
 //! [`start_delay`] how long after its minute a recurring schedule begins.
 
 // A test that cannot go on fails.
