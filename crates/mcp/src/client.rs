@@ -126,17 +126,16 @@ impl Client {
         Ok(client)
     }
 
+    /// A server that is slow to start answers no first question in time, so one that then refuses `initialize` is asked again.
     async fn shake_hands(&mut self, known: Option<&Mode>) -> Result<(), StartError> {
-        if let Some(Mode::Session(_)) = known {
-            return match self.initialize().await {
-                Err(StartError::Refused(_)) if self.discover().await? => Ok(()),
-                other => other,
-            };
-        }
-        if self.discover().await? {
+        let is_older = matches!(known, Some(Mode::Session(_)));
+        if !is_older && self.discover().await? {
             return Ok(());
         }
-        self.initialize().await
+        match self.initialize().await {
+            Err(StartError::Refused(_)) if self.discover().await? => Ok(()),
+            other => other,
+        }
     }
 
     /// Asks in the newer revision; false when the server speaks only the older.
