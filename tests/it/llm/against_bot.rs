@@ -13,8 +13,8 @@ use super::seen::asking;
 use super::wire::{FORMATS, Format, Wire, answer, events};
 use crate::world::{World, run_test_with};
 
-/// What a failure report says.
-const REPORT: &str = " run ";
+/// What only a failure report says: the footer of a slow answer names its run too.
+const REPORT: &str = "Last error: ";
 
 /// Ann says something; afterwards the channel shows each text as often as `expected` says.
 async fn says(world: &mut World, name: &str, expected: &HashMap<&str, usize>) {
