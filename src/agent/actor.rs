@@ -408,7 +408,12 @@ impl Actor {
                 let _ = reply.send(self.hears_while_asking(&message, &asking).await);
             }
             AgentCommand::Stop(target, stop, by, reply) => {
-                let _ = reply.send(self.stop_for(target, stop, &by));
+                let meant = self.turns_meant(target);
+                let stopped = self.stop_for(target, stop, &by);
+                if by.person().is_some() {
+                    self.note_stops(&meant).await;
+                }
+                let _ = reply.send(stopped);
             }
             AgentCommand::Context(target, by, action) => {
                 self.context_action(target, by, action).await;

@@ -20,7 +20,9 @@ use super::part::NewPart;
 use super::statement::{Statement, checked, scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use super::unfinished::Told;
-use crate::domain::{CallId, ChannelId, ConversationId, Cost, MessageId, TurnId, Usage, UserId};
+use crate::domain::{
+    AgentId, CallId, ChannelId, ConversationId, Cost, MessageId, TurnId, Usage, UserId,
+};
 
 words! {
     /// How far the question is settled whether an interrupted turn goes on.
@@ -70,6 +72,8 @@ pub struct InterruptedTurn {
     pub expires_at: Option<DateTime<Utc>>,
     pub choice: Option<ResumeChoice>,
     pub decided_by: Option<UserId>,
+    /// Whether a person had stopped it.
+    pub is_stopped: bool,
     /// What the agent was as it began.
     pub facts: Option<TurnFacts>,
 }
@@ -89,6 +93,8 @@ pub struct TurnFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedCall {
     pub turn: TurnId,
+    /// Whose turn that is: a sub-agent can be another agent.
+    pub agent: AgentId,
     /// The conversation of that turn.
     pub conversation: ConversationId,
     /// The agent's name, then the roles down to that turn.
@@ -143,9 +149,12 @@ pub enum Chosen {
 /// Why a line about an interrupted turn is not posted any more.
 const OVERTAKEN: &str = "the turn goes on";
 
+/// Why a turn does not go on by itself that a person stopped.
+const STOPPED: &str = "stopped";
+
 /// The interrupted turns; a condition may follow.
 const INTERRUPTED: &str = "SELECT t.*, r.state AS resume_state, r.created_at AS interrupted_at, r.message_id AS about_id,
-         r.binding, r.expires_at, r.choice, r.decided_by, f.profile, f.models, f.charter,
+         r.binding, r.expires_at, r.choice, r.decided_by, r.reason AS resume_reason, f.profile, f.models, f.charter,
          EXISTS (SELECT 1 FROM turns n WHERE n.conversation_id = t.conversation_id AND n.rowid > t.rowid) AS is_overtaken
      FROM resumes r JOIN turns t ON t.id = r.turn_id LEFT JOIN turn_facts f ON f.id = t.facts_id";
 
@@ -153,7 +162,7 @@ impl Store {
     /// The interrupted turns about which nothing is settled, in their order.
     pub async fn interrupted_turns(&self) -> Result<Vec<InterruptedTurn>, StoreError> {
         let query = sql(format!(
-            "{INTERRUPTED} WHERE r.state IN ('waiting', 'asked', 'question') ORDER BY t.rowid"
+            "{INTERRUPTED} WHERE r.state IN ('waiting', 'asked', 'question') AND t.state = 'interrupted' ORDER BY t.rowid"
         ));
         query
             .readable(&mut *self.reader().await?, "resumes", "id", interrupted)
@@ -172,7 +181,7 @@ impl Store {
     /// The calls of a run that had started and have no result, in the order of their starts.
     pub async fn started_calls(&self, run: TurnId) -> Result<Vec<StartedCall>, StoreError> {
         let query = checked(query!(
-            "SELECT c.turn_id, c.call_id, c.name, c.started_at, t.path, t.conversation_id
+            "SELECT c.turn_id, c.call_id, c.name, c.started_at, t.path, t.conversation_id, t.agent_id
                  FROM turns t JOIN calls c ON c.turn_id = t.id
                  WHERE (t.id = ?1 OR (t.run_id = ?1 AND t.kind <> 'turn'))
                      AND c.state = 'interrupted' AND c.started_at IS NOT NULL
@@ -298,6 +307,21 @@ impl Store {
     pub async fn tell(&self, told: Vec<Told>) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         say(&mut batch, told)?;
+        self.run(batch).await.map(drop)
+    }
+
+    /// Notes that a person stopped these turns, so that none of them goes on by itself after a crash.
+    pub async fn note_stops(&self, turns: &[TurnId]) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        for turn in turns {
+            batch.add(query!(
+                "INSERT OR IGNORE INTO resumes (turn_id, state, reason, created_at)
+                     SELECT id, 'waiting', ?, ? FROM turns WHERE id = ? AND state = 'running' AND kind = 'turn'",
+                STOPPED,
+                now(),
+                turn.to_string()
+            ));
+        }
         self.run(batch).await.map(drop)
     }
 
@@ -450,6 +474,7 @@ fn interrupted(row: &SqliteRow) -> Result<InterruptedTurn, StoreError> {
         expires_at: super::codec::time_option(row, "expires_at")?,
         choice: parsed_option(row, "choice")?,
         decided_by: user.map(UserId::from_i64),
+        is_stopped: text_option(row, "resume_reason")? == Some(STOPPED),
         facts,
     })
 }
@@ -457,6 +482,7 @@ fn interrupted(row: &SqliteRow) -> Result<InterruptedTurn, StoreError> {
 fn started_call(row: &SqliteRow) -> Result<StartedCall, StoreError> {
     Ok(StartedCall {
         turn: parsed(row, "turn_id")?,
+        agent: parsed(row, "agent_id")?,
         conversation: ConversationId(row.try_get("conversation_id")?),
         path: row
             .try_get::<Option<String>, _>("path")?

@@ -313,6 +313,24 @@ impl Actor {
         saving.map_or(0, |saving| saving.stops.stop(self.covered_by(target)))
     }
 
+    /// The turns that a request to stop is about.
+    pub(super) fn turns_meant(&self, target: Target) -> Vec<TurnId> {
+        let meant = self.covered_by(target);
+        meant
+            .filter_map(|one| Some(one.turn.as_ref()?.id))
+            .collect()
+    }
+
+    /// Stores that a person stopped these turns, before that is answered: none of them goes on by itself after a crash.
+    pub(super) async fn note_stops(&self, turns: &[TurnId]) {
+        if turns.is_empty() {
+            return;
+        }
+        if let Err(error) = self.deps.store.note_stops(turns).await {
+            warn!(agent.id = %self.agent.id, "failed to store that turns were stopped: {error}");
+        }
+    }
+
     fn covered_by(&self, target: Target) -> impl Iterator<Item = &Conversation> {
         let all = self.conversations.values().map(|one| &**one);
         all.filter(move |conversation| target.covers(conversation))

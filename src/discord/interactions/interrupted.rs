@@ -41,6 +41,12 @@ async fn choose(bot: &Bot, press: &ComponentInteraction, about: &str) -> Result<
     if row.begun.agent != here.agent.id || row.begun.channel != here.channel {
         return Err(unknown());
     }
+    let calls = store.started_calls(turn).await.map_err(Refusal::from)?;
+    let mut agents = vec![here.agent.id];
+    let others = calls.iter().map(|call| call.agent);
+    agents.extend(others.filter(|agent| *agent != here.agent.id));
+    let joined = bot.manager.access.may_join(&here.person, &agents).await;
+    joined.map_err(|why| Refusal::new(why.to_string()))?;
     if choice == ResumeChoice::Again {
         let server = bot.manager.settings.server(here.agent.guild);
         let requesters = store.people_behind(turn).await.map_err(Refusal::from)?;

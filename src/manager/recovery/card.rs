@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::domain::{ToolCall, TurnId, UserId};
+use crate::domain::{AgentId, ToolCall, TurnId, UserId};
 use crate::store::{NewPart, OutFile, PartButton, ResumeChoice, StartedCall};
 use crate::text::redact::Redactor;
 use crate::text::{self, escape};
@@ -13,16 +13,17 @@ use crate::text::{self, escape};
 /// Characters of the calls on a card; longer ones come as a file.
 const SHOWN: usize = 1_500;
 
-/// The card. It has *Run it again* only where every call belongs to the root turn.
+/// The card about a turn of `agent`. It has *Run it again* only where every call belongs to the root turn.
 pub(super) fn card(
     turn: TurnId,
+    agent: AgentId,
     calls: &[(StartedCall, ToolCall)],
     person: Option<UserId>,
     redactor: &Redactor,
 ) -> NewPart {
     let shown: Vec<String> = calls
         .iter()
-        .map(|(started, call)| describe(started, call, redactor))
+        .map(|(started, call)| describe(agent, started, call, redactor))
         .collect();
     let shown = shown.join("\n");
     let whom = person.map_or_else(String::new, |user| format!("<@{user}> "));
@@ -104,8 +105,19 @@ fn button(turn: TurnId, choice: ResumeChoice) -> PartButton {
     PartButton::new(format!("resume:{}:{turn}", choice.as_str()), label)
 }
 
-/// One call: its tool, who made it, when it started, where, and its arguments in full.
-fn describe(started: &StartedCall, call: &ToolCall, redactor: &Redactor) -> String {
+/// One call: its tool, who made it, when it started, where, and its arguments in full. Whoever sees the channel need not have
+/// access to another agent, so a call of that one is only named.
+fn describe(agent: AgentId, started: &StartedCall, call: &ToolCall, redactor: &Redactor) -> String {
+    let path = started.path.replace('/', " ▸ ");
+    let at = started.started_at.timestamp();
+    let made = format!(
+        "**{}** · {} · started <t:{at}:R>",
+        escape::text(&call.name),
+        escape::text(&path),
+    );
+    if started.agent != agent {
+        return made;
+    }
     let mut arguments = call.arguments.clone();
     let command = match arguments.get("command") {
         Some(Value::String(command)) => Some(command.clone()),
@@ -118,13 +130,7 @@ fn describe(started: &StartedCall, call: &ToolCall, redactor: &Redactor) -> Stri
         Some(Value::String(folder)) => escape::code(&folder),
         _ => "the workspace".to_owned(),
     };
-    let path = started.path.replace('/', " ▸ ");
-    let at = started.started_at.timestamp();
-    let mut words = format!(
-        "**{}** · {} · started <t:{at}:R> · in {folder}",
-        escape::text(&call.name),
-        escape::text(&path),
-    );
+    let mut words = format!("{made} · in {folder}");
     if let Some(command) = command {
         let command = redactor.redact(&command);
         words.push_str(&format!("\n{}", text::fenced(&command, "sh")));
@@ -146,11 +152,14 @@ mod tests {
     use crate::clock;
     use crate::domain::{CallId, ConversationId};
 
+    const LAB: AgentId = AgentId(uuid::Uuid::nil());
+
     fn call(turn: TurnId, command: &str) -> (StartedCall, ToolCall) {
         let id = CallId("call_1".to_owned());
         let arguments = json!({ "command": command });
         let started = StartedCall {
             turn,
+            agent: LAB,
             conversation: ConversationId(1),
             path: "lab/reviewer".to_owned(),
             call: id.clone(),
@@ -173,7 +182,7 @@ mod tests {
     #[test]
     fn a_call_of_the_turn_itself_can_run_again_and_that_of_a_sub_agent_cannot() {
         let turn = TurnId::random();
-        let own = card(turn, &[call(turn, "date")], None, &Redactor::default());
+        let own = card(turn, LAB, &[call(turn, "date")], None, &Redactor::default());
         assert_eq!(
             labels(&own),
             ["It is done, go on", "Run it again", "Leave it"]
@@ -181,20 +190,37 @@ mod tests {
         assert!(own.body.content.contains("lab ▸ reviewer"));
         let below = card(
             turn,
+            LAB,
             &[call(TurnId::random(), "date")],
             None,
             &Redactor::default(),
         );
         assert_eq!(labels(&below), ["It is done, go on", "Leave it"]);
-        let none = card(turn, &[], None, &Redactor::default());
+        let none = card(turn, LAB, &[], None, &Redactor::default());
         assert_eq!(labels(&none), ["Go on", "Leave it"]);
+    }
+
+    #[test]
+    fn a_call_of_another_agent_is_only_named() {
+        let turn = TurnId::random();
+        let (mut started, made) = call(TurnId::random(), "cat secret");
+        started.agent = AgentId(uuid::Uuid::max());
+        let shown = card(turn, LAB, &[(started, made)], None, &Redactor::default());
+        assert!(shown.body.content.contains("**bash** · lab ▸ reviewer"));
+        assert!(!shown.body.content.contains("secret"));
     }
 
     #[test]
     fn long_calls_come_as_a_file_and_nothing_is_cut() {
         let turn = TurnId::random();
         let command = "x".repeat(5_000);
-        let long = card(turn, &[call(turn, &command)], None, &Redactor::default());
+        let long = card(
+            turn,
+            LAB,
+            &[call(turn, &command)],
+            None,
+            &Redactor::default(),
+        );
         assert!(long.body.content.chars().count() < 2_000);
         let Some(OutFile::Text { text, .. }) = long.body.files.first() else {
             unreachable!("there is a file");

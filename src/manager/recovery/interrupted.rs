@@ -36,6 +36,9 @@ const NO_ANSWER: &str = "Left: no answer within 24 hours.";
 /// What people are told where everything else of the text depends on the cause.
 const LINE: &str = "I was restarted in the middle of this, so the turn was interrupted. The conversation is kept; press **Continue** or write to go on.";
 
+/// The same where somebody had stopped the turn.
+const STOPPED: &str = "This turn had been stopped before I was restarted, so it does not go on. The conversation is kept; press **Continue** or write to go on.";
+
 /// What is woken when a card is posted: it has an end.
 #[derive(Debug, Default)]
 pub(crate) struct Cards(Notify);
@@ -52,6 +55,8 @@ enum Decision {
     NoAnswer,
     /// Only a person can continue it.
     Line,
+    /// A person had stopped it.
+    Stopped,
     TooOld,
 }
 
@@ -118,6 +123,11 @@ impl Recovery {
                     .end_with_line(row, ResumeState::Left, line)
                     .await?;
             }
+            Decision::Stopped => {
+                self.deps
+                    .end_with_line(row, ResumeState::Left, STOPPED.to_owned())
+                    .await?;
+            }
             Decision::TooOld => {
                 let line = "This turn was interrupted more than 24 hours ago and does not go on. The conversation is kept.";
                 let line = line.to_owned();
@@ -139,6 +149,9 @@ impl Recovery {
         let is_closed = conversation.is_none_or(|one| one.closed_at.is_some());
         if row.is_overtaken {
             return Ok(Decision::WentOn);
+        }
+        if row.is_stopped {
+            return Ok(Decision::Stopped);
         }
         if let (Some(choice), Some(by)) = (row.choice, row.decided_by) {
             let by = self.author(row, by).await;
@@ -218,7 +231,8 @@ impl Recovery {
         let begun = &row.turn.begun;
         let behind = self.deps.store.people_behind(begun.id).await?;
         let redactor = &self.deps.services.redactor;
-        let card = card::card(begun.id, calls, behind.first().copied(), redactor);
+        let person = behind.first().copied();
+        let card = card::card(begun.id, begun.agent, calls, person, redactor);
         let binding = self.binding(row, calls).await;
         let expires_at = clock::now() + CARD_TIME;
         let to = (begun.channel, card);

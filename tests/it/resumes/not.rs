@@ -127,3 +127,27 @@ async fn where_the_operator_wants_none_to() {
     })
     .await;
 }
+
+/// What was answered about a stop holds, also where the daemon dies before the turn has ended.
+#[tokio::test]
+async fn where_somebody_had_stopped_it() {
+    run_test(async |world| {
+        let thought = world.model.is_thinking();
+        world.ann.says("#lab", "think").await;
+        world.model.was_asked(1).await;
+        world.ann.asks("/stop", "#lab").await;
+        world.kills().await;
+        drop(thought);
+        world.starts().await;
+        let shown = world
+            .sees("#lab", "had been stopped before I was restarted")
+            .await;
+        assert!(shown.contains("[Continue]"), "{shown}");
+        assert!(!shown.contains("go on with this"), "{shown}");
+        assert_eq!(asked(world).len(), 1);
+        world
+            .ledger_says("SELECT state FROM resumes", &["left"])
+            .await;
+    })
+    .await;
+}
