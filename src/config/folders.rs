@@ -38,6 +38,8 @@ pub enum FolderRefusal {
     Dots,
     #[error("it is the root of the file system")]
     Root,
+    #[error("it lies in the `.git` of a repository, whose files decide what git runs")]
+    Repository,
     #[error("{}", around(.0, *.1, "a folder of the system"))]
     System(PathBuf, Relation),
     #[error("it is the home directory {}: name a folder in it", .0.display())]
@@ -155,8 +157,35 @@ pub fn refused_letters(root: &Path) -> Option<FolderRefusal> {
     if !root.is_absolute() {
         return Some(FolderRefusal::Relative);
     }
-    let has_dots = root.components().any(|part| part == Component::ParentDir);
-    has_dots.then_some(FolderRefusal::Dots)
+    let mut parts = root.components();
+    if parts.any(|part| part == Component::ParentDir) {
+        return Some(FolderRefusal::Dots);
+    }
+    let is_repository = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    let is_in_one = root.components().any(is_repository);
+    is_in_one.then_some(FolderRefusal::Repository)
+}
+
+/// Returns the first folder from `root` down to `folder` that git takes for a repository without a working directory. Who writes
+/// there decides what git runs.
+pub fn repository_around<'a>(root: &Path, folder: &'a Path) -> Option<&'a Path> {
+    let is_repository = |folder: &&Path| {
+        folder.join("HEAD").exists()
+            && folder.join("objects").is_dir()
+            && folder.join("refs").is_dir()
+    };
+    let mut around = folder.ancestors().filter(|above| above.starts_with(root));
+    around.find(is_repository)
+}
+
+/// Returns the first hidden name on the way from `root` down to `folder`. Programs keep settings in hidden folders (`.git`,
+/// `.husky`, `.config`), and some start what these name.
+pub fn hidden_below<'a>(root: &Path, folder: &'a Path) -> Option<&'a str> {
+    let below = folder.strip_prefix(root).ok()?;
+    below
+        .iter()
+        .filter_map(std::ffi::OsStr::to_str)
+        .find(|name| name.starts_with('.') || name.to_ascii_lowercase().starts_with("git~"))
 }
 
 /// Returns the first root that cannot be one, and why. A root that does not exist is judged by its nearest folder that does.

@@ -133,15 +133,29 @@ fn judged(
     others: &[(String, PathBuf)],
 ) -> Result<Bound, ManagerError> {
     let path = Bound::letters(written).map_err(|error| refused(written, &error))?;
-    if folders::root_of(roots, &path).is_none() {
+    let Some(root) = folders::root_of(roots, &path) else {
         let why = if roots.is_empty() {
             "the operator has allowed no folders; the key `folders` in `config.json` lists them"
         } else {
             "it is not one of the folders that the operator allows with `folders` in `config.json`, nor below one"
         };
         return Err(refused(&path, &why));
+    };
+    if let Some(hidden) = folders::hidden_below(root, &path) {
+        let why = format!(
+            "{} is hidden, and programs keep settings in hidden folders that decide what they run",
+            escape::code(&text::visible(hidden).0)
+        );
+        return Err(refused(&path, &why));
     }
     let bound = Bound::to(&path).map_err(|error| refused(&path, &error))?;
+    if let Some(repository) = folders::repository_around(root, &path) {
+        let why = format!(
+            "{} is the inside of a git repository, which decides what git runs",
+            escape::code(&text::visible(&repository.to_string_lossy()).0)
+        );
+        return Err(refused(&path, &why));
+    }
     let place = Place::of(&path).map_err(|error| refused(&path, &error))?;
     let opened = bound.open().map_err(|error| refused(&path, &error))?;
     let meta = opened

@@ -172,6 +172,10 @@ async fn what_is_no_folder_for_an_agent_makes_none() {
     run_test_with(machine.setup(), async |world| {
         symlink(machine.at("web"), machine.at("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, machine.at("fifo"), rustix::fs::Mode::RUSR).unwrap();
+        for name in [".git/hooks", ".husky", "node_modules/.bin", "GIT~1"] {
+            fs::create_dir_all(machine.at("web").join(name)).unwrap();
+        }
+        run(&machine, "git init -q --bare shop.git");
         let at = |name: &str| machine.at(name).display().to_string();
         let home = world.home().display().to_string();
         let long = format!("{}/{}", machine.root.path().display(), "a/".repeat(2_500));
@@ -181,6 +185,13 @@ async fn what_is_no_folder_for_an_agent_makes_none() {
             (at("link/conf"), "symbolic link"),
             (at("web/compose.yaml"), "not a folder"),
             (at("fifo"), "not a folder"),
+            (at("web/.git"), "is hidden"),
+            (at("web/.git/hooks"), "is hidden"),
+            (at("web/.husky"), "is hidden"),
+            (at("web/node_modules/.bin"), "is hidden"),
+            (at("web/GIT~1"), "is hidden"),
+            (at("web/shop.git"), "inside of a git repository"),
+            (at("web/shop.git/hooks"), "inside of a git repository"),
             (at("none"), "does not exist"),
             ("/etc".to_owned(), "not one of the folders"),
             (home, "not one of the folders"),
