@@ -1,6 +1,6 @@
 //! `chorus restore`: checks a backup and makes a home from it.
 
-mod destinations;
+mod decisive;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -50,7 +50,7 @@ pub(super) struct Restore {
     /// Move an existing home aside and restore
     #[arg(long)]
     replace: bool,
-    /// Take over the addresses and the names of key variables in the backup's config.json without a question
+    /// Take over the addresses, key variables and rights in the backup's config.json without a question
     #[arg(long)]
     yes: bool,
 }
@@ -73,7 +73,7 @@ impl Restore {
             text::count(manifest.files.len(), "file", "files"),
             text::bytes(bytes)
         );
-        let new = new_destinations(config.as_deref(), &home)?;
+        let new = new_settings(config.as_deref(), &home)?;
         for line in &new {
             print_line!("its config.json sets {line}");
         }
@@ -82,7 +82,7 @@ impl Restore {
         }
         if !new.is_empty() && !self.yes && !confirmed()? {
             return Err(anyhow!(
-                "nothing was restored: the daemon and chorus doctor would send keys and conversations to these addresses; \
+                "nothing was restored: these settings decide where keys and conversations are sent and what agents may do; \
                  add --yes if they are yours"
             )
             .into());
@@ -98,16 +98,16 @@ impl Restore {
     }
 }
 
-/// Returns what the settings of a backup decide about secrets and those of the home do not.
-fn new_destinations(config: Option<&[u8]>, home: &Path) -> anyhow::Result<BTreeSet<String>> {
+/// Returns what the settings of a backup decide about secrets and rights, and those of the home do not.
+fn new_settings(config: Option<&[u8]>, home: &Path) -> anyhow::Result<BTreeSet<String>> {
     let Some(config) = config else {
         return Ok(BTreeSet::new());
     };
-    let restored = destinations::of(config).unwrap_or_else(|_| {
+    let restored = decisive::of(config).unwrap_or_else(|_| {
         BTreeSet::from(["something that cannot be read: it is not JSON".to_owned()])
     });
     let own = text_of(&home.join(CONFIG)).ok().flatten();
-    let own = own.and_then(|text| destinations::of(text.as_bytes()).ok());
+    let own = own.and_then(|text| decisive::of(text.as_bytes()).ok());
     let own = own.unwrap_or_default();
     Ok(restored.difference(&own).cloned().collect())
 }

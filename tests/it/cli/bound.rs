@@ -55,7 +55,10 @@ impl Bindings {
         assert_eq!(saved.code, 0, "{}", saved.err);
         let fresh = self.at("fresh");
         fs::create_dir(&fresh).unwrap();
-        let restored = seen(&mut chorus(&fresh, &["restore", file.to_str().unwrap()]));
+        let restored = seen(&mut chorus(
+            &fresh,
+            &["restore", "--yes", file.to_str().unwrap()],
+        ));
         assert_eq!(restored.code, 0, "{}", restored.err);
         (fresh, restored)
     }

@@ -1,6 +1,8 @@
-//! Finds what a `config.json` decides about the operator's secrets: addresses, variables with keys, and commands.
+//! Finds what a `config.json` decides about the operator's secrets and machine: addresses, variables with keys, commands, and what
+//! agents may do.
 //!
-//! It goes by the form of keys and values, not by a list of keys: a key that is new tomorrow is found too.
+//! Addresses, variables and commands are found by the form of keys and values, not by a list of keys: a key that is new tomorrow is
+//! found too.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +14,40 @@ use crate::text;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
 
-/// Returns a line for each address, each variable whose content is sent, and each command in `config`.
+/// Returns a line for each address, each variable whose content is sent, each command, and each setting in `config` that gives
+/// agents or people more than they have without it.
 ///
 /// # Errors
 ///
 /// When it is not JSON.
 pub(super) fn of(config: &[u8]) -> anyhow::Result<BTreeSet<String>> {
     let config = config.strip_prefix(b"\xef\xbb\xbf").unwrap_or(config);
-    let config = serde_json::from_slice(config).context("its config.json is not JSON")?;
+    let config: Value = serde_json::from_slice(config).context("its config.json is not JSON")?;
     let mut found = BTreeSet::new();
     collect(&config, "", "", &mut found);
+    let keys = config.as_object().into_iter().flatten();
+    let widening = keys.filter(|(key, value)| widens(key, value));
+    found.extend(widening.map(|(key, value)| shown(&format!("{key}: {value}"))));
     Ok(found)
+}
+
+fn shown(line: &str) -> String {
+    text::one_line(&text::visible(line).0, SHOWN)
+}
+
+/// Checks whether the value of a key of `config.json` gives agents or people more than they have without it.
+fn widens(key: &str, value: &Value) -> bool {
+    match key {
+        "sandbox" => value == "off",
+        "default_permissions" => value == "open" || value.is_object(),
+        "folders" | "sandbox_read" | "web_fetch_private" | "metrics_hosts" | "servers" => {
+            value.as_array().is_some_and(|all| !all.is_empty())
+        }
+        "allow_bots" | "permission_grants" | "operator_channel" | "metrics_listen" => {
+            !value.is_null()
+        }
+        _ => false,
+    }
 }
 
 fn collect(value: &Value, path: &str, key: &str, found: &mut BTreeSet<String>) {
@@ -38,8 +63,7 @@ fn collect(value: &Value, path: &str, key: &str, found: &mut BTreeSet<String>) {
             }
         }
         Value::String(value) if decides(key, value) => {
-            let line = format!("{path}: {value}");
-            found.insert(text::one_line(&text::visible(&line).0, SHOWN));
+            found.insert(shown(&format!("{path}: {value}")));
         }
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -94,5 +118,25 @@ mod tests {
             ]
         );
         assert!(of(b"{").is_err());
+    }
+
+    #[test]
+    fn settings_that_give_agents_more_are_named_and_usual_ones_are_not() {
+        let config = br#"{
+            "sandbox": "off", "folders": ["/srv"], "sandbox_read": [], "default_permissions": "open", "metrics_listen": null,
+            "web_fetch_private": ["127.0.0.1:22"], "idle_timeout": 60
+        }"#;
+        let found: Vec<_> = of(config).unwrap().into_iter().collect();
+        assert_eq!(
+            found,
+            [
+                r#"default_permissions: "open""#,
+                r#"folders: ["/srv"]"#,
+                r#"sandbox: "off""#,
+                r#"web_fetch_private: ["127.0.0.1:22"]"#,
+            ]
+        );
+        let usual = br#"{"sandbox": "auto", "default_permissions": "standard", "folders": []}"#;
+        assert!(of(usual).unwrap().is_empty());
     }
 }
