@@ -55,6 +55,9 @@ const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 /// Variables that decide where the program finds everything else. They count only in the environment itself.
 const OF_PROCESS: [&str; 3] = ["CHORUS_HOME", "CREDENTIALS_DIRECTORY", "HOME"];
 
+/// Settings of Chorus whose names do not say so: who is served.
+const SETTINGS: [&str; 3] = ["SERVERS", "DEV_GUILD_ID", "DISCORD_GUILD_ID"];
+
 /// Variables of Chorus without influence on what is trusted.
 const HARMLESS: [&str; 3] = ["CHORUS_LOG", "CHORUS_SCOPE_PATH", "CHORUS_HOST_EXEC"];
 
@@ -66,8 +69,8 @@ fn forbidden(name: &str) -> Option<&'static str> {
     }
     let plain = name.strip_suffix("_FILE").unwrap_or(&name);
     let is_secret = SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending));
-    let is_settings =
-        name.starts_with("CHORUS_") && !is_secret && !HARMLESS.contains(&name.as_str());
+    let is_settings = SETTINGS.contains(&name.as_str())
+        || name.starts_with("CHORUS_") && !is_secret && !HARMLESS.contains(&name.as_str());
     let is_address = ADDRESS_ENDINGS.iter().any(|ending| plain.ends_with(ending));
     (is_settings || is_address).then_some("in the environment or in .env of the home")
 }

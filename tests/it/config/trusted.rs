@@ -73,10 +73,9 @@ fn give_away(path: &Path) -> bool {
 #[test]
 fn a_file_of_ones_own_is_read_where_it_is_named_and_nowhere_else() {
     let place = Place::new();
-    let file = place.file("own/.env", "OPENAI_API_KEY=k\nDEV_GUILD_ID=34\n");
+    let file = place.file("own/.env", "OPENAI_API_KEY=k\n");
     let env = place.reads(Some(&file)).unwrap();
     assert_eq!(env.openai.key.unwrap().expose(), "k");
-    assert_eq!(env.dev_guild_id.unwrap().0, 34);
     assert!(place.reads(None).unwrap().openai.key.is_none());
     let through = place.at("own/../own/./.env");
     assert!(place.reads(Some(&through)).is_ok());
