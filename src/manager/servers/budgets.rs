@@ -68,7 +68,7 @@ impl Budgets {
                 budget.day
             )));
         }
-        let row = self.row(guild, budget, usd, by)?;
+        let row = self.row(guild, budget, usd, by).await?;
         let reservations = &self.deps.reservations;
         let raising =
             reservations.raise(&self.deps.store, budget, f64::from(usd), MOST_RAISES, &row);
@@ -85,7 +85,7 @@ impl Budgets {
     }
 
     /// The row of the audit log, where the budget is one of `guild`.
-    fn row(
+    async fn row(
         &self,
         guild: GuildId,
         budget: &BudgetOfDay,
@@ -108,6 +108,9 @@ impl Budgets {
                             "The agent of this budget is gone, so nothing was raised.",
                         )
                     })?;
+                let identity = self.directory.identity(agent);
+                let joined = self.deps.may_join(by, &[&identity]).await;
+                joined.map_err(|why| ManagerError::refused(why.to_string()))?;
                 self.audit.agent_row(&word, agent, by)
             }
         };

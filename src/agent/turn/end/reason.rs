@@ -232,7 +232,7 @@ impl FailureReport<'_> {
 const fn way_out(exit: EndReason) -> &'static str {
     match exit {
         EndReason::Budget => {
-            "Raise it with `/agent config` (`budget_turn`, `budget_day`) or `budgets` in config.json, or go on when a new day or month begins (UTC)."
+            "`/agent config` raises `budget_turn` and `budget_day`; the operator sets the others in `budgets` of config.json. A budget of a day or month renews when that ends (UTC)."
         }
         EndReason::Window => {
             "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
