@@ -90,6 +90,7 @@ async fn run_until_stopped(
     }
     let (app, events) = App::open(options).await?;
     let unclaimed = app.recover().await?;
+    app.tell_of_failures();
 
     let ends = Ends::default();
     let health = GatewayHealth::default();
@@ -151,6 +152,9 @@ async fn run_until_stopped(
         NotifyState::Status("stopping: ending turns, saving contexts"),
     ]);
     shut_down::in_order(&app, &ends, discord, helpers.stop()).await;
+    if outcome.is_ok() {
+        app.note_stop();
+    }
     info!("stopped");
     outcome
 }

@@ -74,6 +74,7 @@ impl Doctor {
 async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     let mut progress = Progress::new();
     let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
+    checks.extend(machine::starts(&env.paths));
     let (config, configured) = configuration(env);
     checks.extend(sources::open_to_others(env, &config));
     checks.extend(machine::environment(env));

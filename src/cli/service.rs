@@ -27,7 +27,7 @@ const COPY: &str = "/usr/local/bin/chorus";
 /// What `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
 const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
-/// The folder of files that add to the unit, and the one that we write: proxies and certificates.
+/// The folder of files that add to the unit, and the one that we write: proxies, certificates and addresses.
 const DROP_INS: &str = "chorus.service.d";
 const NETWORK: &str = "chorus.service.d/network.conf";
 

@@ -55,8 +55,7 @@ impl Status {
 
 /// The daemon of this home, by its lock and by what it wrote as it started.
 fn daemon(paths: &Paths) -> DaemonState {
-    let written = fs::read_to_string(paths.home.join(LOCK_FILE)).unwrap_or_default();
-    let started = written.lines().nth(1).and_then(StartedDaemon::read);
+    let started = StartedDaemon::last(paths);
     let holder = holder(&paths.home);
     DaemonState {
         state: match holder {
@@ -71,7 +70,7 @@ fn daemon(paths: &Paths) -> DaemonState {
 
 /// The process that holds the lock of a home. It is looked up, not tried: a lock that is held for a moment would keep a daemon
 /// from starting.
-fn holder(home: &Path) -> Option<u32> {
+pub(super) fn holder(home: &Path) -> Option<u32> {
     let lock = home.join(LOCK_FILE);
     let written = fs::read_to_string(&lock).ok()?;
     let written = written.lines().next()?.trim().parse().ok();

@@ -59,7 +59,8 @@ pub(super) struct App {
     pub(super) servers: Arc<[GuildId]>,
     /// Takes what Discord is to show.
     events: UnboundedSender<Event>,
-    _lock: Arc<HomeLock>,
+    lock: Arc<HomeLock>,
+    started: StartedDaemon,
 }
 
 impl App {
@@ -84,8 +85,9 @@ impl App {
         } = options;
         let paths = env.paths.clone();
         let configuration = |reason: String| DaemonError::Configuration(reason);
-        let mut lock = HomeLock::acquire(&paths.home)?;
-        describe(&mut lock);
+        let lock = HomeLock::acquire(&paths.home)?;
+        let started = StartedDaemon::after(lock.before());
+        describe(&lock, &started);
         let profiles = config
             .permission_profiles()
             .map_err(|error| configuration(error.to_string()))?;
@@ -159,7 +161,8 @@ impl App {
             env: Arc::new(env),
             demo,
             events,
-            _lock: Arc::new(lock),
+            lock: Arc::new(lock),
+            started,
         };
         Ok((app, shown))
     }
@@ -310,6 +313,25 @@ impl App {
         }
     }
 
+    /// Tells the operator of quick failures before this start.
+    pub(super) fn tell_of_failures(&self) {
+        if let Some(failures) = self.started.failures() {
+            let text = format!(
+                "{failures}. Its log says why: `journalctl -u chorus`, or where else it runs."
+            );
+            self.tell_operator("starts".to_owned(), text);
+        }
+    }
+
+    /// Notes that the daemon ends because it was stopped.
+    pub(super) fn note_stop(&self) {
+        let stopped = StartedDaemon {
+            is_stopped: true,
+            ..self.started.clone()
+        };
+        describe(&self.lock, &stopped);
+    }
+
     /// Tells the operator, once per `cause`, as soon as Discord is connected.
     pub(super) fn tell_operator(&self, cause: String, text: String) {
         // The receiver is gone only at the end; the log has it.
@@ -411,9 +433,9 @@ fn shell(store: &Store, paths: &Paths, sandbox: Probing, link: &Arc<ToolPorts>) 
     }
 }
 
-/// Writes that this daemon was started, for commands beside it. It works without that.
-fn describe(lock: &mut HomeLock) {
-    let started = serde_json::to_string(&StartedDaemon::now());
+/// Writes what this daemon is, for its next start and for commands beside it. It works without that.
+fn describe(lock: &HomeLock, started: &StartedDaemon) {
+    let started = serde_json::to_string(started);
     let written = started
         .map_err(Into::into)
         .and_then(|text| lock.describe(&text));

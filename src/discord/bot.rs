@@ -14,6 +14,7 @@ pub(super) mod servers;
 pub(super) mod under_way;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
@@ -40,6 +41,9 @@ use crate::permission::Profiles;
 use crate::store::Store;
 
 pub(super) use self::refusal::Refusal;
+
+/// So many interactions that somebody else answered first are reported: one may be a request of ours that arrived twice.
+const RIVAL_ANSWERS: u32 = 3;
 
 /// What every event is served with. Cheap to clone.
 #[derive(Clone)]
@@ -78,6 +82,8 @@ pub(super) struct BotInner {
     /// Reminders and schedules that wait for their confirmation.
     pub(super) drafts: Pending<Draft>,
     pub(super) known_ids: KnownIds,
+    /// Interactions that were answered before we did.
+    pub(super) rival_answers: AtomicU32,
     /// All commands; some of them depend on which models are there.
     pub(super) commands: ArcSwap<Commands>,
     /// Held while commands are registered, so that the last registration is of the latest commands.
@@ -108,6 +114,18 @@ impl Bot {
     fn notify_operator(&self, notice: Notice) {
         if let Err(TrySendError::Full(notice)) = self.0.operator.try_send(notice) {
             tracing::error!("{}", notice.in_log);
+        }
+    }
+
+    /// Notes that an interaction was answered before we did. Another daemon with our token answers all of them.
+    pub(super) fn was_answered_by_another(&self) {
+        let before = self.rival_answers.fetch_add(1, Ordering::Relaxed);
+        if before + 1 == RIVAL_ANSWERS {
+            self.tell_operator(
+                "second daemon",
+                "Another program answers commands with this bot's token. If a second Chorus runs with it, stop one of them: both answer every \
+                 message. If you do not know it, reset the token: developer portal → Bot → Reset Token.",
+            );
         }
     }
 

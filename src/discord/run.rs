@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc::{self, Sender, UnboundedReceiver};
@@ -129,6 +130,7 @@ pub async fn run(
         pending: Pending::default(),
         drafts: Pending::default(),
         known_ids: KnownIds::default(),
+        rival_answers: AtomicU32::default(),
         commands: ArcSwap::from_pointee(interactions::options(Some(&config.models))),
         registering: tokio::sync::Mutex::default(),
     });

@@ -1,7 +1,7 @@
 //! The lock on a home, which only one daemon may use.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -14,6 +14,7 @@ pub const LOCK_FILE: &str = ".lock";
 #[derive(Debug)]
 pub struct HomeLock {
     file: File,
+    before: Option<String>,
 }
 
 impl HomeLock {
@@ -51,11 +52,16 @@ impl HomeLock {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
         }
+        let before = read_holder(&mut file);
+        let lock = Self { file, before };
         // What is written is only for people; the lock works without it (for example on a full disk).
-        let _ = file
-            .set_len(0)
-            .and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Self { file })
+        let _ = lock.write("");
+        Ok(lock)
+    }
+
+    /// Returns what its last holder wrote about itself.
+    pub fn before(&self) -> Option<&str> {
+        self.before.as_deref()
     }
 
     /// Writes who holds it, in a line below the number of the process, for commands that look at the home.
@@ -63,9 +69,25 @@ impl HomeLock {
     /// # Errors
     ///
     /// When it cannot be written; the lock holds without it.
-    pub fn describe(&mut self, holder: &str) -> io::Result<()> {
-        writeln!(self.file, "{holder}")
+    pub fn describe(&self, holder: &str) -> io::Result<()> {
+        self.write(&format!("{holder}\n"))
     }
+
+    fn write(&self, below: &str) -> io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        write!(file, "{}\n{below}", std::process::id())
+    }
+}
+
+/// Bytes of the file that are read.
+const MOST: u64 = 4 << 10;
+
+fn read_holder(file: &mut File) -> Option<String> {
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text).ok()?;
+    text.lines().nth(1).map(str::to_owned)
 }
 
 fn read_pid(file: &mut File) -> Option<u32> {

@@ -9,7 +9,9 @@ use nix::unistd::{Uid, User};
 
 use super::check::Check;
 use crate::cli::environment::unread_dotenv;
+use crate::cli::status::holder;
 use crate::config::{Config, Env, Paths};
+use crate::daemon::StartedDaemon;
 use crate::domain::SandboxMode;
 use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
 use crate::store::Store;
@@ -35,6 +37,20 @@ pub(super) fn user(paths: &Paths) -> Check {
             "run the daemon as its own user: sudo \"$(command -v chorus)\" service install",
         ),
     }
+}
+
+/// A daemon that does not run any more, after failing again and again.
+pub(super) fn starts(paths: &Paths) -> Option<Check> {
+    if holder(&paths.home).is_some() {
+        return None;
+    }
+    let failures = StartedDaemon::last(paths)?.failures_with_it()?;
+    Some(Check::failure(
+        "starts",
+        failures,
+        "read why: journalctl -u chorus -n 50 (of your own service: journalctl --user -u chorus -n 50); then systemctl reset-failed chorus \
+         and systemctl start chorus",
+    ))
 }
 
 /// Schedules and reminders need the zones of the system.

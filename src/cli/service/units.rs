@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::{HIDDEN, Manager};
+use crate::config::ADDRESSES;
 
 /// The name of the unit that runs the daemon.
 pub(super) const DAEMON: &str = "chorus.service";
@@ -140,11 +141,11 @@ fn optional(folder: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Returns the lines that give the daemon the proxies and certificates of this shell, or `None` if it has none.
+/// Returns the lines that give the daemon the proxies, certificates and addresses of this shell, or `None` if it has none.
 pub(super) fn network() -> anyhow::Result<Option<String>> {
     let mut text = String::from("[Service]\n");
     let begin = text.len();
-    for name in PROXIES.into_iter().chain(CERTIFICATES) {
+    for name in PROXIES.into_iter().chain(CERTIFICATES).chain(ADDRESSES) {
         let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
             continue;
         };

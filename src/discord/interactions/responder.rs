@@ -32,6 +32,7 @@ pub(super) enum Visibility {
 /// One interaction to be answered.
 #[derive(Clone)]
 pub(super) struct Responder {
+    bot: Bot,
     rest: Rest,
     application: u64,
     id: u64,
@@ -51,6 +52,7 @@ impl Responder {
     ) -> Self {
         let commands = guild.map(|guild| bot.command_ids(GuildId(guild.get())));
         Self {
+            bot: bot.clone(),
             rest: bot.rest.clone(),
             application: bot.application,
             id,
@@ -315,6 +317,9 @@ impl Responder {
         let outcome = self.rest.send(request).await.map(drop);
         if let Err(error) = &outcome {
             warn!(%error, "failed to answer an interaction");
+            if error.is_answered_already() {
+                self.bot.was_answered_by_another();
+            }
         }
         outcome
     }

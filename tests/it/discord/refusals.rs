@@ -6,6 +6,7 @@ use std::time::Duration;
 use chorus_playground::{Effect, Fault, Rights, Scope};
 use serde_json::json;
 
+use crate::lifecycle::letter;
 use crate::world::{World, run_test};
 
 /// Already acknowledged, unknown interaction, missing access, missing permissions, and too many requests.
@@ -347,6 +348,31 @@ async fn who_lost_the_role_that_lets_them_talk_does_not_decide_their_own_questio
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "It is done.").await;
         assert!(world.was_written());
+    })
+    .await;
+}
+
+/// A second daemon with the same token answers some commands before this one.
+#[tokio::test]
+async fn commands_that_another_program_answers_are_told_to_the_operator() {
+    run_test(async |world| {
+        for _ in 0..3 {
+            let since = world.discord.requests().len();
+            world.discord.order(Fault {
+                method: "",
+                path: "/callback".to_owned(),
+                times: 1,
+                effect: refuses(400, 40_060),
+            });
+            world.ann.runs("/status", "#lab").await;
+            world
+                .waits("the refused answer", |world| {
+                    was_hit(world, since).then_some(())
+                })
+                .await;
+        }
+        let letters = letter(world, "Another program answers commands").await;
+        assert_eq!(letters.matches("Another program").count(), 1, "{letters}");
     })
     .await;
 }
