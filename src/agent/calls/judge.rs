@@ -12,7 +12,7 @@ use crate::agent::setup::modes;
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
 use crate::store::{NewChild, StoreError};
-use crate::text::long;
+use crate::text::{self, long};
 use crate::tools::{InvalidCall, Prepared};
 
 /// A call that may run, as far as is known now.
@@ -57,6 +57,9 @@ impl Runnable {
 
 /// A call whose arguments were checked, or what is wrong with them.
 pub(super) type Checked = Result<Prepared, InvalidCall>;
+
+/// Characters of arguments in the audit that no tool could read.
+const ARGUMENTS: usize = 1_000;
 
 /// How the reason begins why a profile denies a call.
 pub(super) const NOT_PERMITTED: &str = "not permitted: ";
@@ -118,16 +121,17 @@ impl Calls<'_> {
             && let Err(refusal) = self.turn.setup.has_tool(&call.name)
         {
             return Looked::Refused {
-                action: call.name.clone(),
+                action: attempted(call, &checked),
                 reason: refusal.to_string(),
             };
         }
         let prepared = match checked {
             Ok(prepared) => prepared,
             Err(invalid) => {
+                let reason = invalid.to_string();
                 return Looked::Refused {
-                    action: call.name.clone(),
-                    reason: invalid.to_string(),
+                    action: attempted(call, &Err(invalid)),
+                    reason,
                 };
             }
         };
@@ -239,6 +243,18 @@ impl Calls<'_> {
         }
         let reserved = SpawnReservation::of(&self.turn.context).await?;
         Ok(reserved.map(|reserved| runnable.reservation = Some(reserved)))
+    }
+}
+
+/// Returns what a call would do, for the audit: its action, or its arguments as they came where they have none.
+fn attempted(call: &Call, checked: &Checked) -> String {
+    match checked {
+        Ok(prepared) => prepared.action.to_string(),
+        Err(_) if call.arguments.is_empty() => call.name.clone(),
+        Err(_) => {
+            let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+            format!("{} {}", call.name, text::one_line(&arguments, ARGUMENTS))
+        }
     }
 }
 

@@ -40,7 +40,11 @@ impl AgentDeps {
                 let kept = if last.is_some() { "kept" } else { "none" };
                 (
                     format!("{kept}: {}", fault.text),
-                    faulty_configuration(&fault.text, last.is_some(), roles.is_some()),
+                    if fault.is_folder_missing {
+                        missing_folder(&fault.text)
+                    } else {
+                        faulty_configuration(&fault.text, last.is_some(), roles.is_some())
+                    },
                 )
             }
             (News::Good, _) if told.is_empty() => return,
@@ -58,9 +62,11 @@ impl AgentDeps {
                 warn!(agent.id = %id, "failed to report agent.json of {name} in its channel: {error}");
             }
         }
+        // The start reports missing folders to the operator.
         if let Configuration::Faulty {
             fault, roles: None, ..
         } = read
+            && !fault.is_folder_missing
         {
             self.emit(Event::Operator {
                 cause: format!("unreadable:{id}:{}", fault.text),
@@ -189,6 +195,13 @@ impl AgentDeps {
     }
 }
 
+/// What people are told about an agent whose folder is missing.
+fn missing_folder(text: &str) -> String {
+    escape::sentence(&format!(
+        "My folder is missing, so I cannot work: {text}. Put it back, or make a new one with `/agent repair`."
+    ))
+}
+
 /// What people are told about a file that cannot be used.
 fn faulty_configuration(text: &str, has_last: bool, has_roles: bool) -> String {
     let admitted = if has_roles {
@@ -200,7 +213,7 @@ fn faulty_configuration(text: &str, has_last: bool, has_roles: bool) -> String {
         format!("`agent.json` cannot be used, so the last good configuration stays in use: {text}")
     } else {
         format!(
-            "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."
+            "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files."
         )
     };
     // The reason may quote the file.

@@ -75,7 +75,10 @@ impl AgentDeps {
         let read = self.read_setup(agent, wanted, also).await;
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
             .await;
-        self.tell_of_charter(agent, &read.role).await;
+        // Without its folder there is no charter to speak of.
+        if !read.configuration.is_folder_missing() {
+            self.tell_of_charter(agent, &read.role).await;
+        }
         self.tell_of_workspace(agent.id, &agent.name, agent.channel, &read.workspace)
             .await;
         let charter_is_faulty = matches!(read.role, OwnRole::Faulty { .. });

@@ -2,6 +2,7 @@
 //! use.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,11 +47,17 @@ pub struct Fault {
     pub text: String,
     /// The roles that it names, where its keys can be read and only a value is wrong.
     roles: Option<OwnRoles>,
+    /// The agent's whole folder is missing.
+    pub is_folder_missing: bool,
 }
 
 impl Fault {
     fn unreadable(text: String) -> Self {
-        Self { text, roles: None }
+        Self {
+            text,
+            roles: None,
+            is_folder_missing: false,
+        }
     }
 }
 
@@ -69,6 +76,11 @@ pub enum Configuration {
 }
 
 impl Configuration {
+    /// Whether the agent's whole folder is missing.
+    pub(in crate::agent) fn is_folder_missing(&self) -> bool {
+        matches!(self, Self::Faulty { fault, .. } if fault.is_folder_missing)
+    }
+
     /// Whether instructions of the workspace's repositories are used. None are while the agent's own file cannot be read.
     pub(in crate::agent) fn repo_instructions(&self) -> bool {
         match self {
@@ -127,8 +139,10 @@ impl Configurations {
         folder: &Path,
         profiles: &Profiles,
     ) -> Result<(Version, Arc<AgentConfig>), Fault> {
-        let workspace = Workspace::open(folder)
-            .map_err(|error| Fault::unreadable(format!("{}: {error}", folder.display())))?;
+        let workspace = Workspace::open(folder).map_err(|error| Fault {
+            is_folder_missing: error.kind() == io::ErrorKind::NotFound,
+            ..Fault::unreadable(format!("{}: {error}", folder.display()))
+        })?;
         let version = Version::of(workspace.agent(), agent_file::NAME)
             .map_err(|error| Fault::unreadable(format!("agent.json: {error}")))?;
         if let Some(config) = self.known(agent, version)
@@ -169,8 +183,8 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     let config = &file.config;
     let fault = |key: &str, reason: &str| {
         Err(Fault {
-            text: file.fault(key, reason),
             roles: Some(config.access_roles.clone()),
+            ..Fault::unreadable(file.fault(key, reason))
         })
     };
     if let Err(error) = profiles.resolve(&config.permissions) {

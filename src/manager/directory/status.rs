@@ -234,7 +234,8 @@ impl StatusReports {
         })
     }
 
-    /// The agent's configuration; where its file cannot be used, the last good one, and the fault.
+    /// The agent's configuration; where its file cannot be used, the last good one, and the fault. Before the first good one since
+    /// the start, it has what the database knows of it.
     async fn usable_configuration(
         &self,
         agent: &AgentSummary,
@@ -245,10 +246,19 @@ impl StatusReports {
             Configuration::Good(config) => Ok((config, None)),
             Configuration::Faulty { fault, last, .. } => match last {
                 Some(last) => Ok((last, Some(fault.text))),
-                None => Err(ManagerError::refused(format!(
-                    "{}. Correct the file, then try again.",
-                    fault.text
-                ))),
+                None => {
+                    let row = deps.store.agent(agent.id).await?;
+                    let row = row.ok_or(ManagerError::NoAgentHere)?;
+                    let known = AgentConfig {
+                        id: Some(row.id),
+                        name: row.name,
+                        channel_id: row.channel_id,
+                        model: row.model,
+                        permissions: row.permissions,
+                        ..AgentConfig::default()
+                    };
+                    Ok((Arc::new(known), Some(fault.text)))
+                }
             },
         }
     }
