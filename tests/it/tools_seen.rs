@@ -4,6 +4,7 @@ mod agents;
 mod behind;
 mod bound_folder;
 mod bound_mounts;
+mod bound_use;
 mod bounded;
 mod bounded_git;
 mod bounded_reports;

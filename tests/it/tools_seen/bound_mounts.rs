@@ -12,11 +12,11 @@ use crate::lifecycle::{destroys, letter};
 use crate::world::run_test_with;
 
 /// A folder mounted at another place, until it is dropped.
-struct Mounted(PathBuf);
+pub(super) struct Mounted(PathBuf);
 
 impl Mounted {
     /// `None` where this user cannot mount.
-    fn bind(folder: &Path, at: &Path) -> Option<Self> {
+    pub(super) fn bind(folder: &Path, at: &Path) -> Option<Self> {
         let mut mount = Command::new("mount");
         let mount = mount.arg("--bind").args([folder, at]).output().unwrap();
         mount.status.success().then(|| Self(at.to_owned()))
