@@ -31,6 +31,7 @@ mod inbound;
 mod items;
 mod lifecycle;
 mod lock;
+mod mcp;
 mod metrics;
 mod migrations;
 mod open;
@@ -88,6 +89,7 @@ pub use inbound::{Accepted, MessagesOfBots, Queued};
 pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};
 pub use lock::{HomeLock, LOCK_FILE};
+pub use mcp::{McpMark, McpPinRow, McpScope, McpServerRow, McpState, PinnedDefinition};
 pub use metrics::{
     AttemptLabels, AttemptSums, CALL_BOUNDS, COST_BOUNDS, Costs, Durations, TURN_BOUNDS, Tally,
     UnderWay,

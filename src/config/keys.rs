@@ -108,7 +108,7 @@ pub struct Config {
     pub folders: Vec<PathBuf>,
     /// What one command and its children may use.
     pub limits: Limits,
-    /// Servers of the Model Context Protocol by name, in the format of other clients. Agents do not call them yet.
+    /// Servers of the Model Context Protocol by name, in the format of other clients.
     #[serde(rename = "mcpServers")]
     #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
     pub mcp_servers: BTreeMap<String, Value>,
@@ -363,6 +363,10 @@ pub struct McpConfig {
     pub startup_timeout: Seconds<1, 600>,
     /// The same for its first start, which may download it.
     pub first_startup_timeout: Seconds<1, 600>,
+    /// Time after which a process that nobody calls is ended.
+    pub idle_timeout: Seconds<60, 86_400>,
+    /// Processes at the same time. Above it, the one that has been idle longest ends first.
+    pub max_processes: Count<1, 256>,
 }
 
 impl Default for McpConfig {
@@ -370,6 +374,8 @@ impl Default for McpConfig {
         Self {
             startup_timeout: Seconds::new(60),
             first_startup_timeout: Seconds::new(120),
+            idle_timeout: Seconds::new(600),
+            max_processes: Count::new(16),
         }
     }
 }

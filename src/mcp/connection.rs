@@ -20,6 +20,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Connection {
     pub client: Client,
+    running: ServerProcess,
+}
+
+/// The process of a server. Dropping it ends the process with all that it started.
+#[derive(Debug)]
+pub(super) struct ServerProcess {
     program: RunningProgram,
     words: LastWords,
     /// The reader of its standard error.
@@ -80,9 +86,11 @@ impl Connection {
         match Client::start(output, input, known, timing).await {
             Ok(client) => Ok(Self {
                 client,
-                program,
-                words,
-                _tasks: tasks,
+                running: ServerProcess {
+                    program,
+                    words,
+                    _tasks: tasks,
+                },
             }),
             Err(StartError::Deadline) => {
                 program.end().await;
@@ -110,17 +118,34 @@ impl Connection {
 
     /// The last lines that it printed to its standard error.
     pub fn last_words(&self, most: usize) -> Vec<String> {
-        self.words.lines(most)
+        self.running.words.lines(most)
     }
 
     /// Its supervisor.
     pub fn process(&self) -> crate::exec::Process {
-        self.program.process()
+        self.running.program.process()
+    }
+
+    /// Its client and its process, which end by themselves.
+    pub(super) fn split(self) -> (Client, ServerProcess) {
+        (self.client, self.running)
     }
 
     /// Ends it: its input is closed, then it has a second, then it is ended with all that it started.
     pub async fn end(self) {
         drop(self.client);
+        self.running.end().await;
+    }
+}
+
+impl ServerProcess {
+    /// The end of what it printed to its standard error, which grows.
+    pub(super) fn words(&self) -> LastWords {
+        self.words.clone()
+    }
+
+    /// Ends it, after its client was dropped.
+    pub(super) async fn end(self) {
         self.program.end().await;
     }
 }

@@ -211,7 +211,7 @@ fn around(file: &Path, chorus: &Path) -> PathBuf {
 }
 
 /// Bytes of the files below a folder, without following links; more than `most` where it has too many entries to count.
-fn size(folder: &Path, most: u64) -> u64 {
+pub(super) fn size(folder: &Path, most: u64) -> u64 {
     let (mut total, mut entries) = (0_u64, 0);
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

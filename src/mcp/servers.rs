@@ -16,7 +16,7 @@ use crate::text::json::refuse_double_keys;
 pub const AGENT_FILE: &str = ".mcp.json";
 
 /// Bytes of that file.
-const MAX_FILE: u64 = 64 << 10;
+pub(super) const MAX_FILE: u64 = 64 << 10;
 
 /// How the names of the variables begin that an agent's file may use.
 const OPEN_VARIABLES: &str = "MCP_";
@@ -62,16 +62,21 @@ pub enum FileError {
 impl Server {
     /// Returns the value of a variable for this server's entry, found as secrets are; `None` where it is not set or not open to it.
     pub fn variable(&self, env: &Env, name: &str) -> Option<String> {
-        let is_open = match self.place {
-            Place::Operator => name != DISCORD_TOKEN,
-            Place::Agent => name.starts_with(OPEN_VARIABLES),
-        };
-        let found = if is_open { env.secret(name) } else { Ok(None) };
-        found
-            .ok()
-            .flatten()
-            .map(|secret| secret.expose().to_owned())
+        variable(self.place, env, name)
     }
+}
+
+/// Returns the value of a variable for entries that stand in `place`.
+pub(super) fn variable(place: Place, env: &Env, name: &str) -> Option<String> {
+    let is_open = match place {
+        Place::Operator => name != DISCORD_TOKEN,
+        Place::Agent => name.starts_with(OPEN_VARIABLES),
+    };
+    let found = if is_open { env.secret(name) } else { Ok(None) };
+    found
+        .ok()
+        .flatten()
+        .map(|secret| secret.expose().to_owned())
 }
 
 /// Returns the servers of `config.json` by name.
@@ -85,6 +90,17 @@ pub fn of_config(config: &Config) -> Vec<Server> {
     entries.map(server).collect()
 }
 
+/// Whether a server of `config.json` is for an agent.
+pub(super) fn is_for(server: &Server, agent: &str) -> bool {
+    match &server.entry {
+        Ok(entry) => {
+            let agents = entry.chorus.agents.as_ref();
+            agents.is_none_or(|agents| agents.iter().any(|name| name == agent))
+        }
+        Err(_) => true,
+    }
+}
+
 /// Returns the servers of an agent, whose files are in `folder`: those of `config.json` that are for it, then its own. A name
 /// that both places have is used once.
 ///
@@ -93,15 +109,8 @@ pub fn of_config(config: &Config) -> Vec<Server> {
 /// When the agent's own file cannot be used.
 pub fn of_agent(config: &Config, agent: &str, folder: &Path) -> Result<Vec<Server>, FileError> {
     let mut servers = of_config(config);
-    let is_for = |server: &Server| match &server.entry {
-        Ok(entry) => {
-            let agents = entry.chorus.agents.as_ref();
-            agents.is_none_or(|agents| agents.iter().any(|name| name == agent))
-        }
-        Err(_) => true,
-    };
     let all: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
-    servers.retain(is_for);
+    servers.retain(|server| is_for(server, agent));
     for (name, value) in read(&folder.join(AGENT_FILE))? {
         let entry = if all.contains(&name) {
             Err(Refused::Taken)
@@ -127,7 +136,7 @@ struct AgentFile {
 }
 
 /// Reads the file; a missing one has no servers.
-fn read(path: &Path) -> Result<BTreeMap<String, Value>, FileError> {
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Value>, FileError> {
     let unreadable = |source| FileError::Unreadable {
         path: path.to_owned(),
         source,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus_mcp::{Transport, unversioned_package};
+use chorus_mcp::{Entry, Transport, unversioned_package};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
@@ -52,6 +52,25 @@ pub async fn unversioned(sandbox: &Sandbox, launch: &Launch) -> Option<Unversion
     Some(Unversioned { package, newest })
 }
 
+/// Returns the entry with `resolved` in the place of its package without a version.
+pub(super) fn pinned(entry: &Entry, resolved: &str) -> Entry {
+    let mut entry = entry.clone();
+    let Some(package) = unversioned_package(&entry.transport).map(str::to_owned) else {
+        return entry;
+    };
+    let is_npx = is_npx(&entry.transport);
+    if let Transport::Stdio { args, .. } = &mut entry.transport {
+        if let Some(word) = args.iter_mut().find(|word| **word == package) {
+            resolved.clone_into(word);
+        }
+        // Without it npx would ask.
+        if is_npx && !args.iter().any(|word| word == "-y" || word == "--yes") {
+            args.insert(0, "-y".to_owned());
+        }
+    }
+    entry
+}
+
 fn is_npx(transport: &Transport) -> bool {
     matches!(transport, Transport::Stdio { command, .. } if command.ends_with("npx"))
 }
@@ -90,4 +109,46 @@ fn version(answer: Option<&str>) -> Option<&str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_' | '!');
     let is_version = word.len() <= VERSION && word.starts_with(|c: char| c.is_ascii_digit());
     (is_version && word.chars().all(plain)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use chorus_mcp::Place;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_version_takes_the_place_of_the_package() {
+        for (entry, resolved, args) in [
+            (
+                json!({"command": "npx", "args": ["pkg", "--flag"]}),
+                "pkg@1.2.3",
+                json!(["-y", "pkg@1.2.3", "--flag"]),
+            ),
+            (
+                json!({"command": "npx", "args": ["-y", "@a/pkg"]}),
+                "@a/pkg@1.0.0",
+                json!(["-y", "@a/pkg@1.0.0"]),
+            ),
+            (
+                json!({"command": "uvx", "args": ["pkg"]}),
+                "pkg==1.2.3",
+                json!(["pkg==1.2.3"]),
+            ),
+            (
+                json!({"command": "uvx", "args": ["pkg==1"]}),
+                "pkg==2",
+                json!(["pkg==1"]),
+            ),
+        ] {
+            let pinned = pinned(&Entry::read(&entry, Place::Operator).unwrap(), resolved);
+            let Transport::Stdio { args: found, .. } = pinned.transport else {
+                unreachable!("it has a command")
+            };
+            assert_eq!(json!(found), args);
+        }
+    }
 }

@@ -14,6 +14,7 @@ use super::batch::Batch;
 use super::codec::{from_json, json, now, parsed};
 use super::error::StoreError;
 use super::inbound::move_cursor;
+use super::mcp::forget_servers;
 use super::outbox::queue;
 use super::part::NewPart;
 use super::schedules::end_plans;
@@ -218,6 +219,7 @@ impl Store {
             IntentKind::Destroy.as_str()
         ));
         end_plans(&mut batch, agent);
+        forget_servers(&mut batch, agent);
         self.run(batch).await.map(drop)
     }
 
