@@ -21,6 +21,9 @@ const PATH_TOOLS: [&str; 10] = [
     "send_file",
 ];
 
+/// The tool of all actions of MCP servers: `tool:mcp:<mark> <server> <tool> <arguments>`.
+const MCP: &str = "mcp";
+
 /// What a tool call would do: `tool:<tool>:<detail>`, and for a shell command where it runs and with which hooks.
 ///
 /// A shell command is parsed when the action is made and never again: what is judged, shown and run is this value.
@@ -93,6 +96,25 @@ impl Action {
     /// The same act at the place where links lead its path; `None` if they lead nowhere else.
     pub fn reached(&self) -> Option<&Self> {
         self.reached.as_deref()
+    }
+
+    /// The entry of `always_allow` that covers all calls of its tool, whatever their arguments; `None` where an entry is one
+    /// action. Tools of MCP servers have one.
+    pub fn standing(&self) -> Option<String> {
+        if self.tool != MCP {
+            return None;
+        }
+        let mut words = self.detail.splitn(4, ' ');
+        let (mark, server, tool) = (words.next()?, words.next()?, words.next()?);
+        Some(format!("tool:{MCP}:{mark} {server} {tool}"))
+    }
+
+    /// The entries of `always_allow` that *Always allow* adds for it.
+    pub fn kept_as(&self) -> Vec<String> {
+        match self.standing() {
+            Some(standing) => vec![standing],
+            None => self.judged(),
+        }
     }
 
     /// The action strings that are judged: its own, and that of the place where it leads.

@@ -47,6 +47,7 @@ impl Profile {
                     Group::StopTask.pattern(),
                     Group::WebSearch.pattern(),
                     Group::SubAgents.pattern(),
+                    Group::McpRead.pattern(),
                 ],
                 &[
                     Group::Shell.pattern(),
@@ -55,13 +56,18 @@ impl Profile {
                     Group::GitRemote.pattern(),
                     Group::SelfEdit.pattern(),
                     Group::Delegates.pattern(),
+                    Group::McpWrite.pattern(),
                 ],
                 &[],
             ),
             "guarded" => Self::compile(
                 &[".*"],
                 &[],
-                &[Group::GitRemote.pattern(), WRITES_ELSEWHERE],
+                &[
+                    Group::GitRemote.pattern(),
+                    WRITES_ELSEWHERE,
+                    Group::McpWrite.pattern(),
+                ],
             ),
             "locked" => Self::compile(
                 &["tool:(view|glob|grep):.*", Group::Information.pattern()],

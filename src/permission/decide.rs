@@ -154,6 +154,10 @@ impl Profile {
         {
             return denied;
         }
+        let standing = action.standing();
+        if standing.is_some_and(|standing| always_allow.contains(&standing)) {
+            return Verdict::allow("its tool is allowed by `always_allow`");
+        }
         if always_allow.contains(&text) {
             return Verdict::allow_whole("allowed to the letter by `always_allow`");
         }
@@ -185,6 +189,27 @@ impl Profile {
             } else {
                 pattern.covers_operation(subject)
             }
+        };
+        self.deny.iter().any(covers)
+            || !self
+                .allow
+                .iter()
+                .chain(&self.ask)
+                .any(|pattern| pattern.may_speak_of(subject))
+    }
+
+    /// Whether every call of a tool is denied whose actions begin with `tool:<subject>:<operation>`, such as `mcp:read` and `read
+    /// github get_issue`. As certain as [`Profile::denies_all`].
+    pub fn denies_each(&self, subject: &str, operation: &str) -> bool {
+        let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
+        let begins = format!("tool:{tool}:{operation}");
+        let covers = |pattern: &Pattern| {
+            let arguments = ["{}", "{\"zq7\":[\"zq7 'zq7'\",1,null]}"];
+            let matches = |text: String| pattern.matches(&text).unwrap_or(false);
+            arguments
+                .iter()
+                .all(|one| matches(format!("{begins} {one}")))
+                && !pattern.excludes()
         };
         self.deny.iter().any(covers)
             || !self

@@ -29,11 +29,15 @@ pub enum Group {
     SubAgents,
     /// External agents.
     Delegates,
+    /// Tools of MCP servers that a person marked as only reading.
+    McpRead,
+    /// All other tools of MCP servers.
+    McpWrite,
 }
 
 impl Group {
     /// All groups, in the order in which people see them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Files,
         Self::GitLocal,
         Self::GitRemote,
@@ -48,6 +52,8 @@ impl Group {
         Self::SelfEdit,
         Self::SubAgents,
         Self::Delegates,
+        Self::McpRead,
+        Self::McpWrite,
     ];
 
     /// The pattern that matches every action of the group's tools, and no other action.
@@ -73,6 +79,8 @@ impl Group {
             }
             Self::SubAgents => "tool:sub_agent:.*",
             Self::Delegates => "tool:(external_agent|claude_code):.*",
+            Self::McpRead => "tool:mcp:read .*",
+            Self::McpWrite => "tool:mcp:write .*",
         }
     }
 }

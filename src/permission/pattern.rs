@@ -91,7 +91,7 @@ impl Pattern {
     }
 
     /// Whether it uses syntax with which a pattern excludes something.
-    fn excludes(&self) -> bool {
+    pub(super) fn excludes(&self) -> bool {
         const SIGNS: [&str; 9] = [
             "(?!", "(?<!", "(?=", "(?<=", "[^", "\\S", "\\W", "\\D", "(?(",
         ];

@@ -33,6 +33,7 @@ pub fn scope(entry: &str) -> Scope {
         "git" => git(detail),
         "self_edit" => self_edit(detail),
         "agent_comm" => between_agents(detail),
+        "mcp" => of_server(detail),
         tool => plain(tool, detail),
     }
 }
@@ -132,6 +133,24 @@ fn between_agents(detail: &str) -> Scope {
         _ => ("Do this with other agents", "Anything in it."),
     };
     bound_to(what, "Agent", agent, free)
+}
+
+fn of_server(detail: &str) -> Scope {
+    let mut words = detail.splitn(4, ' ');
+    let mut next = || words.next().unwrap_or_default().to_owned();
+    let (mark, server, tool, arguments) = (next(), next(), next(), next());
+    let mut bound = vec![("Server", server), ("Tool", tool), ("Mark", mark)];
+    let free = if arguments.is_empty() {
+        "Any arguments."
+    } else {
+        bound.push(("Arguments", arguments));
+        ""
+    };
+    Scope {
+        what: "Call this tool of an MCP server",
+        bound,
+        free,
+    }
 }
 
 fn plain(tool: &str, detail: &str) -> Scope {

@@ -94,6 +94,14 @@ impl Stack {
             .any(|profile| profile.denies_all(subject))
     }
 
+    /// Whether one of them denies every call of a tool ([`Profile::denies_each`]).
+    pub fn denies_each(&self, subject: &str, operation: &str) -> bool {
+        let further = self.further.iter().map(|member| &member.profile);
+        std::iter::once(&self.own)
+            .chain(further)
+            .any(|profile| profile.denies_each(subject, operation))
+    }
+
     /// SHA-256, lower-case hex: stacks with equal hashes decide alike. For a single profile it is that profile's.
     pub fn hash(&self) -> &str {
         &self.hash

@@ -46,6 +46,12 @@ const TABLE: &[(&str, &str)] = &[
     ("tool:web_search:rust", "aaad"),
     ("tool:claude_code:fix it", "aakd"),
     ("tool:sub_agent:fix it", "aaad"),
+    (r#"tool:mcp:read tracker get_issue {"number":1}"#, "aaad"),
+    (
+        r#"tool:mcp:write tracker create_issue {"title":"a"}"#,
+        "adkd",
+    ),
+    ("tool:mcp:readtracker", "aadd"),
     ("tool:nonsense:x", "aadd"),
 ];
 
@@ -97,4 +103,29 @@ fn tools_that_a_profile_always_denies_are_known() {
 fn only_a_command_of_a_shell_is_looked_at_for_what_ruins_the_machine() {
     assert!(Action::shell("bash", "rm -rf /").destructive().is_some());
     assert_eq!(Action::new("view", "rm -rf /").destructive(), None);
+}
+
+#[test]
+fn always_allow_covers_a_tool_of_a_server_with_any_arguments() {
+    let standard = Profile::builtin("standard").unwrap();
+    let kept = ["tool:mcp:write tracker create_issue".to_owned()];
+    for (text, expected) in [
+        (r#"tool:mcp:write tracker create_issue {"title":"a"}"#, 'a'),
+        (r#"tool:mcp:write tracker create_issues {"title":"a"}"#, 'k'),
+        (r#"tool:mcp:write other create_issue {"title":"a"}"#, 'k'),
+    ] {
+        let action = Action::parse(text).unwrap();
+        assert_eq!(
+            letter(standard.decide(&action, &kept).decision),
+            expected,
+            "{text}"
+        );
+    }
+    let guarded = Profile::builtin("guarded").unwrap();
+    let action = Action::parse("tool:mcp:write tracker create_issue {}").unwrap();
+    assert_eq!(letter(guarded.decide(&action, &kept).decision), 'd');
+    assert!(guarded.denies_each("mcp:write", "write tracker create_issue"));
+    assert!(!guarded.denies_each("mcp:read", "read tracker get_issue"));
+    let locked = Profile::builtin("locked").unwrap();
+    assert!(locked.denies_each("mcp:read", "read tracker get_issue"));
 }
