@@ -149,6 +149,8 @@ fn empty(charter: &Charter<'_>, notes: Vec<Note>, body: &str) -> Role {
         mode: RoleMode::Standard,
         tools: None,
         disallowed_tools: BTreeSet::new(),
+        servers: BTreeSet::new(),
+        disallowed_servers: BTreeSet::new(),
         permissions: Vec::new(),
         own_profile: None,
         limits: Limits::default(),

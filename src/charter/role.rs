@@ -35,6 +35,10 @@ pub struct Role {
     /// The only tools it has; `None`: all.
     pub tools: Option<BTreeSet<String>>,
     pub disallowed_tools: BTreeSet<String>,
+    /// MCP servers and tools among its tools, as they are written; they count where `tools` names any tool.
+    pub servers: BTreeSet<String>,
+    /// Those that it does not have.
+    pub disallowed_servers: BTreeSet<String>,
     /// Profiles that each of its actions must pass besides all others.
     pub permissions: Vec<ProfileRef>,
     pub limits: Limits,
@@ -89,11 +93,20 @@ impl Role {
     pub fn has_tool(&self, name: &str) -> bool {
         let is_named = match &self.tools {
             None => true,
-            Some(tools) if matches!(name, "tool_output" | "find_tools") => !tools.is_empty(),
+            Some(tools) if matches!(name, "tool_output" | "find_tools") => {
+                !tools.is_empty() || !self.servers.is_empty()
+            }
             Some(_) if name == "sub_agent" && self.calls_others() => true,
             Some(tools) => tools.contains(name),
         };
         is_named && !self.disallowed_tools.contains(name)
+    }
+
+    /// Whether it has a tool of an MCP server, which models know as `called`.
+    pub fn has_tool_of(&self, server: &str, tool: &str, called: &str) -> bool {
+        let names = |entry: &String| is_meant(entry, server, tool, called);
+        let is_named = self.tools.is_none() || self.servers.iter().any(names);
+        is_named && !self.disallowed_servers.iter().any(names)
     }
 
     /// Whether it names roles that it may call: that gives it the tool to do so.
@@ -225,4 +238,22 @@ pub enum SeedPart {
 pub struct Compaction {
     pub begin: f64,
     pub wait: f64,
+}
+
+/// Whether an entry means a tool of a server: `mcp__github`, `github/*`, `mcp__github__get_issue` or `github/get_issue`.
+fn is_meant(entry: &str, server: &str, tool: &str, called: &str) -> bool {
+    if entry == called {
+        return true;
+    }
+    if let Some((name, of_it)) = entry.split_once('/') {
+        return name == server && (of_it == "*" || of_it == tool);
+    }
+    let Some(rest) = entry.strip_prefix("mcp__") else {
+        return false;
+    };
+    match rest.strip_prefix(server) {
+        Some("" | "__*") => true,
+        Some(rest) => rest.strip_prefix("__") == Some(tool),
+        None => false,
+    }
 }

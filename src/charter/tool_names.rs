@@ -16,6 +16,8 @@ pub(super) enum Meant<'a> {
     Agents(Vec<&'a str>),
     /// Nothing here, and nothing is lost.
     Nothing,
+    /// An MCP server or a tool of one, if the agent has it.
+    Server,
     /// Nothing here, which the reader of the charter should know.
     Foreign,
     Unknown,
@@ -227,10 +229,22 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
     match name.as_str() {
         "task" | "agent" | "subagent" | "runsubagent" => Meant::Agents(Vec::new()),
         name if NOTHING.contains(&name) => Meant::Nothing,
+        _ if !is_in_set && is_of_server(entry) => Meant::Server,
         _ if is_in_set || lower.starts_with("mcp_") || lower.contains('/') => Meant::Foreign,
         name if ELSEWHERE.contains(&name) => Meant::Foreign,
         _ => Meant::Unknown,
     }
+}
+
+/// Whether an entry names an MCP server or a tool of one.
+fn is_of_server(entry: &str) -> bool {
+    if let Some(rest) = entry.strip_prefix("mcp__") {
+        return !rest.is_empty();
+    }
+    let parts = entry.split_once('/');
+    parts.is_some_and(|(server, tool)| {
+        chorus_mcp::is_server_name(server) && !tool.is_empty() && !tool.contains('/')
+    })
 }
 
 /// Our tools that do what a tool of another program does; `name` is in lower case.

@@ -38,6 +38,10 @@ impl Compiler<'_> {
                     }
                 }
                 Meant::Nothing => {}
+                Meant::Server => {
+                    self.role.servers.insert(word.to_owned());
+                    self.note(line, of_server(word));
+                }
                 Meant::Foreign => {
                     unknown.push(shown(word));
                     self.note(line, foreign(word));
@@ -49,7 +53,7 @@ impl Compiler<'_> {
             }
         }
         if !all {
-            if only.is_empty() && !unknown.is_empty() {
+            if only.is_empty() && self.role.servers.is_empty() && !unknown.is_empty() {
                 self.problem(
                     value.line,
                     "tools",
@@ -93,6 +97,9 @@ impl Compiler<'_> {
                 never.insert("sub_agent".to_owned());
             }
             Meant::Nothing => {}
+            Meant::Server => {
+                self.role.disallowed_servers.insert(word.to_owned());
+            }
             Meant::Foreign => self.note(line, foreign(word)),
             // For Claude Code this entry removes the whole shell too.
             Meant::Bash(_) => {
@@ -145,6 +152,10 @@ impl Compiler<'_> {
                 }
                 (Meant::Agents(_), true) => {
                     only.insert("sub_agent".to_owned());
+                }
+                (Meant::Server, true) => {
+                    self.role.servers.insert(word.to_owned());
+                    self.note(key.line, of_server(word));
                 }
                 (Meant::Foreign | Meant::Unknown, true) => self.note(key.line, foreign(word)),
                 (_, true) => {}
@@ -257,6 +268,13 @@ impl Compiler<'_> {
 fn shell() -> impl Iterator<Item = String> {
     let all = SHELL.iter().chain(&["run_background"]);
     all.map(|name| (*name).to_owned())
+}
+
+fn of_server(word: &str) -> String {
+    format!(
+        "{} is a tool of an MCP server; it counts where the agent has that server",
+        shown(word)
+    )
 }
 
 fn foreign(word: &str) -> String {

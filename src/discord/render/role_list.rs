@@ -116,7 +116,7 @@ fn tools(role: &Role) -> String {
         }
         Some(tools) => {
             let kept = tools.iter().filter(|tool| role.has_tool(tool));
-            let kept: Vec<&str> = kept.map(String::as_str).collect();
+            let kept: Vec<&str> = kept.chain(&role.servers).map(String::as_str).collect();
             match kept.len() {
                 0 => "no tools".to_owned(),
                 n if n <= NAMED => format!("tools {}", escape::code(&kept.join(", "))),

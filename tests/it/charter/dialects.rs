@@ -91,7 +91,7 @@ You run tests.\r
         notes(&role),
         [
             "3: line 3 is not YAML; read as plain text",
-            "4: `mcp__github__create_issue` is not a tool here; left out",
+            "4: `mcp__github__create_issue` is a tool of an MCP server; it counts where the agent has that server",
             "6: `color` means nothing here: a file grants nothing",
         ]
     );
@@ -242,7 +242,7 @@ fn in_a_repository_doubt_narrows() {
     for (key, value) in [
         ("disallowedTools", "Frobnicate"),
         ("permissions", "nope"),
-        ("tools", "mcp__a__b"),
+        ("tools", "mcp_a"),
     ] {
         let text = format!("---\nname: a\ndescription: b\n{key}: {value}\n---\nc");
         assert!(theirs(".claude/agents/a.md", &text).is_err(), "{key}");

@@ -42,7 +42,8 @@ const CASES: &[(&str, Comes)] = &[
     ("tools: Read, mcp__github__list_issues", Only(&["view"])),
     (
         "tools: mcp__github__list_issues",
-        Refused("`mcp__github__list_issues`"),
+        // Tools of a server, if the agent has it.
+        Only(&["find_tools"]),
     ),
     ("tools: Task(explore), Read", Only(&["sub_agent view"])),
     ("tools: '*'", Without(&[])),
