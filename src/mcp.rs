@@ -3,7 +3,7 @@
 //! ```text
 //! servers     what is written: config.json and an agent's own file
 //! launch, connection, version, stderr     from an entry to a process that answers
-//! processes   one for each agent and server: started by a call, ended when idle
+//! live, processes   one for each agent and server: started by a call, ended when idle
 //! pins, card  what was approved against what the server says now, and the card that asks people. Pure
 //! roster      the servers and tools of an agent at one moment. Pure
 //! hub         all of it together: starting, calling, approval
@@ -17,6 +17,7 @@ mod card;
 mod connection;
 mod hub;
 mod launch;
+mod live;
 mod pins;
 mod processes;
 mod roster;
@@ -33,6 +34,6 @@ pub use hub::{Hub, HubParts, Who, Written};
 pub use launch::{Launch, LaunchError, Seen};
 pub use pins::{Approval, Kept, WaitingTools};
 pub use processes::{Phase, ProcessView, StartFault};
-pub use roster::{PREFIX, Roster, RosterServer, RosterTool, Standing, ToolState};
+pub use roster::{PREFIX, Roster, RosterServer, RosterTool, Standing, ToolState, words_of};
 pub use servers::{AGENT_FILE, FileError, Refused, Server, of_agent, of_config};
 pub use version::{Unversioned, unversioned};

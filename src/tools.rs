@@ -20,6 +20,7 @@ pub mod guard;
 pub mod hooks;
 mod line_changes;
 mod lines;
+pub mod mcp;
 mod output_reading;
 pub mod output_store;
 mod path_argument;
@@ -197,6 +198,29 @@ pub struct ToolContext {
     pub address: Option<String>,
     /// Who reads long texts for the caller; `None` for a tool that does not ask for it ([`Tool::asks`]).
     pub reader: Option<Arc<dyn Reader>>,
+    /// Shows people how far the call is; `None` where nobody looks.
+    pub progress: Option<ProgressTeller>,
+}
+
+/// Shows people how far a call is. Nothing of it is promised.
+#[derive(Clone)]
+pub struct ProgressTeller(Arc<dyn Fn(String) + Send + Sync>);
+
+impl ProgressTeller {
+    /// One that has `show` show each line.
+    pub fn new(show: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(show))
+    }
+
+    pub(crate) fn tell(&self, line: String) {
+        (self.0)(line);
+    }
+}
+
+impl std::fmt::Debug for ProgressTeller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProgressTeller").finish_non_exhaustive()
+    }
 }
 
 impl ToolContext {

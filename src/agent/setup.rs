@@ -18,6 +18,7 @@ use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
 use crate::domain::{AgentConfig, Mode};
 use crate::llm::local::Reach;
+use crate::mcp::{self, Roster, RosterServer, RosterTool};
 use crate::tools::WorkspaceState;
 
 /// The tool that calls a role.
@@ -60,6 +61,8 @@ pub struct Setup {
     pub(super) keeps_decisions: bool,
     /// The state of its workspace.
     pub(super) workspace: Arc<WorkspaceState>,
+    /// Its MCP servers.
+    pub(super) mcp: Arc<Roster>,
     /// In a turn that works for another agent: that agent, whose rights bound this one's.
     pub(super) above: Option<Arc<Self>>,
 }
@@ -74,6 +77,7 @@ impl Setup {
             is_child: false,
             keeps_decisions: false,
             workspace: Arc::default(),
+            mcp: Arc::default(),
             above: None,
         }
     }
@@ -98,6 +102,7 @@ impl Setup {
         Self {
             config: Arc::new(config),
             is_child: true,
+            mcp: Arc::new(self.mcp.shared_with(&above.mcp)),
             above: Some(Arc::new(above)),
             ..self
         }
@@ -135,6 +140,7 @@ impl Setup {
             is_child: true,
             keeps_decisions: self.keeps_decisions,
             workspace: self.workspace,
+            mcp: self.mcp,
             above: self.above,
         }
     }
@@ -227,6 +233,10 @@ impl Setup {
     ///
     /// The refusal, for the model.
     pub(super) fn has_tool(&self, name: &str) -> Result<(), NotOfTheRole> {
+        // Those of MCP servers are left out of what the turn is offered (`tool_specs`).
+        if name.starts_with(mcp::PREFIX) {
+            return Ok(());
+        }
         if let Some(above) = &self.above {
             above.has_tool(name)?;
         }
@@ -243,6 +253,13 @@ impl Setup {
             role,
             tool: name.to_owned(),
         })
+    }
+
+    /// Whether its roles leave it a tool of an MCP server.
+    pub(super) fn has_tool_of(&self, server: &RosterServer, tool: &RosterTool) -> bool {
+        let above = self.above.iter().flat_map(|above| above.roles());
+        let mut all = above.chain(self.roles());
+        all.all(|role| role.has_tool_of(&server.name, &tool.name, &tool.called))
     }
 
     /// Whether the role and the server let a model know about the tool `name`.

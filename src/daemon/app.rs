@@ -25,6 +25,7 @@ use crate::llm::places::{PlaceLimits, Places};
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
 use crate::manager::{AgentManager, ToolPorts, recovery};
+use crate::mcp::{Hub, HubParts};
 use crate::permission::Profiles;
 use crate::store::{HomeLock, Store};
 use crate::text::{self, redact::Redactor};
@@ -55,6 +56,8 @@ pub(super) struct App {
     /// How commands are confined.
     pub(super) sandbox: Probing,
     pub(super) tasks: Tasks,
+    /// The MCP servers of all agents.
+    pub(super) mcp: Arc<Hub>,
     /// Servers that the environment names; a reload does not change them.
     pub(super) servers: Arc<[GuildId]>,
     /// Takes what Discord is to show.
@@ -104,10 +107,23 @@ impl App {
         let (models, router) = models(providers, &config, &paths, &places);
         let shell = shell(&store, &paths, sandbox.clone(), &link);
         let tasks = shell.tasks.clone();
-        let services = services(&config, &env, (shell, workers), &redactor, &link)?;
+        let mut services = services(&config, &env, (shell, workers), &redactor, &link)?;
         let config = Arc::new(ArcSwap::from_pointee(config));
         let profiles = Arc::new(ArcSwap::from_pointee(profiles));
         let (events, shown) = mpsc::unbounded_channel();
+        let env = Arc::new(env);
+        let posted = events.clone();
+        let mcp = Arc::new(Hub::new(HubParts {
+            store: store.clone(),
+            config: config.clone(),
+            env: env.clone(),
+            paths: paths.clone(),
+            sandbox: sandbox.clone(),
+            redactor: redactor.clone(),
+            // The receiver is gone only at the end; the outbox has it then.
+            posted: Box::new(move |channel| drop(posted.send(Event::Outbox(channel)))),
+        }));
+        services.mcp = Some(mcp.clone());
         let parts = AgentDeps {
             store: store.clone(),
             paths: paths.clone(),
@@ -158,7 +174,8 @@ impl App {
             sandbox,
             tasks,
             servers: env.servers.clone().into(),
-            env: Arc::new(env),
+            env,
+            mcp,
             demo,
             events,
             lock: Arc::new(lock),
@@ -402,6 +419,7 @@ fn services(
         models: link.clone(),
         configure: link.clone(),
         decisions: link.clone(),
+        mcp: None,
         shell: Ok(shell),
     })
 }

@@ -37,7 +37,9 @@ pub(super) async fn in_order(
     helpers: TaskTracker,
 ) {
     ends.intake.cancel();
-    if let Some(saved) = within(TURNS, "turns", app.manager.routing.shut_down()).await
+    // A call of a server must not keep a turn from ending: whether it was done is found out after the next start.
+    let turns = async { tokio::join!(app.manager.routing.shut_down(), app.mcp.shut_down()).0 };
+    if let Some(saved) = within(TURNS, "turns", turns).await
         && !saved.is_empty()
     {
         let contexts = text::count(saved.len(), "context was", "contexts were");

@@ -295,6 +295,7 @@ impl Hub {
         };
         self.processes.end(|other| *other == key).await;
         let attempt = (scope_of(who, &server), name.to_owned());
+        self.forget_missing(attempt.0, name);
         self.attempts.lock().remove(&attempt);
         if how == Restart::Clean {
             let home = self.folder(who).join("mcp").join(name);

@@ -7,8 +7,9 @@ use chorus_mcp::{CallResult, Mark, Patience, Progress, RequestError};
 use serde_json::{Map, Value};
 
 use super::hub::{Hub, Who};
+use super::live::InFlight;
 use super::pins::{self, Kept};
-use super::processes::{InFlight, Key};
+use super::processes::Key;
 use super::roster::{RosterServer, RosterTool};
 use crate::store::{McpState, StoreError};
 use crate::text;
@@ -38,7 +39,7 @@ pub enum CallError {
 #[derive(Clone, Debug)]
 pub struct Callee {
     pub server: Arc<RosterServer>,
-    pub tool: RosterTool,
+    pub tool: Arc<RosterTool>,
 }
 
 impl Hub {

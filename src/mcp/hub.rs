@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
+use super::approval::McpError;
 use super::pins::Kept;
 use super::processes::{Key, ProcessView, Processes};
 use super::roster::{Roster, RosterServer, Standing};
@@ -81,7 +82,7 @@ pub struct Hub {
     /// Servers that were read lately, or are being read: the entry's hash, and when.
     pub(super) attempts: Mutex<HashMap<(McpScope, String), (String, Instant)>>,
     /// When people were last told about a server.
-    pub(super) told: Mutex<HashMap<(McpScope, String), Instant>>,
+    pub(super) told: Mutex<HashMap<(McpScope, String), Told>>,
     pub(super) reading: Semaphore,
     keys: AtomicU64,
     pub(super) tasks: TaskTracker,
@@ -92,6 +93,14 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hub").finish_non_exhaustive()
     }
+}
+
+/// What people were told about a server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) at: Instant,
+    /// Something came too soon after it, and is still to be told.
+    pub(super) owes: bool,
 }
 
 /// An agent whose servers are meant.
@@ -212,7 +221,7 @@ impl Hub {
         Some(written)
     }
 
-    /// The servers of an agent with what was approved of them. What is new is read or told in the background.
+    /// The servers of an agent with what was approved of them. Nothing is started.
     pub async fn roster(
         self: &Arc<Self>,
         who: &Who,
@@ -255,7 +264,7 @@ impl Hub {
                 };
                 let key = self.keys.fetch_add(1, Ordering::Relaxed);
                 let servers = written.servers.iter().map(of).collect();
-                let roster = Arc::new(Roster::new(key, servers));
+                let roster = Arc::new(Roster::new(key, who.clone(), servers));
                 let cached = CachedRoster {
                     written: written.clone(),
                     generations,
@@ -266,14 +275,54 @@ impl Hub {
             }
         };
         self.tell_of_file(who, written).await;
+        roster
+    }
+
+    /// A turn has these servers: what is new among them is read, or told to people. Nothing waits for that.
+    pub fn meets(self: &Arc<Self>, roster: &Roster) {
+        let Some(who) = &roster.who else {
+            return;
+        };
         for server in &roster.servers {
             match (&server.standing, server.place) {
                 (Standing::Unread, Place::Operator) => self.read_soon(who, server),
-                (Standing::NeedsApproval, Place::Agent) => self.tell_of_entry(who, server).await,
+                (Standing::NeedsApproval, Place::Agent) if self.is_new(server) => {
+                    let (hub, who, server) = (self.clone(), who.clone(), server.clone());
+                    self.tasks
+                        .spawn(async move { hub.tell_of_entry(&who, &server).await });
+                }
+                (Standing::Approved, _) if self.owes(server) => {
+                    let (hub, who, server) = (self.clone(), who.clone(), server.clone());
+                    self.tasks
+                        .spawn(async move { hub.post_owed(&who, &server).await });
+                }
                 _ => {}
             }
         }
-        roster
+    }
+
+    /// Whether people are to be told of something that came too soon after a card.
+    fn owes(&self, server: &RosterServer) -> bool {
+        let told = self.told.lock();
+        let told = told.get(&(server.scope, server.name.clone()));
+        told.is_some_and(|told| told.owes && told.at.elapsed() >= BETWEEN_NOTICES)
+    }
+
+    /// Whether nobody was told of the entry as it is now.
+    fn is_new(&self, server: &RosterServer) -> bool {
+        let scopes = self.scopes.lock();
+        let kept = scopes
+            .get(&server.scope)
+            .and_then(|rows| rows.servers.get(&server.name));
+        let entry = server.entry.as_ref();
+        entry.is_some_and(|entry| kept.is_none_or(|kept| !kept.is_of(entry)))
+    }
+
+    /// Forgets which tools a server no longer had: it is started again.
+    pub(super) fn forget_missing(&self, scope: McpScope, name: &str) {
+        self.change(scope, |rows| {
+            rows.missing.remove(name);
+        });
     }
 
     /// What is stored of a scope; read once.
@@ -301,6 +350,15 @@ impl Hub {
     }
 
     /// What is stored of a server.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub async fn stored(&self, server: &RosterServer) -> Result<Option<Arc<Kept>>, McpError> {
+        Ok(self.kept(server.scope, &server.name).await?)
+    }
+
+    /// The same by its name.
     pub(super) async fn kept(
         &self,
         scope: McpScope,

@@ -6,15 +6,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use chorus_mcp::Client;
+use futures_util::FutureExt as _;
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::live::{Live, reads_changes};
 use super::stderr::LastWords;
 use crate::domain::AgentId;
 
@@ -29,12 +31,6 @@ const LEFT_ALONE: Duration = Duration::from_secs(1_800);
 
 /// How long the end of a process is waited for.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
-
-/// How long no further notice of a change may come before the list is read.
-const QUIET: Duration = Duration::from_millis(500);
-
-/// Shortest time between two readings of a list that the server asked for.
-const BETWEEN_LISTS: Duration = Duration::from_secs(30);
 
 /// Lines of standard error that are kept of a process that ended.
 const LAST_LINES: usize = 10;
@@ -91,56 +87,6 @@ pub struct ProcessView {
     pub noise: u32,
     /// The last lines of its standard error.
     pub last_words: Vec<String>,
-}
-
-/// A server that runs.
-#[derive(Debug)]
-pub(super) struct Live {
-    pub(super) client: Client,
-    /// What was started: a hash of its entry.
-    pub(super) started_as: String,
-    /// Cancelled when it is to end.
-    pub(super) closing: CancellationToken,
-    /// Cancelled when nothing of it is left.
-    gone: CancellationToken,
-    calls: AtomicUsize,
-    used: Mutex<Instant>,
-    words: LastWords,
-}
-
-/// A call that is under way: its process is not idle.
-pub(super) struct InFlight(Arc<Live>);
-
-impl InFlight {
-    pub(super) fn of(live: &Arc<Live>) -> Self {
-        live.calls.fetch_add(1, Ordering::Relaxed);
-        Self(live.clone())
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        *self.0.used.lock() = Instant::now();
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Live {
-    /// Since when it is idle; `None` while it works.
-    fn idle_since(&self) -> Option<Instant> {
-        (self.calls.load(Ordering::Relaxed) == 0).then(|| *self.used.lock())
-    }
-
-    async fn becomes_idle(&self, longest: Duration) {
-        loop {
-            let until = match self.idle_since() {
-                Some(since) if since.elapsed() >= longest => return,
-                Some(since) => since + longest,
-                None => Instant::now() + longest,
-            };
-            sleep_until(until).await;
-        }
-    }
 }
 
 /// One (agent, server).
@@ -248,10 +194,14 @@ impl Processes {
         let _alone = slot.starting.lock().await;
         let present = slot.state.lock().live.clone();
         if let Some(live) = present {
-            if live.started_as == as_now && !live.closing.is_cancelled() {
+            let is_broken = live.client.broken().now_or_never().is_some();
+            if live.started_as == as_now && !is_broken && !live.closing.is_cancelled() {
                 return Ok(live);
             }
-            live.closing.cancel();
+            // A broken one counts as dead, which its supervisor notes.
+            if !is_broken {
+                live.closing.cancel();
+            }
             let gone = live.gone.clone();
             drop(live);
             let _ = timeout(ENDS_WITHIN, gone.cancelled()).await;
@@ -459,30 +409,147 @@ async fn supervise<E, R>(
     gone.cancel();
 }
 
-/// Reads the list again when the server says that it changed: after some quiet, and not too often.
-async fn reads_changes<R: Future<Output = ()>>(
-    live: &Arc<Live>,
-    refresh: &impl Fn(Arc<Live>) -> R,
-) {
-    let mut changes = live.client.list_changes();
-    let mut next = Instant::now();
-    loop {
-        if changes.changed().await.is_err() {
-            // The end of the connection is noticed elsewhere.
-            return std::future::pending().await;
-        }
-        let latest = Instant::now() + BETWEEN_LISTS;
-        loop {
-            tokio::select! {
-                biased;
-                () = sleep_until(latest) => break,
-                changed = changes.changed() => if changed.is_err() { break },
-                () = sleep(QUIET) => break,
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use chorus_mcp::Timing;
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex};
+
+    use super::*;
+    use crate::mcp::live::InFlight;
+
+    /// A process ends as soon as nobody calls it.
+    const AT_ONCE: Duration = Duration::ZERO;
+
+    /// It does not end in a test because it is idle.
+    const NEVER: Duration = Duration::from_secs(86_400);
+
+    /// Answers the handshake of the older revision until its stream or `dies` ends.
+    async fn serve(stream: DuplexStream, dies: CancellationToken) {
+        let (reader, mut writer) = tokio::io::split(stream);
+        let mut lines = BufReader::new(reader).lines();
+        while let Some(Ok(Some(line))) = dies.run_until_cancelled(lines.next_line()).await {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            let answer = match message["method"].as_str().unwrap() {
+                "initialize" => json!({"result": {"protocolVersion": "2025-06-18"}}),
+                _ => json!({"error": {"code": -32601, "message": "no"}}),
+            };
+            let mut answer = answer;
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = message["id"].clone();
+            if message.get("id").is_some() {
+                let line = format!("{answer}\n");
+                writer.write_all(line.as_bytes()).await.unwrap();
             }
         }
-        sleep_until(next).await;
-        changes.mark_unchanged();
-        refresh(live.clone()).await;
-        next = Instant::now() + BETWEEN_LISTS;
+    }
+
+    async fn runs(
+        processes: &Arc<Processes>,
+        server: &str,
+        agent: AgentId,
+        bounds: Bounds,
+    ) -> Result<(Arc<Live>, CancellationToken), NotRunning> {
+        let key = Key {
+            agent: agent,
+            server: server.to_owned(),
+        };
+        let dies = CancellationToken::new();
+        let death = dies.clone();
+        let start = async move {
+            let (ours, theirs) = duplex(1 << 16);
+            let mut serving = tokio::task::JoinSet::new();
+            serving.spawn(serve(theirs, death));
+            let (reader, writer) = tokio::io::split(ours);
+            let timing = Timing {
+                start: Duration::from_secs(60),
+                list: Duration::from_secs(60),
+            };
+            let client = Client::start(reader, writer, None, timing).await;
+            Ok(Started {
+                client: client.map_err(|error| StartFault(error.to_string()))?,
+                words: LastWords::default(),
+                started_as: "now".to_owned(),
+                end: async move { drop(serving.join_next().await) },
+            })
+        };
+        let running = processes.running(&key, bounds, "now", start, |_| async {});
+        Ok((running.await?, dies))
+    }
+
+    #[tokio::test]
+    async fn an_idle_process_ends_and_one_that_works_does_not() {
+        let processes = Arc::new(Processes::default());
+        let agent = AgentId::random();
+        let bounds = Bounds {
+            most: 9,
+            idle: NEVER,
+        };
+        let (live, _dies) = runs(&processes, "a", agent, bounds).await.unwrap();
+        let works = InFlight::of(&live);
+        assert_eq!(live.idle_since(), None);
+        let idle = live.becomes_idle(AT_ONCE);
+        drop(works);
+        idle.await;
+        let gone = live.gone.clone();
+        drop(live);
+        processes.end(|key| key.agent == agent).await;
+        assert!(gone.is_cancelled());
+        let bounds = Bounds {
+            most: 9,
+            idle: AT_ONCE,
+        };
+        let (live, _dies) = runs(&processes, "a", agent, bounds).await.unwrap();
+        let gone = live.gone.clone();
+        drop(live);
+        gone.cancelled().await;
+    }
+
+    #[tokio::test]
+    async fn the_one_that_was_idle_longest_makes_room() {
+        let processes = Arc::new(Processes::default());
+        let agent = AgentId::random();
+        let bounds = Bounds {
+            most: 2,
+            idle: NEVER,
+        };
+        let (first, _a) = runs(&processes, "a", agent, bounds).await.unwrap();
+        let (second, _b) = runs(&processes, "b", agent, bounds).await.unwrap();
+        let (was_first, was_second) = (first.gone.clone(), second.gone.clone());
+        let works = InFlight::of(&second);
+        drop((first, second));
+        let (third, _c) = runs(&processes, "c", agent, bounds).await.unwrap();
+        assert!(was_first.is_cancelled() && !was_second.is_cancelled());
+        let also = InFlight::of(&third);
+        let full = runs(&processes, "d", agent, bounds).await.map(drop);
+        assert_eq!(full, Err(NotRunning::Full(2)));
+        drop((works, also, third));
+        processes.shut_down().await;
+        assert!(was_second.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn one_that_keeps_dying_is_left_alone() {
+        let processes = Arc::new(Processes::default());
+        let agent = AgentId::random();
+        let bounds = Bounds {
+            most: 9,
+            idle: NEVER,
+        };
+        for _ in 0..DEATHS {
+            let (live, dies) = runs(&processes, "a", agent, bounds).await.unwrap();
+            let gone = live.gone.clone();
+            drop(live);
+            dies.cancel();
+            gone.cancelled().await;
+        }
+        let held = runs(&processes, "a", agent, bounds).await.map(drop);
+        assert!(matches!(held, Err(NotRunning::Failed(_))), "{held:?}");
+        // A restart forgets it.
+        processes.end(|key| key.agent == agent).await;
+        assert!(runs(&processes, "a", agent, bounds).await.is_ok());
+        processes.shut_down().await;
     }
 }

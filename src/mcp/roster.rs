@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chorus_mcp::{Entry, Mark, Place, Tool, Transport, model_names};
 
+use super::hub::Who;
 use super::pins::{self, Kept, WaitingTools};
 use super::servers::Server;
 use crate::store::{McpScope, McpState};
@@ -21,6 +22,8 @@ pub const PREFIX: &str = "mcp__";
 pub struct Roster {
     /// Tells this roster from every other.
     pub key: u64,
+    /// Whose they are; `None` where there are none.
+    pub who: Option<Who>,
     pub servers: Vec<Arc<RosterServer>>,
 }
 
@@ -35,7 +38,7 @@ pub struct RosterServer {
     pub entry: Option<Arc<Entry>>,
     pub standing: Standing,
     /// Its tools in the server's order, approved or not.
-    pub tools: Vec<RosterTool>,
+    pub tools: Vec<Arc<RosterTool>>,
     pub waiting: WaitingTools,
 }
 
@@ -78,6 +81,15 @@ pub struct RosterTool {
     pub sha256: String,
     /// Its approved definition, or the one that waits.
     definition: Arc<str>,
+    /// The words by which it is found; made when they are first asked for.
+    words: OnceLock<ToolWords>,
+}
+
+/// The words by which a tool is found.
+#[derive(Clone, Debug, Default)]
+struct ToolWords {
+    name: BTreeSet<String>,
+    described: BTreeSet<String>,
 }
 
 /// Whether a tool may be called.
@@ -96,6 +108,28 @@ impl RosterTool {
     /// Reads its definition.
     pub fn read(&self) -> Option<Tool> {
         pins::read(&self.definition)
+    }
+
+    /// How similar it is to words: those of its name count most, then those that resemble one, then those that describe it.
+    pub fn nearness(&self, query: &BTreeSet<String>) -> u32 {
+        let words = self.words.get_or_init(|| {
+            let described = self.read().map(|read| words_of(&read.description));
+            ToolWords {
+                name: words_of(&self.name).into_iter().collect(),
+                described: described.unwrap_or_default().into_iter().collect(),
+            }
+        });
+        let is_near = |word: &str| {
+            let mut parts = words.name.iter();
+            parts.any(|part| strsim::jaro_winkler(part, word) > 0.85)
+        };
+        let of_word = |word: &String| match word {
+            word if words.name.contains(word) => 8,
+            word if is_near(word) => 5,
+            word if words.described.contains(word) => 3,
+            _ => 0,
+        };
+        query.iter().map(of_word).sum()
     }
 
     /// Whether models may know it.
@@ -120,7 +154,7 @@ impl RosterTool {
 
 impl RosterServer {
     /// The tools that models may know.
-    pub fn usable(&self) -> impl Iterator<Item = &RosterTool> {
+    pub fn usable(&self) -> impl Iterator<Item = &Arc<RosterTool>> {
         let is_approved = self.standing == Standing::Approved;
         self.tools
             .iter()
@@ -184,7 +218,7 @@ fn tools(
     entry: &Entry,
     kept: &Kept,
     missing: Option<&BTreeSet<String>>,
-) -> Vec<RosterTool> {
+) -> Vec<Arc<RosterTool>> {
     let names = model_names(&server.name, kept.pins.iter().map(|pin| pin.tool.as_str()));
     let of_pin = |(pin, called): (&crate::store::McpPinRow, String)| {
         let is_missing = missing.is_some_and(|missing| missing.contains(&pin.tool));
@@ -196,21 +230,22 @@ fn tools(
         };
         let approved = pin.approved.as_ref();
         let definition = approved.map(|approved| approved.definition.clone());
-        Some(RosterTool {
+        Some(Arc::new(RosterTool {
             name: pin.tool.clone(),
             called: called.into(),
             mark: pins::mark(server.place, entry, pin),
             state,
             sha256: approved.map_or_else(String::new, |approved| approved.sha256.clone()),
             definition: definition.or_else(|| pin.waiting.clone())?,
-        })
+            words: OnceLock::new(),
+        }))
     };
     kept.pins.iter().zip(names).filter_map(of_pin).collect()
 }
 
 impl Roster {
     /// Puts servers together. Tools beyond the most that one agent may have are left out.
-    pub(super) fn new(key: u64, servers: Vec<RosterServer>) -> Self {
+    pub(super) fn new(key: u64, who: Who, servers: Vec<RosterServer>) -> Self {
         let mut room = MOST_TOOLS;
         let bounded = servers.into_iter().map(|mut server| {
             server.tools.truncate(room);
@@ -219,6 +254,7 @@ impl Roster {
         });
         Self {
             key,
+            who: Some(who),
             servers: bounded.collect(),
         }
     }
@@ -236,7 +272,8 @@ impl Roster {
             server.place == Place::Operator && of_all.contains_key(server.name.as_str())
         };
         Self {
-            key: self.key << 32 | other.key,
+            key: (self.key << 32) | other.key,
+            who: self.who.clone(),
             servers: self.servers.iter().filter(is_shared).cloned().collect(),
         }
     }
@@ -244,5 +281,39 @@ impl Roster {
     /// The server of this name.
     pub fn server(&self, name: &str) -> Option<&Arc<RosterServer>> {
         self.servers.iter().find(|server| server.name == name)
+    }
+}
+
+/// The words of a text in lower case, in their order: letters and digits. A change to a capital begins a word.
+pub fn words_of(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut word = String::new();
+    let mut was_small = false;
+    for c in text.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_small) {
+            if !word.is_empty() {
+                found.push(std::mem::take(&mut word));
+            }
+        }
+        was_small = c.is_lowercase();
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    if !word.is_empty() {
+        found.push(word);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_names_are_found_in_every_spelling() {
+        assert_eq!(words_of("get_issue-Comments"), ["get", "issue", "comments"]);
+        assert_eq!(words_of("listPullRequests"), ["list", "pull", "requests"]);
+        assert_eq!(words_of("__"), Vec::<String>::new());
     }
 }

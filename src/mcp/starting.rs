@@ -12,10 +12,11 @@ use tracing::{info, warn};
 
 use super::card;
 use super::connection::Connection;
-use super::hub::{BETWEEN_NOTICES, Hub, RETRY_AFTER, Who, unread};
+use super::hub::{BETWEEN_NOTICES, Hub, RETRY_AFTER, Told, Who, unread};
 use super::launch::{Launch, Seen};
+use super::live::Live;
 use super::pins::{self, Kept};
-use super::processes::{Bounds, Key, Live, NotRunning, StartFault, Started};
+use super::processes::{Bounds, Key, NotRunning, StartFault, Started};
 use super::roster::RosterServer;
 use super::{servers, version};
 use crate::domain::ChannelId;
@@ -257,7 +258,7 @@ impl Hub {
         };
         let told = reconciled
             .is_news
-            .then(|| self.card_if_due(target, server, &kept, &read.list));
+            .then(|| self.card_if_due(target, server, &kept, Some(&read.list)));
         let told = told.flatten();
         let count = kept.pins.len();
         self.put(server.scope, kept, Some(reconciled.missing), told)
@@ -283,7 +284,7 @@ impl Hub {
         };
         let told = reconciled
             .is_news
-            .then(|| self.card_if_due(target, server, &new, list));
+            .then(|| self.card_if_due(target, server, &new, Some(list)));
         let told = told.flatten();
         self.put(server.scope, new, Some(reconciled.missing), told)
             .await
@@ -295,18 +296,47 @@ impl Hub {
         target: Target<'_>,
         server: &RosterServer,
         kept: &Kept,
-        list: &ToolList,
+        list: Option<&ToolList>,
     ) -> Option<(ChannelId, NewPart)> {
         let mut told = self.told.lock();
         let key = (server.scope, server.name.clone());
-        if told
-            .get(&key)
-            .is_some_and(|at| at.elapsed() < BETWEEN_NOTICES)
+        if let Some(told) = told.get_mut(&key)
+            && told.at.elapsed() < BETWEEN_NOTICES
         {
+            told.owes = true;
             return None;
         }
-        told.insert(key, tokio::time::Instant::now());
-        Some((target.who.channel, self.card(target, kept, Some(list))))
+        let now = Told {
+            at: tokio::time::Instant::now(),
+            owes: false,
+        };
+        told.insert(key, now);
+        drop(told);
+        Some((target.who.channel, self.card(target, kept, list)))
+    }
+
+    /// Posts a card that came too soon after another one.
+    pub(super) async fn post_owed(&self, who: &Who, server: &RosterServer) {
+        let _alone = self.writing.lock().await;
+        let (Some(target), Ok(Some(kept))) = (
+            Target::of(who, server),
+            self.kept(server.scope, &server.name).await,
+        ) else {
+            return;
+        };
+        if pins::waiting(&kept.pins) == pins::WaitingTools::default() {
+            let key = (server.scope, server.name.clone());
+            self.told.lock().remove(&key);
+            return;
+        }
+        let told = self.card_if_due(target, server, &kept, None);
+        let put = self.put(server.scope, Kept::clone(&kept), None, told);
+        if let Err(error) = put.await {
+            warn!(
+                "failed to post the card of the MCP server {}: {error}",
+                server.name
+            );
+        }
     }
 
     /// The card about what waits of a server.

@@ -80,6 +80,9 @@ pub(super) const WORK: [Line; 20] = [
 /// The tool that finds others.
 pub(super) const FIND_TOOLS: &str = <find_tools::FindTools as Tool>::NAME;
 
+/// What models are told about it.
+pub(super) const FIND_TOOLS_DESCRIPTION: &str = <find_tools::FindTools as Tool>::DESCRIPTION;
+
 /// Every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![

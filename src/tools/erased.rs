@@ -61,6 +61,8 @@ pub struct Prepared {
     pub deadline: Option<Duration>,
     /// Where its path leads by links; `None` where it leads nowhere else, or cannot be one of the agent's.
     elsewhere: Option<Elsewhere>,
+    /// The name under which models call a tool of an MCP server.
+    called: Option<Arc<str>>,
     tool: Arc<dyn AnyTool>,
 }
 
@@ -80,6 +82,36 @@ pub(super) struct AtPlace {
 }
 
 impl Prepared {
+    /// A call of a tool of an MCP server, which models know as `called`.
+    pub(super) fn of_server(
+        tool: Arc<dyn AnyTool>,
+        called: Arc<str>,
+        arguments: Map<String, Value>,
+        action: Action,
+    ) -> Self {
+        Self {
+            info: tool.info(),
+            arguments,
+            action,
+            path: None,
+            remote: None,
+            address: None,
+            writes: None,
+            delegation: None,
+            asks: false,
+            // It keeps its own time, which reports of progress extend.
+            deadline: None,
+            elsewhere: None,
+            called: Some(called),
+            tool,
+        }
+    }
+
+    /// The name of its tool, as models know it.
+    pub fn name(&self) -> &str {
+        self.called.as_deref().unwrap_or(self.info.name)
+    }
+
     /// Finds out where its path or remote leads in the agent's `folder`: that is judged, shown and used from now on. Blocks.
     ///
     /// A call that is not given to this gets no path that a link leads elsewhere; nor does one whose path cannot be followed.
@@ -247,6 +279,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             asks: T::asks(&args),
             deadline: T::deadline(&args),
             elsewhere: None,
+            called: None,
             tool: self,
         })
     }

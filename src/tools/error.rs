@@ -47,6 +47,9 @@ pub enum InvalidCall {
     },
     #[error("call_tool cannot run: {0}")]
     Indirect(InvalidIndirect),
+    /// About a tool of an MCP server.
+    #[error("{0}")]
+    Server(String),
 }
 
 /// Why a call of `call_tool` does not name a valid call of a tool.

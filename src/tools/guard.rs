@@ -40,12 +40,12 @@ pub struct Ran {
 
 /// Runs a call that was allowed. Always gives a result; an error is a result too.
 pub async fn run(prepared: Prepared, context: &ToolContext) -> Ran {
-    let name = prepared.info.name;
+    let name = prepared.name().to_owned();
     let span = info_span!(
         "tool_call",
         otel.name = %format_args!("execute_tool {name}"),
         gen_ai.operation.name = "execute_tool",
-        gen_ai.tool.name = name,
+        gen_ai.tool.name = name.as_str(),
         gen_ai.tool.call.id = %context.call,
         agent.id = %context.agent,
         turn.id = %context.turn,
@@ -53,7 +53,7 @@ pub async fn run(prepared: Prepared, context: &ToolContext) -> Ran {
     async {
         let started = Instant::now();
         let outcome = attempt(prepared, context).await;
-        let ran = finish(name, outcome, context).await;
+        let ran = finish(&name, outcome, context).await;
         info!(
             tool.duration_ms = started.elapsed().as_millis() as u64,
             tool.is_error = ran.result.is_error,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::builtin;
 use super::erased::{AnyTool, Prepared, ToolInfo};
 use super::error::{InvalidCall, InvalidIndirect};
+use super::mcp::{self, Offer};
 use super::shelf::{self, Toolset};
 use crate::domain::CALL_TOOL;
 
@@ -48,7 +49,16 @@ impl Registry {
     /// The descriptions of the tools that `keep` selects, always in the same order.
     pub fn toolset(&self, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
         let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
-        Toolset::of(kept.map(|tool| (tool.info(), tool.schema())))
+        Toolset::of(
+            kept.map(|tool| (tool.info(), tool.schema())),
+            Offer::default(),
+        )
+    }
+
+    /// The same with tools of MCP servers.
+    pub fn toolset_with(&self, offer: Offer, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
+        let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
+        Toolset::of(kept.map(|tool| (tool.info(), tool.schema())), offer)
     }
 
     /// Checks a call in the form that is meant ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
@@ -61,6 +71,24 @@ impl Registry {
             Some(index) => self.tools[*index].clone().prepare(given),
             None if name == CALL_TOOL => Err(self.indirect(given)),
             None => Err(self.unknown(name)),
+        }
+    }
+
+    /// The same where tools of MCP servers may be called.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::prepare`].
+    pub fn prepare_with(
+        &self,
+        offer: &Offer,
+        name: &str,
+        given: &Map<String, Value>,
+    ) -> Result<Prepared, InvalidCall> {
+        if mcp::is_of_server(name) {
+            mcp::prepare(offer, name, given)
+        } else {
+            self.prepare(name, given)
         }
     }
 

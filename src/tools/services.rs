@@ -15,6 +15,7 @@ use super::tasks::Tasks;
 use super::told_once::ToldOnce;
 use super::web::Web;
 use crate::exec::{Probing, Workers};
+use crate::mcp::Hub;
 use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
@@ -50,6 +51,8 @@ pub struct Services {
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,
     pub decisions: Arc<dyn ServerDecisions>,
+    /// The MCP servers of all agents; `None` where there are none.
+    pub mcp: Option<Arc<Hub>>,
     /// Runs commands, or says why none can run.
     pub shell: Result<Shell, NoCommands>,
 }

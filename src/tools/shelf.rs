@@ -16,15 +16,30 @@ use serde_json::{Map, Value};
 
 use super::erased::ToolInfo;
 use super::error::InvalidArguments;
+use super::mcp::{self, Offer};
 use super::{arguments, builtin, schema};
 use crate::domain::CALL_TOOL;
 use crate::llm::ToolSchema;
+use crate::mcp::RosterTool;
+use crate::text;
 
 /// Tools that one search gives.
 const FOUND: usize = 5;
 
 /// Bytes of the block that names the tools: a longer list would cost more than it saves.
 const BLOCK_MAX: usize = 2 << 10;
+
+/// Bytes of the lines that name MCP servers.
+const SERVERS_MAX: usize = 2 << 10;
+
+/// Bytes of schemas of MCP tools that are in every request (`alwaysLoad`).
+const ALWAYS_MAX: usize = 8 << 10;
+
+/// Tools of a server that are listed by name.
+const LISTED: usize = 100;
+
+/// Characters of the description of a listed tool.
+const DESCRIPTION: usize = 80;
 
 /// Characters of a query that are used.
 const QUERY_MAX: usize = 200;
@@ -42,7 +57,10 @@ pub struct Toolset {
 
 impl Toolset {
     /// Sorts `tools` into core and shelf, each in the order given.
-    pub(super) fn of<'a>(tools: impl Iterator<Item = (ToolInfo, &'a ToolSchema)>) -> Self {
+    pub(super) fn of<'a>(
+        tools: impl Iterator<Item = (ToolInfo, &'a ToolSchema)>,
+        offer: Offer,
+    ) -> Self {
         let mut schemas = Vec::new();
         let mut finder = None;
         let mut shelf = Vec::new();
@@ -58,13 +76,20 @@ impl Toolset {
                 None => schemas.push(schema.clone()),
             }
         }
-        if !shelf.is_empty() {
+        if offer.servers.is_empty() {
+            // What is said of servers would only make requests longer.
+            finder = finder.map(|_| FIND.plain.clone());
+        } else {
+            schemas.extend(always_loaded(&offer));
+            finder = finder.map(|_| FIND.with_servers.clone());
+        }
+        if !shelf.is_empty() || !offer.servers.is_empty() {
             schemas.extend(finder);
             schemas.push(CALL.schema.clone());
         }
         Self {
             schemas: Arc::new(schemas),
-            shelf: Arc::new(Shelf::of(shelf)),
+            shelf: Arc::new(Shelf::of(shelf, offer)),
             delegates,
         }
     }
@@ -74,6 +99,7 @@ impl Toolset {
 #[derive(Debug, Default)]
 pub struct Shelf {
     entries: Vec<Entry>,
+    offer: Offer,
     block: String,
 }
 
@@ -84,9 +110,18 @@ struct Entry {
 }
 
 impl Shelf {
-    fn of(entries: Vec<Entry>) -> Self {
-        let block = block(&entries);
-        Self { entries, block }
+    fn of(entries: Vec<Entry>, offer: Offer) -> Self {
+        let block = block(&entries, &offer);
+        Self {
+            entries,
+            offer,
+            block,
+        }
+    }
+
+    /// The tools of MCP servers that may be called.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// What the system prompt says about it; empty where it holds nothing.
@@ -94,20 +129,84 @@ impl Shelf {
         &self.block
     }
 
-    /// The tools most similar to `query`, the best first, with the schemas of their arguments.
-    pub(super) fn find(&self, query: &str) -> Vec<&ToolSchema> {
+    /// The tools most similar to `query`, the best first, with the schemas of their arguments. `server` leaves only those of
+    /// one.
+    pub(super) fn find(&self, query: &str, server: Option<&str>) -> Vec<ToolSchema> {
         let query: String = query.chars().take(QUERY_MAX).collect();
         let query = words(&query);
-        let mut ranked: Vec<&Entry> = self.entries.iter().collect();
+        let own = self.entries.iter().filter(|_| server.is_none());
+        let own = own.map(|entry| (nearness(&query, entry), Ranked::Own(entry)));
+        let servers = self.offer.servers.iter();
+        let servers = servers.filter(|one| server.is_none_or(|name| one.server.name == name));
+        let theirs = servers.flat_map(|one| &one.tools);
+        let theirs = theirs.map(|one| (one.nearness(&query), Ranked::OfServer(one)));
+        let mut ranked: Vec<(u32, Ranked<'_>)> = own.chain(theirs).collect();
         // A stable sort: of equally similar ones the first in the list comes first.
-        ranked.sort_by_cached_key(|entry| Reverse(nearness(&query, entry)));
+        ranked.sort_by_key(|(nearness, _)| Reverse(*nearness));
         let found = ranked.into_iter().take(FOUND);
-        found.map(|entry| &entry.schema).collect()
+        found
+            .filter_map(|(_, one)| match one {
+                Ranked::Own(entry) => Some(entry.schema.clone()),
+                Ranked::OfServer(one) => mcp::schema(one),
+            })
+            .collect()
+    }
+
+    /// The names of all tools of a server with the beginnings of their descriptions; `None` where there is no such server.
+    pub(super) fn listed(&self, server: &str) -> Option<String> {
+        let mut all = self.offer.servers.iter();
+        let server = all.find(|one| one.server.name == server)?;
+        let mut lines: Vec<String> = Vec::new();
+        for one in server.tools.iter().take(LISTED) {
+            let said = one.read().map(|read| read.description);
+            let said = text::one_line(&said.unwrap_or_default(), DESCRIPTION);
+            lines.push(format!("{}: {}", one.called, text::visible(&said).0));
+        }
+        let more = server.tools.len().saturating_sub(LISTED);
+        if more > 0 {
+            lines.push(format!("and {more} more, which a query finds"));
+        }
+        Some(lines.join("\n"))
+    }
+
+    /// The names of the servers.
+    pub(super) fn servers(&self) -> Vec<&str> {
+        let all = self.offer.servers.iter();
+        all.map(|one| one.server.name.as_str()).collect()
     }
 }
 
-fn block(entries: &[Entry]) -> String {
-    if entries.is_empty() {
+/// A tool that may be found.
+enum Ranked<'a> {
+    Own(&'a Entry),
+    OfServer(&'a RosterTool),
+}
+
+/// The schemas of `alwaysLoad`, as far as there is room.
+fn always_loaded(offer: &Offer) -> Vec<ToolSchema> {
+    let servers = offer.servers.iter();
+    let servers = servers.filter(|one| {
+        let entry = one.server.entry.as_ref();
+        entry.is_some_and(|entry| entry.always_load)
+    });
+    let mut room = ALWAYS_MAX;
+    let mut loaded = Vec::new();
+    for one in servers.flat_map(|one| &one.tools) {
+        let Some(schema) = mcp::schema(one) else {
+            continue;
+        };
+        let size = schema.name.len() + schema.description.len() + schema.parameters.get().len();
+        let Some(left) = room.checked_sub(size) else {
+            break;
+        };
+        room = left;
+        loaded.push(schema);
+    }
+    loaded
+}
+
+fn block(entries: &[Entry], offer: &Offer) -> String {
+    if entries.is_empty() && offer.servers.is_empty() {
         return String::new();
     }
     let mut block = format!(
@@ -121,7 +220,35 @@ fn block(entries: &[Entry]) -> String {
         }
         block.push_str(&line);
     }
+    block.push_str(&lines_of_servers(offer));
     block
+}
+
+/// One line for each server; the last one names those for which there is no room.
+fn lines_of_servers(offer: &Offer) -> String {
+    let mut lines = String::new();
+    let mut further: Vec<&str> = Vec::new();
+    for one in &offer.servers {
+        let line = format!("\n{}", one.line());
+        // Room is left for the names of the rest.
+        if further.is_empty() && lines.len() + line.len() <= SERVERS_MAX / 4 * 3 {
+            lines.push_str(&line);
+        } else {
+            further.push(&one.server.name);
+        }
+    }
+    if further.is_empty() {
+        return lines;
+    }
+    let mut rest = "\nfurther servers:".to_owned();
+    for name in further {
+        if lines.len() + rest.len() + name.len() + 8 > SERVERS_MAX {
+            rest.push_str(" …");
+            break;
+        }
+        rest.push_str(&format!(" {name}"));
+    }
+    lines + &rest
 }
 
 /// How similar a tool is to words: those of its name count most, then those that resemble one, then those that describe it.
@@ -158,6 +285,41 @@ fn words(text: &str) -> BTreeSet<String> {
         .map(str::to_lowercase)
         .collect()
 }
+
+/// The two schemas of `find_tools`: requests without servers say nothing of them.
+struct Find {
+    plain: ToolSchema,
+    with_servers: ToolSchema,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct FindArgs {
+    /// Names, or words of what it does.
+    query: String,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct FindOfServerArgs {
+    /// Names, or words of what it does; empty with a server: all its tools.
+    query: String,
+    /// Only tools of this server.
+    server: Option<String>,
+}
+
+static FIND: LazyLock<Find> = LazyLock::new(|| {
+    let schema = |parameters: Value| ToolSchema {
+        name: builtin::FIND_TOOLS.to_owned(),
+        description: builtin::FIND_TOOLS_DESCRIPTION.to_owned(),
+        // A value is always written.
+        parameters: to_raw_value(&parameters).unwrap_or_default(),
+    };
+    Find {
+        plain: schema(schema::of::<FindArgs>()),
+        with_servers: schema(schema::of::<FindOfServerArgs>()),
+    }
+});
 
 /// `call_tool`, which is not a tool of its own: a call of it is a call of the tool that it names.
 struct Call {

@@ -182,7 +182,7 @@ impl Calls<'_> {
             calls.push(AskedCall {
                 approval,
                 call: one.call.id.clone(),
-                tool: one.prepared.info.name.to_owned(),
+                tool: one.prepared.name().to_owned(),
                 action: one.prepared.action.to_string(),
                 reached: one.prepared.action.reached().map(Action::to_string),
                 address: one.prepared.address.clone(),
@@ -435,7 +435,7 @@ impl Calls<'_> {
             self.turn
                 .context
                 .deps
-                .always_allow(&self.turn.context.agent, runnable.prepared.action.judged())
+                .always_allow(&self.turn.context.agent, runnable.prepared.action.kept_as())
                 .await;
         }
         runnable.allowed_by = by;
@@ -463,7 +463,7 @@ impl Calls<'_> {
 
     fn bound(&self, prepared: &Prepared, profiles: &Stack) -> String {
         let turn = self.turn.context.id();
-        binding_hash(prepared.info.name, &prepared.arguments, profiles, turn)
+        binding_hash(prepared.name(), &prepared.arguments, profiles, turn)
     }
 
     /// How the command of a call is confined, in words; `None` where it runs no command.

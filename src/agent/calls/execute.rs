@@ -92,9 +92,10 @@ impl Calls<'_> {
         context.allowed_by = allowed_by;
         context.breadth = breadth;
         context.reader = prepared.asks.then(|| reader(self.turn));
+        context.progress = Some(self.turn.live.teller());
         let began = Instant::now();
-        let name = prepared.info.name;
-        let Ran { result, effect } = match self.still_permits(name).await {
+        let (name, tool) = (prepared.name().to_owned(), prepared.info.name);
+        let Ran { result, effect } = match self.still_permits(tool).await {
             Ok(()) => Box::pin(guard::run(prepared, &context)).await,
             Err(refusal) => Ran {
                 result: ToolResult {
@@ -118,7 +119,7 @@ impl Calls<'_> {
         };
         result.name.clone_from(&call.written);
         let store = &self.turn.context.deps.store;
-        let end = self.end_of(name);
+        let end = self.end_of(&name);
         store
             .finish_call_as(self.turn.context.id(), &result, end, ran)
             .await?;
@@ -264,6 +265,7 @@ pub(in crate::agent) fn tool_context(
         rights: Arc::new(turn.context.deps.rights_of(&turn.setup)),
         address: None,
         reader: None,
+        progress: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! agent is meant by a call of one.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
@@ -10,10 +11,11 @@ use super::task::{Assignment, BegunChild, NotCalled, SpawnReservation};
 use super::{Call, Calls};
 use crate::agent::setup::modes;
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
+use crate::mcp;
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
 use crate::store::{NewChild, StoreError};
 use crate::text::{self, long};
-use crate::tools::{InvalidCall, Prepared};
+use crate::tools::{InvalidCall, Prepared, Shelf};
 
 /// A call that may run, as far as is known now.
 pub(super) struct Runnable {
@@ -89,7 +91,9 @@ impl Calls<'_> {
     /// Checks the arguments of calls, and finds out where the paths and remotes in them lead.
     pub(super) async fn prepare(&self, calls: &[Call], size: usize) -> Vec<Checked> {
         let tools = &self.turn.context.deps.tools;
-        let check = |call: &Call| tools.prepare(&call.name, &call.arguments);
+        let shelf = self.offered(calls);
+        let offer = shelf.offer();
+        let check = |call: &Call| tools.prepare_with(offer, &call.name, &call.arguments);
         let check_all = || long::work_on(size, || calls.iter().map(check).collect());
         let checked: Vec<Checked> = check_all();
         let leads = |one: &Prepared| one.path.is_some() || one.remote.is_some();
@@ -107,6 +111,16 @@ impl Calls<'_> {
             spawn_blocking(move || checked.into_iter().enumerate().map(locate).collect()).await;
         // A path that was not followed is used as written, which no link may lead elsewhere.
         located.unwrap_or_else(|_| check_all())
+    }
+
+    /// The tools of MCP servers that the turn may use, where one is called.
+    fn offered(&self, calls: &[Call]) -> Arc<Shelf> {
+        let is_of_server = |call: &Call| call.name.starts_with(mcp::PREFIX);
+        if !calls.iter().any(is_of_server) {
+            return Arc::default();
+        }
+        let context = &self.turn.context;
+        context.tools_now(&self.turn.setup, true).shelf
     }
 
     /// Judges a call; nothing runs.

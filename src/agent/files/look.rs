@@ -12,6 +12,7 @@ use crate::agent::setup::stages::with_gates;
 use crate::agent::setup::{Configuration, OwnRole, Setup};
 use crate::charter::{Catalog, Known};
 use crate::domain::{AgentConfig, AgentId, ProfileRef};
+use crate::mcp::{Who, Written};
 use crate::tools::WorkspaceState;
 
 /// An agent as one reading of its files finds it.
@@ -48,6 +49,8 @@ struct Read<T> {
     roles: Arc<Catalog>,
     keeps_decisions: bool,
     workspace: WorkspaceState,
+    /// What is written of its MCP servers.
+    servers: Option<Arc<Written>>,
     also: Option<T>,
 }
 
@@ -102,6 +105,9 @@ impl AgentDeps {
         };
         setup.keeps_decisions = read.keeps_decisions;
         setup.workspace = Arc::new(read.workspace);
+        if let Some(hub) = &self.services.mcp {
+            setup.mcp = hub.roster(&who(agent), read.servers.as_ref()).await;
+        }
         Look {
             configuration: read.configuration,
             setup,
@@ -122,6 +128,7 @@ impl AgentDeps {
         let (charters, roles) = (self.charters.clone(), self.roles.clone());
         let (decisions, guild) = (self.decisions.clone(), agent.guild);
         let config = self.config.load_full();
+        let (hub, name) = (self.services.mcp.clone(), agent.name.clone());
         let looked = self.with_known(move |known| {
             let configuration = configurations.look(id, &folder, known.profiles);
             let heard = configuration.repo_instructions();
@@ -134,6 +141,7 @@ impl AgentDeps {
                 },
                 keeps_decisions: decisions.are_kept(guild),
                 workspace: WorkspaceState::look(&folder, &config.folders),
+                servers: hub.and_then(|hub| hub.look(id, name.as_str(), &folder)),
                 configuration,
                 also: Some(also(&folder)),
             }
@@ -150,6 +158,7 @@ impl AgentDeps {
                 roles: Arc::default(),
                 keeps_decisions: false,
                 workspace: WorkspaceState::default(),
+                servers: None,
                 also: None,
             }
         })
@@ -186,6 +195,15 @@ impl AgentDeps {
             })
         });
         done.await
+    }
+}
+
+/// An agent as its MCP servers know it.
+fn who(agent: &Identity) -> Who {
+    Who {
+        agent: agent.id,
+        name: agent.name.clone(),
+        channel: agent.channel,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::agent::models::ModelError;
 use crate::agent::models::budget::{Caps, RoleCap, Spender};
 use crate::agent::sessions::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
+use crate::agent::setup::tool_specs::OfServers;
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::at_work::AtWork;
 use crate::agent::stop::work_clock::TimeAbove;
@@ -246,13 +247,32 @@ impl TurnContext {
 
     /// What the model may call; tools that call a role are included only where there is one.
     pub(in crate::agent) fn tools_now(&self, setup: &Setup, delegates: bool) -> Toolset {
+        if let Some(hub) = &self.deps.services.mcp {
+            hub.meets(&setup.mcp);
+        }
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
                 let mode = setup.mode(self.asked_mode);
                 let told = &self.deps.told;
-                told.of(&self.deps.tools, &profiles, setup, mode, delegates)
+                let of_servers = self.of_servers();
+                told.of(
+                    &self.deps.tools,
+                    &profiles,
+                    setup,
+                    mode,
+                    delegates,
+                    of_servers,
+                )
             }
             Err(_) => Toolset::default(),
+        }
+    }
+
+    /// Which tools of MCP servers it may use: one that stands around another's work only reads.
+    fn of_servers(&self) -> OfServers {
+        match self.child.as_ref().map(|child| child.kind) {
+            Some(ChildKind::Advisor | ChildKind::Route | ChildKind::Handoff) => OfServers::Reading,
+            Some(ChildKind::SubAgent) | None => OfServers::All,
         }
     }
 

@@ -368,6 +368,7 @@ mod tests {
             directory: none.clone(),
             models: none.clone(),
             configure: none.clone(),
+            mcp: None,
             decisions: none,
             shell: Err(NoCommands("these tests run no commands")),
         }

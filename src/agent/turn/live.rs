@@ -9,6 +9,7 @@ use crate::agent::deps::unstored::Tally;
 use crate::agent::event::{ChildProgress, Progress, Speech};
 use crate::domain::{Inbound, ToolCall, TurnId};
 use crate::text::redact::Redactor;
+use crate::tools::ProgressTeller;
 
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;
@@ -88,6 +89,26 @@ impl LiveStatus {
             progress.usage = tally.usage;
             progress.cost = tally.cost;
         });
+    }
+
+    /// Shows how far a call of this turn is.
+    pub(in crate::agent) fn teller(&self) -> ProgressTeller {
+        let own = self.progress.clone();
+        let above = self
+            .node
+            .as_ref()
+            .map(|node| (node.root.clone(), node.turn));
+        ProgressTeller::new(move |line| {
+            if let Some((root, turn)) = &above {
+                root.send_modify(|progress| {
+                    let mut children = progress.children.iter_mut();
+                    if let Some(child) = children.find(|child| child.turn == *turn) {
+                        child.doing.clone_from(&line);
+                    }
+                });
+            }
+            own.send_modify(|progress| progress.doing = line);
+        })
     }
 
     /// Keeps what a child's model said beside its calls, until its next step.

@@ -15,6 +15,7 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
 use crate::agent::models::budget::{Payer, Spent};
+use crate::agent::setup::tool_specs::OfServers;
 use crate::agent::setup::{Setup, modes};
 use crate::clock;
 use crate::domain::{
@@ -389,13 +390,19 @@ impl AgentDeps {
             Err(error) => return Some(error.to_string()),
         };
         let (tools, folder) = (self.tools.clone(), self.folder(agent));
+        let mode = setup.mode(None);
+        let offered = self
+            .told
+            .of(&tools, &profiles, &setup, mode, true, OfServers::All)
+            .shelf;
         let judged = tokio::task::spawn_blocking(move || {
             let effort = Effort::default();
             calls.iter().find_map(|call| {
-                let prepared = match tools.prepare(&call.name, &call.arguments) {
-                    Ok(prepared) => prepared.locate(&folder),
-                    Err(error) => return Some(error.to_string()),
-                };
+                let prepared =
+                    match tools.prepare_with(offered.offer(), &call.name, &call.arguments) {
+                        Ok(prepared) => prepared.locate(&folder),
+                        Err(error) => return Some(error.to_string()),
+                    };
                 if let Err(refusal) = setup.has_tool(&call.name) {
                     return Some(refusal.to_string());
                 }

@@ -147,6 +147,9 @@ impl Writer {
         depth: usize,
     ) -> anyhow::Result<()> {
         let name = above.join(OsStr::from_bytes(entry.as_bytes()));
+        if holds_homes_of_servers(&name) {
+            return Ok(());
+        }
         let opened =
             |flags| openat(folder, entry, CAREFULLY | flags, Mode::empty()).map(File::from);
         let added = match statat(folder, entry, AtFlags::SYMLINK_NOFOLLOW) {
@@ -243,4 +246,13 @@ impl Writer {
     fn leave_out(&mut self, name: &Path, why: &str) {
         self.left_out.push(format!("{}: {why}", shown(name)));
     }
+}
+
+/// Whether a folder holds the homes of an agent's MCP servers: data of programs, which are not saved.
+fn holds_homes_of_servers(name: &Path) -> bool {
+    let mut parts = name.iter();
+    parts.next().is_some_and(|part| part == "agents")
+        && parts.next().is_some()
+        && parts.next().is_some_and(|part| part == "mcp")
+        && parts.next().is_none()
 }

@@ -72,6 +72,7 @@ impl Lab {
             models: seen.clone(),
             configure: seen.clone(),
             decisions: seen.clone(),
+            mcp: None,
             shell: Err(NoCommands("these tests run no commands")),
             git: GitAccess::default(),
             http: http_client().unwrap(),
@@ -110,6 +111,7 @@ impl Lab {
             rights: Arc::new(rights(&[".*"], &[], &[])),
             address: None,
             reader: None,
+            progress: None,
         };
         Self {
             home,
