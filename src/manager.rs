@@ -7,6 +7,7 @@
 //! routing      messages and commands to the agents' actors; branches, tasks
 //! lifecycle    `/agent init`, `config`, `repair`, `destroy`
 //! schedules    reminders and schedules: planned, and begun at their time
+//! mcp          the MCP servers of agents, as people manage them
 //! recovery     what a crash interrupted, and what agents have lost
 //! ```
 //!
@@ -16,6 +17,7 @@ mod audit;
 mod directory;
 mod error;
 mod lifecycle;
+mod mcp;
 mod names;
 mod overview;
 mod ports;
@@ -39,6 +41,7 @@ use self::lifecycle::bindings::Bindings;
 use self::lifecycle::configurator::Configurator;
 use self::lifecycle::creator::Creator;
 use self::lifecycle::folders::AgentFolders;
+use self::mcp::McpServers;
 use self::names::{Gate, NameLocks, Renaming};
 use self::recovery::{Cards, Recovery, UnknownFolders};
 use self::routing::tasks::AgentTasks;
@@ -66,6 +69,7 @@ pub use error::{ManagerError, PRIVATE};
 pub use lifecycle::destroy::{Destroyed, Files, KeepFiles};
 pub use lifecycle::new_agent::{Basis, Made, NewAgent, Refine};
 pub use lifecycle::repair::{LostFolder, Repaired};
+pub use mcp::{Manages, ServerInFull, ServerView};
 pub use overview::OverviewSource;
 pub use ports::{ChannelError, Channels, Renamed};
 pub use recovery::Lacks;
@@ -92,6 +96,7 @@ pub struct AgentManager {
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) configurator: Arc<Configurator>,
     pub(crate) schedules: Arc<Schedules>,
+    pub(crate) mcp: Arc<McpServers>,
     pub(crate) recovery: Arc<Recovery>,
 }
 
@@ -185,6 +190,11 @@ impl AgentManager {
             Arc::clone(&servers),
             Arc::clone(&audit),
         ));
+        let mcp = Arc::new(McpServers {
+            deps: Arc::clone(&deps),
+            audit: Arc::clone(&audit),
+            grants: Arc::clone(&grants),
+        });
         let folders = Arc::new(AgentFolders {
             deps: Arc::clone(&deps),
             directory: Arc::clone(&directory),
@@ -253,6 +263,7 @@ impl AgentManager {
             lifecycle,
             configurator,
             schedules,
+            mcp,
             recovery,
         }
     }

@@ -6,6 +6,7 @@ pub mod approval;
 mod decisions;
 pub(super) mod first_contact;
 mod lists;
+mod mcp;
 mod overview;
 mod records;
 mod role_list;
@@ -21,6 +22,7 @@ mod turns;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use decisions::{decision_added, decision_withdrawn, decisions};
+pub use mcp::{mcp_asked, mcp_decided, mcp_marked, mcp_server, mcp_servers};
 pub use overview::overview;
 pub use records::{ShownUse, ask_purge, audit, purged, usage};
 pub use role_list::role_list;

@@ -82,6 +82,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "server" => commands::decide_server(bot, &responder, press, rest).await,
         "prompt" => commands::edit_prompt(bot, &responder, press, rest).await,
         "plan" => commands::plan_pressed(bot, &responder, press, rest).await,
+        "mcp" => commands::mcp_pressed(bot, &responder, press, rest).await,
         "cancel" => commands::cancel(bot, &responder, press).await,
         _ => {
             let _ = responder

@@ -14,6 +14,7 @@ mod confirm;
 mod context;
 mod decisions;
 mod help;
+mod mcp;
 pub(super) mod menus;
 mod message;
 mod models;
@@ -51,6 +52,7 @@ pub(super) use branch::open as open_branch;
 pub(super) use confirm::cancel;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use decisions::decisions_page;
+pub(super) use mcp::pressed as mcp_pressed;
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use remind::pressed as plan_pressed;
 pub(super) use roles::roles_page;
@@ -80,6 +82,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         run::run(),
         schedule::schedule(),
         remind::remind(),
+        mcp::mcp(),
         usage::usage(),
         overview::overview(),
         audit::audit(),

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::approval::Subject;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
-use crate::permission::{Scope, scope};
+use crate::permission::{Action, Scope, scope};
 use crate::text::{self, escape};
 
 /// Characters of scopes that the question shows; longer ones go into a file.
@@ -23,8 +23,9 @@ pub(crate) const GRANTED: &str = "From now on this runs without a question. `/ag
 /// Asks for a confirmation that these actions may run without a question from now on.
 pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     let agent = escape::name(agent);
+    let actions: Vec<String> = actions.iter().map(|action| kept_as(action)).collect();
     let mut scopes = String::new();
-    for action in actions {
+    for action in &actions {
         let scope = scope(action);
         scopes.push_str(&format!("**{}**\n", scope.what));
         for (name, value) in &scope.bound {
@@ -115,6 +116,13 @@ pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
 pub(crate) fn digest(entry: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(entry));
     hash.get(..16).unwrap_or(&hash).to_owned()
+}
+
+/// The entry that *Always allow* adds for an action.
+fn kept_as(action: &str) -> String {
+    let parsed = Action::parse(action).ok();
+    let standing = parsed.and_then(|parsed| parsed.standing());
+    standing.unwrap_or_else(|| action.to_owned())
 }
 
 fn bounds(scope: &Scope) -> String {

@@ -101,7 +101,7 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
         .chain([wanted(question)])
         .collect::<Vec<_>>()
         .join(" ");
-    let keeps = question.calls.iter().all(|call| call.may_be_kept);
+    let keeps = Keeps::of(&question.calls);
     body.row(buttons(Subject::All(question.id()), keeps))
         .menu(single(question, ended))
         .row(status_text::endings(question.turn.run, Style::Secondary))
@@ -117,7 +117,10 @@ pub fn alone(question: &Question, approval: i64) -> Option<Body> {
     let text = calls::alone(call);
     let title = format!("Call {} of {}", at + 1, question.calls.len());
     let body = Body::embed(Embed::new(title, text).tone(Tone::Asking));
-    Some(body.row(buttons(Subject::Alone(approval), call.may_be_kept)))
+    Some(body.row(buttons(
+        Subject::Alone(approval),
+        Keeps::of(std::slice::from_ref(call)),
+    )))
 }
 
 /// The form that asks why something is denied.
@@ -134,8 +137,33 @@ pub fn expired() -> Body {
     )
 }
 
-/// `keeps`: whether to offer a permanent answer. Where a role asks too, only the question at hand can be answered.
-fn buttons(subject: Subject, keeps: bool) -> Vec<Button> {
+/// What a permanent answer would cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    /// None is offered: where a role asks too, only the question at hand can be answered.
+    Nothing,
+    /// Calls of exactly the same action.
+    Call,
+    /// Every call of a tool of an MCP server.
+    Tool,
+}
+
+impl Keeps {
+    fn of(calls: &[AskedCall]) -> Self {
+        let is_of_server = |call: &AskedCall| {
+            Action::parse(&call.action).is_ok_and(|action| action.standing().is_some())
+        };
+        if !calls.iter().all(|call| call.may_be_kept) {
+            Self::Nothing
+        } else if calls.iter().all(is_of_server) {
+            Self::Tool
+        } else {
+            Self::Call
+        }
+    }
+}
+
+fn buttons(subject: Subject, keeps: Keeps) -> Vec<Button> {
     let button =
         |what: &str, label: &str, style| Button::new(subject.component(what), label, style);
     let mut all = vec![
@@ -143,8 +171,10 @@ fn buttons(subject: Subject, keeps: bool) -> Vec<Button> {
         button("deny", "Deny", Style::Danger),
         button("reason", "Deny with a reason", Style::Secondary),
     ];
-    if keeps {
-        all.insert(2, button("always", "Always allow", Style::Secondary));
+    match keeps {
+        Keeps::Nothing => {}
+        Keeps::Call => all.insert(2, button("always", "Always allow", Style::Secondary)),
+        Keeps::Tool => all.insert(2, button("always", "Always this tool", Style::Secondary)),
     }
     all
 }

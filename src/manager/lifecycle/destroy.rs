@@ -133,12 +133,20 @@ impl Lifecycle {
         name: &AgentName,
         keep_files: bool,
     ) -> Result<(), ManagerError> {
+        let servers = self.deps.services.mcp.as_ref();
+        if let Some(servers) = servers {
+            servers.end_agent(id).await;
+        }
         if keep_files {
             self.let_go_of_channel(name).await
         } else {
             self.folders.remove_folder(name).await
         }
-        Ok(self.deps.store.destroy_agent(id).await?)
+        self.deps.store.destroy_agent(id).await?;
+        if let Some(servers) = servers {
+            servers.forget_agent(id).await;
+        }
+        Ok(())
     }
 
     /// Kept files must name no channel: without its row, an agent would be rebuilt from the channel in its file.

@@ -81,6 +81,10 @@ impl Lifecycle {
     ) -> Result<AgentSummary, ManagerError> {
         let closed = self.gate.close(agent.id);
         let nobody = self.end_actor(agent).await;
+        // Their homes move with its folder.
+        if let Some(servers) = &self.deps.services.mcp {
+            servers.end_agent(agent.id).await;
+        }
         let intent = Intent::Rename {
             from: agent.name.to_string(),
             to: to.to_string(),

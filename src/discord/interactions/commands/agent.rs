@@ -141,7 +141,7 @@ pub(in crate::discord) async fn list_page(
 const MAX_FILE: u32 = 64 * 1024;
 
 /// The text of an attached file.
-async fn read_text(file: &Attachment) -> Result<String, Refusal> {
+pub(super) async fn read_text(file: &Attachment) -> Result<String, Refusal> {
     if file.size > MAX_FILE {
         return Err(Refusal(format!(
             "The file has {}; a text of at most {} is read.",

@@ -11,6 +11,7 @@ use super::call::{
 };
 use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
+use crate::manager::ServerView;
 use crate::store::{RunFilter, ServerRow, ServerState};
 use crate::text::{self, prose};
 
@@ -212,6 +213,44 @@ async fn schedules(ctx: Context<'_>) -> Vec<String> {
     let views = in_time(reading).await.and_then(Result::ok);
     let views = views.unwrap_or_default().into_iter();
     views.map(|view| view.row.schedule.name).collect()
+}
+
+/// MCP servers of the agent here.
+pub(super) async fn mcp_server(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let views = mcp_views(ctx).await.into_iter();
+    among(views.map(|view| view.server.name.clone()), typed)
+}
+
+/// Tools of the MCP server that was chosen before.
+pub(super) async fn mcp_tool(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let server = ctx
+        .args
+        .iter()
+        .find_map(|option| match (&option.name, &option.value) {
+            (&"server", serenity::all::ResolvedValue::String(server)) => Some(*server),
+            _ => None,
+        });
+    let views = mcp_views(ctx).await.into_iter();
+    let named = views.filter(|view| Some(view.server.name.as_str()) == server);
+    let tools = named.flat_map(|view| {
+        let tools = view.server.tools.iter();
+        tools.map(|tool| tool.name.clone()).collect::<Vec<_>>()
+    });
+    among(tools, typed)
+}
+
+/// Marks of a tool.
+pub(super) async fn mcp_mark(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(["read", "write", "off"].map(str::to_owned), typed)
+}
+
+async fn mcp_views(ctx: Context<'_>) -> Vec<ServerView> {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
+        return Vec::new();
+    };
+    let reading = bot(ctx).manager.mcp.of(&here.agent);
+    let views = in_time(reading).await.and_then(Result::ok);
+    views.unwrap_or_default()
 }
 
 /// Saved sessions of the agent here, newest first, by their descriptions.

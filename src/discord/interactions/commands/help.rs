@@ -44,7 +44,7 @@ fn collect(
     lines: &mut Vec<HelpLine>,
 ) {
     let needed = above | command.default_member_permissions;
-    if !is_allowed(rights, needed) {
+    if command.hide_in_help || !is_allowed(rights, needed) {
         return;
     }
     let (name, kind) = match (&command.context_menu_name, command.slash_action) {
