@@ -15,6 +15,7 @@ mod exec;
 mod layers;
 mod lifecycle;
 mod llm;
+mod mcp;
 mod not_run;
 mod ops;
 mod permission;

@@ -107,6 +107,9 @@ fn ids(approval: &str, turn: &str) -> Vec<String> {
         "ungrant:0123456789abcdef:lab",
         "server:accept:4242",
         "restore:0123456789ab",
+        "mcp:approve:tracker:0123456789abcdef",
+        "mcp:marked:tracker:0123456789abcdef",
+        "mcp:deny:tracker:0123456789abcdef",
     ];
     let filled = kinds.iter();
     filled
@@ -118,7 +121,7 @@ fn ids(approval: &str, turn: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
+async fn forged_presses_decide_and_change_nothing() {
     run_test(async |world| {
         world.makes_agent("other").await;
         is_for_vips(world, "lab");
@@ -146,7 +149,7 @@ async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
                     .map(move |id| (from, id))
             })
             .collect();
-        assert_eq!(forged.len(), 120);
+        assert_eq!(forged.len(), 132);
         let count = forged.len();
         let waiting = Arc::new(Mutex::new(forged));
         let next = Arc::clone(&waiting);
@@ -178,7 +181,7 @@ async fn a_hundred_and_twenty_forged_presses_decide_and_change_nothing() {
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
-const COMMANDS: [&str; 65] = [
+const COMMANDS: [&str; 73] = [
     "/agent init name:mine",
     "/agent list",
     "/agent config name:lab key:permissions",
@@ -242,6 +245,14 @@ const COMMANDS: [&str; 65] = [
     "/remind when:at 18:00 text:home",
     "/schedule list",
     "/schedule pause name:all",
+    "/mcp list",
+    "/mcp show server:tracker",
+    "/mcp add name:tracker command:true",
+    "/mcp remove server:tracker",
+    "/mcp approve server:tracker",
+    "/mcp tool server:tracker tool:get_issue mark:read",
+    "/mcp restart server:tracker",
+    "/mcp restart server:tracker clean:true",
     "/ping",
     "/help",
 ];
