@@ -49,6 +49,7 @@ pub use conversation::mailbox::{
 };
 pub use deps::identity::Identity;
 pub use deps::interruptions::Pending;
+pub use deps::questions::{OpenToPeople, PersonEnd};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
 pub use files::beginning::Beginning;

@@ -245,6 +245,7 @@ impl AgentManager {
             lifecycle: Arc::clone(&lifecycle),
             tasks: Arc::clone(&tasks),
             routing: Arc::clone(&routing),
+            access: Arc::clone(&access),
             names,
             unknown: UnknownFolders::default(),
             cards: Cards::default(),

@@ -39,6 +39,7 @@ mod original;
 mod outbox;
 mod overview;
 mod part;
+mod questions;
 mod read_only;
 mod readers;
 mod resumes;
@@ -97,7 +98,13 @@ pub use metrics::{
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, NextPart};
 pub use overview::{AgentSpent, PersonSpent};
-pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
+pub use part::{
+    NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartMenu, PartOption, PartState, Resend,
+};
+pub use questions::{
+    MOST_QUESTIONS, NewPersonQuestion, PersonAsked, PersonQuestionEnd, PersonQuestionEnded,
+    PersonQuestionRow, QuestionOutcome,
+};
 pub use resumes::{
     Chosen, InterruptedTurn, ResumeChoice, ResumeEnd, ResumeState, Resuming, StartedCall,
     TurnFacts, UsedBefore,

@@ -55,13 +55,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::domain::{Effect, Image};
+use crate::domain::{Effect, Image, PersonQuestion};
 use crate::exec::WorkError;
 use crate::permission::{Action, Group, Rights};
 use crate::workspace::WorkspacePath;
 use ports::Reader;
 use work::Work;
 
+pub use builtin::ASK_PERSON;
 pub use caller::Caller;
 pub use change::Change;
 pub use delegation::Delegation;
@@ -129,6 +130,16 @@ pub trait Tool: Send + Sync + 'static {
     /// The task that it gives to a child turn; the calling turn runs such a call itself.
     fn delegation(_args: &Self::Args) -> Option<Delegation> {
         None
+    }
+
+    /// The question that it puts to people; the calling turn asks and waits itself.
+    fn question(_args: &Self::Args) -> Option<PersonQuestion> {
+        None
+    }
+
+    /// What is wrong with arguments of the right types, a sentence for each problem.
+    fn problems(_args: &Self::Args) -> Vec<String> {
+        Vec::new()
     }
 
     /// Whether it has a model read a text for the caller ([`ToolContext::reader`]).

@@ -407,6 +407,13 @@ impl Actor {
             AgentCommand::Meant(message, asking, reply) => {
                 let _ = reply.send(self.hears_while_asking(&message, &asking).await);
             }
+            AgentCommand::Belongs(message, reply) => {
+                let belongs = self.conversation_for(&message).await;
+                if let Err(error) = &belongs {
+                    warn!(agent.id = %self.agent.id, "failed to look up where a message belongs: {error}");
+                }
+                let _ = reply.send(belongs.ok());
+            }
             AgentCommand::Stop(target, stop, by, reply) => {
                 let meant = self.turns_meant(target);
                 let stopped = self.stop_for(target, stop, &by);

@@ -5,6 +5,7 @@
 mod ask;
 mod execute;
 mod judge;
+mod person;
 pub(super) mod task;
 
 use std::collections::VecDeque;
@@ -86,6 +87,37 @@ pub(super) trait SubAgents: Send + Sync {
 /// Says why a call may not run, before anything else of it is looked at.
 pub(super) type Refuses<'a> = &'a (dyn Fn(&Call) -> Option<String> + Sync);
 
+/// The calls of an answer in the order in which they run: questions to people come last.
+struct Ordered {
+    calls: Vec<Call>,
+    looked: Vec<Looked>,
+    /// The place of each among those that the model wrote.
+    places: Vec<usize>,
+    /// How many of them put no question.
+    before_questions: usize,
+}
+
+impl Ordered {
+    fn of(calls: Vec<Call>, looked: Vec<Looked>) -> Self {
+        let mut all: Vec<_> = calls.into_iter().zip(looked).enumerate().collect();
+        all.sort_by_key(|(_, (_, looked))| looked.asks_person());
+        let asks = all.iter().filter(|(_, (_, looked))| looked.asks_person());
+        let before_questions = all.len() - asks.count();
+        let mut ordered = Self {
+            calls: Vec::with_capacity(all.len()),
+            looked: Vec::with_capacity(all.len()),
+            places: Vec::with_capacity(all.len()),
+            before_questions,
+        };
+        for (place, (call, looked)) in all {
+            ordered.calls.push(call);
+            ordered.looked.push(looked);
+            ordered.places.push(place);
+        }
+        ordered
+    }
+}
+
 /// The calls of one step.
 pub(super) struct Calls<'a> {
     turn: &'a mut Turn,
@@ -123,14 +155,21 @@ impl<'a> Calls<'a> {
             .judged(&calls, refuses, profiles.as_ref(), size)
             .await?;
         let has_children = looked.iter().any(Looked::has_child);
-        let together = side_by_side(&looked);
+        let Ordered {
+            calls,
+            looked,
+            places,
+            before_questions,
+        } = Ordered::of(calls, looked);
+        let (first, _) = looked.split_at(before_questions);
+        let together = side_by_side(first);
         let at_once = match (self.turn.context.stop.asked(), together) {
             (Some(_), _) => 0,
-            (None, true) => calls.len(),
+            (None, true) => before_questions,
             (None, false) => 1,
         };
         let said = answer.text.clone();
-        let looked = self
+        let mut looked = self
             .record_with_calls(answer, &calls, looked, at_once)
             .await?;
         // The parent must be able to report what it paid for. None of its children has asked anything yet.
@@ -140,17 +179,24 @@ impl<'a> Calls<'a> {
             None
         };
         self.results = self.turn.room_of_results(calls.len(), last_words.clone());
+        let profiles = profiles.as_ref().ok();
         let results = if together {
-            self.run_together(&calls, looked).await?
+            let questions = looked.split_off(before_questions);
+            let (first, last) = calls.split_at(before_questions);
+            let mut results = self.run_together(first, looked).await?;
+            let answers = self.run_in_turn(&said, last, questions, profiles);
+            results.extend(answers.await?);
+            results
         } else {
-            let profiles = profiles.as_ref().ok();
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
         LastWords::keep(last_words, self.turn).await;
         self.sub_agents.have_ended(self.turn).await;
         self.turn.accounting.count_beside();
         let meant = calls.into_iter().map(|call| call.meant);
-        Ok(meant.zip(results).collect())
+        let mut ran: Vec<_> = places.into_iter().zip(meant.zip(results)).collect();
+        ran.sort_by_key(|(place, _)| *place);
+        Ok(ran.into_iter().map(|(_, ran)| ran).collect())
     }
 
     /// Runs calls again that a restart had interrupted, in order: a person allowed each. Returns what each came to; those that
@@ -257,6 +303,8 @@ impl<'a> Calls<'a> {
             // Whether the conversation of a former child is still free is known only when it is continued.
             if let Looked::Run(runnable) = looked
                 && runnable.for_child().is_none_or(|one| one.former.is_none())
+                // A question starts when it is stored itself.
+                && runnable.prepared.question.is_none()
             {
                 let audit = audit_allowed(self.turn, call, &runnable.prepared).await;
                 self.turn.accounting.attached.audit.push(audit);

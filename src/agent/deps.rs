@@ -4,6 +4,7 @@ pub(super) mod budgets;
 mod causes;
 pub(super) mod identity;
 pub(super) mod interruptions;
+pub(super) mod questions;
 mod turned_away;
 pub(super) mod unattended;
 pub(super) mod unstored;
@@ -21,6 +22,7 @@ use tracing::error;
 
 use self::identity::Identity;
 use self::interruptions::Interruptions;
+use self::questions::Questions;
 use self::turned_away::TurnedAway;
 use self::unattended::UnattendedPlaces;
 use self::unstored::{Beside, Unclosed, Unstored};
@@ -129,6 +131,8 @@ pub struct AgentDeps {
     pub unpriced: Mutex<HashSet<String>>,
     /// Conversations with interrupted turns.
     pub interruptions: Interruptions,
+    /// Questions to people that are open.
+    pub questions: Questions,
     /// Running turns, for the presence.
     pub busy: Busy,
     /// Longest time for the last words of a child turn, for which its parent waits.

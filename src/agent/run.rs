@@ -24,6 +24,7 @@ use super::calls::Calls;
 use super::deps::AgentDeps;
 use super::deps::identity::Identity;
 use super::event::Said;
+use super::stop::Stop;
 use super::turn::admission::{self, Admission, Admitted};
 use super::turn::begin::{self, Begun, Worker};
 use super::turn::end::{self, EndReason, last_line};
@@ -73,6 +74,9 @@ pub(super) async fn run(
         Err(error) => Err(error),
     };
     drop(place);
+    if turn.context.stop.asked() != Some(Stop::Shutdown) {
+        turn.context.leave_no_question().await;
+    }
     if settled.is_ok() {
         let (context, caps) = (&turn.context, turn.context.caps(&turn.setup));
         context.deps.look_at_budgets(&context.spender(), caps).await;

@@ -93,6 +93,10 @@ pub struct Config {
     pub access_roles: Vec<RoleId>,
     /// Time a question waits for an answer; then it is denied. 30 seconds to 24 hours.
     pub approval_timeout: Seconds<30, DAY>,
+    /// How long a question of `ask_person` stays open. 30 seconds to 24 hours.
+    pub question_timeout: Seconds<30, DAY>,
+    /// How long an approval or a question stays open where no person began the turn. 30 seconds to 24 hours.
+    pub unattended_timeout: Seconds<30, DAY>,
     /// Time zone of schedules and reminders that name none, such as `Europe/Berlin`. Default: the machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
@@ -188,6 +192,8 @@ impl Default for Config {
             approver_roles: Vec::new(),
             access_roles: Vec::new(),
             approval_timeout: Seconds::new(900),
+            question_timeout: Seconds::new(600),
+            unattended_timeout: Seconds::new(HOUR),
             timezone: None,
             sandbox: SandboxMode::Auto,
             network: true,

@@ -156,6 +156,7 @@ impl App {
             without_thread: Default::default(),
             unpriced: Default::default(),
             interruptions: Default::default(),
+            questions: Default::default(),
             busy: Default::default(),
             childs_last_words,
         };

@@ -386,6 +386,11 @@ impl Queue {
             Ok(Err(_)) => return,
             Err(error) => return self.tell_not_taken(id, &error).await,
         }
+        match self.bot.answers_question(agent, &inbound).await {
+            Ok(false) => {}
+            Ok(true) => return,
+            Err(error) => return self.tell_not_taken(id, &error).await,
+        }
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
         let received = self
             .bot

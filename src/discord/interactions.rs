@@ -8,6 +8,7 @@ mod first;
 mod here;
 mod interrupted;
 mod others;
+mod questions;
 pub(super) mod registration;
 mod responder;
 mod resume;

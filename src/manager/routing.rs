@@ -233,6 +233,18 @@ impl Routing {
         meant.await.ok()?
     }
 
+    /// Returns the conversation that a message belongs to, which is not handed over.
+    pub(crate) async fn conversation_of(
+        &self,
+        agent: &AgentSummary,
+        message: &Inbound,
+    ) -> Option<ConversationId> {
+        let (reply, belongs) = oneshot::channel();
+        let command = AgentCommand::Belongs(Box::new(message.clone()), reply);
+        self.deliver(agent, command).await.ok()?;
+        belongs.await.ok()?
+    }
+
     /// Hands a message that is in the ledger already to its agent again, after a start.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ pub enum Group {
     GitLocal,
     /// git that reaches others: push and merge requests.
     GitRemote,
-    /// What exists: models, tools, tasks and their output.
+    /// What exists: models, tools, tasks and their output; and questions to people.
     Information,
     /// Editing the agent's own documents.
     Docs,
@@ -65,7 +65,7 @@ impl Group {
             Self::GitLocal => r"tool:git:(init|commit|branch|checkout|diff|log|status)(\s.*)?",
             Self::GitRemote => r"tool:git:(push|merge_request)(\s.*)?",
             Self::Information => {
-                "tool:(list_models|list_tasks|read_task_output|tool_output|find_tools):.*"
+                "tool:(list_models|list_tasks|read_task_output|tool_output|ask_person|find_tools):.*"
             }
             Self::Docs => "tool:self_edit:docs:.*",
             Self::AgentComm => r"tool:agent_comm:(list|read_docs|send)(\s.*)?",

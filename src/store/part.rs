@@ -62,6 +62,12 @@ pub struct PartBody {
     /// Further buttons beside that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_buttons: Vec<PartButton>,
+    /// A menu above the buttons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub menu: Option<PartMenu>,
+    /// The question of `ask_person` that it is the card of: the id of its message is kept with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<i64>,
     /// It is about the interruption of its turn: the id of its message is kept with that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_about: bool,
@@ -84,6 +90,23 @@ impl PartButton {
             label: label.to_owned(),
         }
     }
+}
+
+/// A menu under a part, with the id that a choice sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartMenu {
+    pub id: String,
+    pub options: Vec<PartOption>,
+    /// Whether several of them may be chosen.
+    pub several: bool,
+}
+
+/// An option of a menu. Its value is its position, from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartOption {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

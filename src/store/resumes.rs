@@ -50,6 +50,8 @@ words! {
         Again = "again",
         GoOn = "go_on",
         Leave = "leave",
+        /// Their answer to the turn's question has it go on; no card offers this.
+        Answer = "answer",
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod add_process_hooks;
 mod append_file;
+mod ask_person;
 mod bash;
 mod create_file;
 mod find_tools;
@@ -83,6 +84,9 @@ pub(super) const FIND_TOOLS: &str = <find_tools::FindTools as Tool>::NAME;
 /// What models are told about it.
 pub(super) const FIND_TOOLS_DESCRIPTION: &str = <find_tools::FindTools as Tool>::DESCRIPTION;
 
+/// The tool that asks people.
+pub const ASK_PERSON: &str = <ask_person::AskPerson as Tool>::NAME;
+
 /// Every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
@@ -113,6 +117,7 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(git_push::GitPush),
         erased(git_merge_request::GitMergeRequest),
         erased(tool_output::ToolOutput),
+        erased(ask_person::AskPerson),
         erased(list_models::ListModels),
         erased(self_edit_system_prompt::SelfEditSystemPrompt),
         erased(self_edit_docs::SelfEditDocs),

@@ -14,7 +14,7 @@ use super::delegation::Delegation;
 use super::error::{InvalidArguments, InvalidCall, ToolError};
 use super::{Output, PathArgument, Tool, ToolContext};
 use super::{arguments, git, schema};
-use crate::domain::size_of_fields;
+use crate::domain::{PersonQuestion, size_of_fields};
 use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};
 use crate::text::long;
@@ -55,6 +55,8 @@ pub struct Prepared {
     pub writes: Option<String>,
     /// What it has a child turn do.
     pub delegation: Option<Delegation>,
+    /// The question that it puts to people.
+    pub question: Option<PersonQuestion>,
     /// Whether it has a model read a text for the caller.
     pub asks: bool,
     /// How long it may run; `None` for a tool that keeps its own time.
@@ -222,6 +224,10 @@ impl<T: Tool> Typed<T> {
     ) -> Result<(T::Args, Map<String, Value>), InvalidArguments> {
         let taken = arguments::check(&self.parameters, given).map_err(InvalidArguments::Schema)?;
         let args = Self::parse(taken)?;
+        let problems = T::problems(&args);
+        if !problems.is_empty() {
+            return Err(InvalidArguments::Schema(problems));
+        }
         let canonical = Self::written_back(&args)?;
         Ok((args, canonical))
     }
@@ -276,6 +282,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             address: None,
             writes: T::writes(&args),
             delegation: T::delegation(&args),
+            question: T::question(&args),
             asks: T::asks(&args),
             deadline: T::deadline(&args),
             elsewhere: None,

@@ -68,7 +68,7 @@ pub enum InvalidIndirect {
 /// What is wrong with a call's arguments.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidArguments {
-    /// Every problem that the tool's schema shows.
+    /// Every problem that the tool's schema or its limits show.
     #[error("{}", .0.join("; "))]
     Schema(Vec<String>),
     /// The tool's own type rejects them.

@@ -11,6 +11,7 @@ pub mod json_values;
 mod marks;
 mod message;
 mod overview;
+mod question;
 pub mod read_ids;
 mod run;
 mod session;
@@ -31,6 +32,7 @@ pub use overview::{
     BudgetState, DaemonState, Failed, FailedKind, NextSchedule, Overview, RunState, RunningRun,
     WaitingKind, WaitingThing,
 };
+pub use question::{AskedOfPeople, PersonOption, PersonQuestion};
 pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use stages::{Handoff, MOST_ADVISORS, MOST_HANDOFFS, OnFailure, Router, handoffs_of};

@@ -86,6 +86,7 @@ impl Actor {
                 | AgentCommand::Stop(..)
                 | AgentCommand::Activity(_)
                 | AgentCommand::Meant(..)
+                | AgentCommand::Belongs(..)
         );
         let for_contexts = matches!(
             command,

@@ -95,7 +95,7 @@ impl Actor {
             self.timer.set_timeout(timeout);
             return;
         }
-        if self.work_goes_on().await {
+        if self.work_goes_on().await || self.deps.questions.is_open_for(self.agent.id) {
             self.timer.reset();
             return;
         }

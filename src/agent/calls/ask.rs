@@ -148,9 +148,9 @@ impl Calls<'_> {
         asked: &[ToAsk<'_>],
         profiles: Option<&Stack>,
     ) -> Result<Asking, StoreError> {
-        let limits = self.turn.limits();
-        let expires_at = clock::now() + limits.approval;
-        let expires = Instant::now() + limits.approval;
+        let time = self.time_of_approvals();
+        let expires_at = clock::now() + time;
+        let expires = Instant::now() + time;
         let size: usize = asked.iter().map(|one| one.call.size()).sum();
         let mut questions = Vec::with_capacity(asked.len());
         let mut bindings = Vec::with_capacity(asked.len());

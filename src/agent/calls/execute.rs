@@ -35,6 +35,9 @@ impl Calls<'_> {
         mut runnable: Runnable,
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
+        if let Some(question) = runnable.prepared.question.clone() {
+            return Box::pin(self.ask_person(call, &question, &runnable, audit)).await;
+        }
         let attached = AttachedRows {
             audit: vec![audit],
             ..AttachedRows::default()

@@ -66,6 +66,9 @@ const ARGUMENTS: usize = 1_000;
 /// How the reason begins why a profile denies a call.
 pub(super) const NOT_PERMITTED: &str = "not permitted: ";
 
+/// Why a turn puts no question to people.
+const NOBODY_TO_ASK: &str = "this turn cannot ask people; say what you need to know in your answer";
+
 /// A call after it was judged.
 pub(super) enum Looked {
     Run(Runnable),
@@ -79,6 +82,14 @@ pub(super) enum Looked {
 }
 
 impl Looked {
+    /// Whether it puts a question to people.
+    pub(super) fn asks_person(&self) -> bool {
+        match self {
+            Self::Run(one) | Self::Ask(one, _) => one.prepared.question.is_some(),
+            Self::Refused { .. } => false,
+        }
+    }
+
     pub(super) fn has_child(&self) -> bool {
         match self {
             Self::Run(one) | Self::Ask(one, _) => one.for_child().is_some(),
@@ -159,6 +170,12 @@ impl Calls<'_> {
             return Looked::Refused {
                 action: prepared.action.to_string(),
                 reason: modes::has_not(self.turn.mode()),
+            };
+        }
+        if prepared.question.is_some() && !self.turn.context.asks_people() {
+            return Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: NOBODY_TO_ASK.to_owned(),
             };
         }
         let Verdict {

@@ -20,6 +20,8 @@ pub enum AgentCommand {
     Prompt(Box<Prompt>),
     /// Find out which of these turns, each of which asks people, takes this message in. The message was handed over before.
     Meant(Box<Inbound>, Vec<TurnId>, oneshot::Sender<Option<TurnId>>),
+    /// Find out which conversation this message belongs to. It is not handed over.
+    Belongs(Box<Inbound>, oneshot::Sender<Option<ConversationId>>),
     /// Somebody wrote in this channel or thread, and not to the agent: the silence is over.
     Activity(ChannelId),
     /// End turns: of one conversation, or all.

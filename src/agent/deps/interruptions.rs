@@ -19,6 +19,8 @@ pub enum Pending {
     Decision,
     /// People are asked by a card.
     Answer,
+    /// Its question to people is open.
+    Question,
 }
 
 #[derive(Debug, Default)]
@@ -51,10 +53,23 @@ impl Interruptions {
         let _ = tokio::time::timeout(CATCHES_UP_WITHIN, all).await;
     }
 
-    /// Whether a card about a turn of this conversation is open.
+    /// Whether people are asked about a turn of this conversation, or by it.
     pub fn is_asked(&self, conversation: ConversationId) -> bool {
         let all = self.pending.lock();
-        matches!(all.get(&conversation), Some((_, Pending::Answer)))
+        matches!(
+            all.get(&conversation),
+            Some((_, Pending::Answer | Pending::Question))
+        )
+    }
+
+    /// Takes an interrupted turn that waits for the end of its question; only the first who asks gets it.
+    pub fn take_question(&self, conversation: ConversationId) -> bool {
+        let mut all = self.pending.lock();
+        let waits = matches!(all.get(&conversation), Some((_, Pending::Question)));
+        if waits {
+            all.remove(&conversation);
+        }
+        waits
     }
 
     /// Whether the daemon has yet to look at a turn of this agent.

@@ -10,6 +10,7 @@ use super::child::EndedChild;
 use crate::agent::calls::Call;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
+use crate::agent::deps::questions::PersonEnd;
 use crate::agent::event::{Event, QuestionEnd, Said, TurnRef, TurnSummary};
 use crate::agent::stop::StopSignal;
 use crate::agent::turn::accounting::Below;
@@ -142,6 +143,10 @@ impl AgentDeps {
             let end = QuestionEnd::Expired;
             self.emit(Event::QuestionClosed { approval, end });
         }
+        let mut turns = left.below.clone();
+        turns.push(turn);
+        let asked = self.questions.of_turns(&turns);
+        self.end_questions(asked, &PersonEnd::WentOn).await?;
         for below in &left.below {
             self.log_broken(agent, *below).await;
         }

@@ -11,7 +11,7 @@ use crate::domain::Mode;
 use crate::mcp::{RosterServer, RosterTool};
 use crate::permission::Stack;
 use crate::tools::mcp::{self, Offer};
-use crate::tools::{Registry, ToolInfo, Toolset};
+use crate::tools::{ASK_PERSON, Registry, ToolInfo, Toolset};
 
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
@@ -24,17 +24,25 @@ pub(in crate::agent) enum OfServers {
     Reading,
 }
 
+/// What a turn can do, whatever its agent may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::agent) struct Able {
+    /// There is a role that it can call.
+    pub(in crate::agent) delegates: bool,
+    /// It may put questions to people.
+    pub(in crate::agent) asks_people: bool,
+    pub(in crate::agent) of_servers: OfServers,
+}
+
 /// What the tools of a turn depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     profiles: String,
     roles: String,
     mode: Mode,
-    /// Whether there is a role to call.
-    delegates: bool,
+    able: Able,
     keeps_decisions: bool,
     roster: u64,
-    of_servers: OfServers,
 }
 
 /// The tools of each profile and mode.
@@ -42,16 +50,14 @@ struct Key {
 pub struct ToolSpecs(Mutex<HashMap<Key, Toolset>>);
 
 impl ToolSpecs {
-    /// All tools that `profiles` do not deny altogether, and that the roles of `setup` and `mode` leave. `delegates`: there
-    /// is a role that can be called.
+    /// All tools that `profiles` do not deny altogether, and that the roles of `setup`, `mode` and `able` leave.
     pub(in crate::agent) fn of(
         &self,
         tools: &Registry,
         profiles: &Stack,
         setup: &Setup,
         mode: Mode,
-        delegates: bool,
-        of_servers: OfServers,
+        able: Able,
     ) -> Toolset {
         let mut known = self.0.lock();
         if known.len() >= MOST {
@@ -62,20 +68,21 @@ impl ToolSpecs {
                 profiles: profiles.hash().to_owned(),
                 roles: setup.roles_key(),
                 mode,
-                delegates,
+                able,
                 keeps_decisions: setup.is_told("record_decision"),
                 roster: setup.mcp.key,
-                of_servers,
             })
             .or_insert_with(|| {
                 let offer = Offer::of(setup.mcp.clone(), |server, tool| {
                     modes::has_tool(mode, mcp::TOOL)
-                        && (of_servers == OfServers::All || tool.mark == Mark::Read)
+                        && (able.of_servers == OfServers::All || tool.mark == Mark::Read)
                         && setup.has_tool_of(server, tool)
                         && !is_denied(profiles, server, tool)
                 });
                 tools.toolset_with(offer, |tool| {
-                    (delegates || !tool.delegates) && is_told(profiles, setup, tool, mode)
+                    (able.delegates || !tool.delegates)
+                        && (able.asks_people || tool.name != ASK_PERSON)
+                        && is_told(profiles, setup, tool, mode)
                 })
             });
         told.clone()

@@ -6,19 +6,21 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::Value;
+use tracing::warn;
 
 use super::prompt;
 use super::resume::Before;
 use super::shared_run::Run;
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
+use crate::agent::deps::questions::PersonEnd;
 use crate::agent::event::{AskingChild, TurnRef};
 use crate::agent::files::look::{Look, Wanted};
 use crate::agent::models::ModelError;
 use crate::agent::models::budget::{Caps, RoleCap, Spender};
 use crate::agent::sessions::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
-use crate::agent::setup::tool_specs::OfServers;
+use crate::agent::setup::tool_specs::{Able, OfServers};
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::at_work::AtWork;
 use crate::agent::stop::work_clock::TimeAbove;
@@ -30,7 +32,7 @@ use crate::domain::{
     SaveTrigger, SessionId, SessionMeta, ToolCall, ToolResult, TurnId, Usage, UserId,
 };
 use crate::llm::Target;
-use crate::store::{AttemptRow, AuditDecision, AuditRow, ChildKind, StoreError};
+use crate::store::{AttemptRow, AuditDecision, AuditRow, ChildKind, StoreError, TurnCause};
 use crate::text;
 use crate::tools::{ResultRoom, Toolset};
 
@@ -254,15 +256,12 @@ impl TurnContext {
             Ok(profiles) => {
                 let mode = setup.mode(self.asked_mode);
                 let told = &self.deps.told;
-                let of_servers = self.of_servers();
-                told.of(
-                    &self.deps.tools,
-                    &profiles,
-                    setup,
-                    mode,
+                let able = Able {
                     delegates,
-                    of_servers,
-                )
+                    asks_people: self.asks_people(),
+                    of_servers: self.of_servers(),
+                };
+                told.of(&self.deps.tools, &profiles, setup, mode, able)
             }
             Err(_) => Toolset::default(),
         }
@@ -273,6 +272,22 @@ impl TurnContext {
         match self.child.as_ref().map(|child| child.kind) {
             Some(ChildKind::Advisor | ChildKind::Route | ChildKind::Handoff) => OfServers::Reading,
             Some(ChildKind::SubAgent) | None => OfServers::All,
+        }
+    }
+
+    /// Whether it may put questions to people. A stage of a turn may not, nor a run that another agent began, nor one whose
+    /// words pass a role before people see them.
+    pub(in crate::agent) fn asks_people(&self) -> bool {
+        let kind = self.child.as_ref().map(|child| child.kind);
+        let is_stage = kind.is_some_and(|kind| kind != ChildKind::SubAgent);
+        !is_stage && self.run.cause != TurnCause::Peer && !self.run.hides_words()
+    }
+
+    /// Ends the questions of the run that are still open: a child turn that was dropped cannot.
+    pub(in crate::agent) async fn leave_no_question(&self) {
+        let left = self.deps.questions.of_conversation(self.conversation);
+        if let Err(error) = self.deps.end_questions(left, &PersonEnd::WentOn).await {
+            warn!(turn.id = %self.id(), "failed to end a question that nobody waits for: {error}");
         }
     }
 

@@ -412,6 +412,7 @@ mod tests {
             without_thread: Default::default(),
             unpriced: Default::default(),
             interruptions: Default::default(),
+            questions: Default::default(),
             busy: Default::default(),
             childs_last_words: std::time::Duration::from_secs(10),
             profiles: Arc::new(arc_swap::ArcSwap::from_pointee(

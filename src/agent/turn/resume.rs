@@ -3,11 +3,15 @@
 //! It is a new turn in the same conversation, with what the interrupted one has left of its limits, and only while the agent is
 //! what it was then.
 
+mod ending;
+mod note;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use self::note::{Behind, note};
 use super::TurnParams;
 use super::ready::{Ready, Start};
 use super::trigger::Resume;
@@ -15,32 +19,23 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
 use crate::agent::models::budget::{Payer, Spent};
-use crate::agent::setup::tool_specs::OfServers;
 use crate::agent::setup::{Setup, modes};
 use crate::clock;
 use crate::domain::{
-    Author, ConversationId, Cost, Item, Participant, ToolCall, TurnId, Usage, UserText,
+    Author, Cost, Item, Participant, ToolCall, Usage, UserText,
 };
-use crate::permission::{Decision, Effort};
 use crate::store::{
-    Begun as Stored, InterruptedTurn, NewPart, NewTurn, Opening as Stores, PartButton,
-    ResumeChoice, ResumeEnd, ResumeState, Resuming, StartedCall, StoreError, Told, TurnCause,
+    Begun as Stored, InterruptedTurn, NewPart, NewTurn, Opening as Stores,
+    ResumeChoice, Resuming, StartedCall, StoreError, TurnCause,
     TurnFacts, TurnRow, UsedBefore,
 };
-use crate::text::{self, escape};
-use crate::tools::has_effects;
+use crate::text::escape;
 
 /// The line of a turn that goes on, in place of the one that said that it was interrupted.
 const GOES_ON: &str = "-# I was restarted and go on with this.";
 
-/// The line of the stop, once a newer line says that the turn does not go on.
-const STOPPED: &str = "-# Interrupted by a restart.";
-
 /// A card's text, and the ledger's word, where the conversation went on without the turn.
 pub const WENT_ON: &str = "Left: the conversation went on.";
-
-/// Characters of a call's arguments in the note to the model, which has the whole call in its history.
-const CALL_IN_NOTE: usize = 300;
 
 /// What the turn that goes on had used before it was interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +132,13 @@ impl Ready {
             return Ok(None);
         }
         let started = deps.started_calls(resume.of).await?;
-        let note = note(&row, &started, resume.choice.as_ref());
+        let questions = deps.store.untold_person_questions(resume.of).await?;
+        let note = note(&Behind {
+            row: &row,
+            started: &started,
+            questions: &questions,
+            choice: resume.choice.as_ref(),
+        });
         let rerun = rerun(started, resume.choice.as_ref(), &note);
         let replaces_note = items.last().is_some_and(is_note_of_interruption);
         if replaces_note {
@@ -326,212 +327,12 @@ async fn origin(deps: &AgentDeps, turn: &TurnRow) -> Result<TurnRow, StoreError>
     Ok(first)
 }
 
-impl AgentDeps {
-    /// The calls of a run that had started, may have had effects and have no result, with their arguments.
-    pub async fn started_calls(
-        &self,
-        run: TurnId,
-    ) -> Result<Vec<(StartedCall, ToolCall)>, StoreError> {
-        let mut found = Vec::new();
-        let mut read: Option<(ConversationId, Vec<Item>)> = None;
-        for started in self.store.started_calls(run).await? {
-            if !has_effects(&started.name) {
-                continue;
-            }
-            if read
-                .as_ref()
-                .is_none_or(|(of, _)| *of != started.conversation)
-            {
-                let items = self.store.items(started.conversation).await?;
-                read = Some((started.conversation, items));
-            }
-            let items = read.iter().flat_map(|(_, items)| items.iter().rev());
-            let call = items
-                .filter_map(|item| match item {
-                    Item::Assistant(answer) => Some(&answer.tool_calls),
-                    Item::User(_) | Item::ToolResult(_) => None,
-                })
-                .flatten()
-                .find(|call| call.id == started.call)
-                .map(ToolCall::meant);
-            let call = call.unwrap_or_else(|| ToolCall {
-                id: started.call.clone(),
-                name: started.name.clone(),
-                arguments: Default::default(),
-            });
-            found.push((started, call));
-        }
-        Ok(found)
-    }
-
-    /// The conversation goes on without an interrupted turn: the card about it ends.
-    pub(in crate::agent) async fn end_card(
-        &self,
-        conversation: ConversationId,
-    ) -> Result<(), StoreError> {
-        if !self.interruptions.is_asked(conversation) {
-            return Ok(());
-        }
-        self.interruptions.remove(conversation);
-        for row in self.store.interrupted_turns().await? {
-            let is_its = row.turn.begun.conversation == conversation;
-            if is_its && row.state == ResumeState::Asked && row.choice.is_none() {
-                self.leave_interrupted(&row, WENT_ON).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Why calls may not run again; `None` where the profiles permit each, with or without a question.
-    pub async fn judge_again(&self, agent: &Identity, calls: Vec<ToolCall>) -> Option<String> {
-        let setup = self.setup(agent).await;
-        let profiles = match self.profiles_of(&setup) {
-            Ok(profiles) => profiles,
-            Err(error) => return Some(error.to_string()),
-        };
-        let (tools, folder) = (self.tools.clone(), self.folder(agent));
-        let mode = setup.mode(None);
-        let offered = self
-            .told
-            .of(&tools, &profiles, &setup, mode, true, OfServers::All)
-            .shelf;
-        let judged = tokio::task::spawn_blocking(move || {
-            let effort = Effort::default();
-            calls.iter().find_map(|call| {
-                let prepared =
-                    match tools.prepare_with(offered.offer(), &call.name, &call.arguments) {
-                        Ok(prepared) => prepared.locate(&folder),
-                        Err(error) => return Some(error.to_string()),
-                    };
-                if let Err(refusal) = setup.has_tool(&call.name) {
-                    return Some(refusal.to_string());
-                }
-                let always_allow = &setup.config.always_allow;
-                let verdict = profiles.decide(&prepared.action, always_allow, &effort);
-                (verdict.decision == Decision::Deny).then_some(verdict.reason)
-            })
-        });
-        judged.await.unwrap_or_else(|error| Some(error.to_string()))
-    }
-
-    /// An interrupted turn does not go on: its line or card says so from now on.
-    pub async fn leave_interrupted(
-        &self,
-        row: &InterruptedTurn,
-        words: &str,
-    ) -> Result<(), StoreError> {
-        let channel = row.turn.begun.channel;
-        let told = row.message.map(|message| Told {
-            channel,
-            edits: Some(message),
-            part: NewPart::notice(match row.state {
-                ResumeState::Asked => words,
-                _ => STOPPED,
-            }),
-        });
-        let end = ResumeEnd {
-            reason: Some("left"),
-            told: told.into_iter().collect(),
-            ..ResumeEnd::default()
-        };
-        let id = row.turn.begun.id;
-        self.store.do_not_go_on(id, ResumeState::Left, end).await?;
-        self.emit(Event::Outbox(channel));
-        Ok(())
-    }
-
-    /// The same with one line that says why, and a button to continue by hand.
-    pub async fn refuse_to_go_on(
-        &self,
-        row: &InterruptedTurn,
-        why: &str,
-    ) -> Result<(), StoreError> {
-        let line = format!("This turn was interrupted and does not go on: {why}.");
-        self.end_with_line(row, ResumeState::Refused, line).await
-    }
-
-    /// An interrupted turn ends with a line, under which it can be continued by hand.
-    pub async fn end_with_line(
-        &self,
-        row: &InterruptedTurn,
-        state: ResumeState,
-        line: String,
-    ) -> Result<(), StoreError> {
-        let begun = &row.turn.begun;
-        let run = begun.id.short();
-        let mut part = NewPart::notice(format!("{line}\n-# run {run}"));
-        part.body.reply_to = begun.reply_to;
-        part.body.button = Some(PartButton::new(
-            format!("continue:{}", begun.id),
-            "Continue",
-        ));
-        let stopped = row.message.map(|message| Told {
-            channel: begun.channel,
-            edits: Some(message),
-            part: NewPart::notice(STOPPED),
-        });
-        let line = Told {
-            channel: begun.channel,
-            edits: None,
-            part,
-        };
-        let end = ResumeEnd {
-            reason: Some(state.as_str()),
-            told: stopped.into_iter().chain([line]).collect(),
-            ..ResumeEnd::default()
-        };
-        self.store.do_not_go_on(begun.id, state, end).await?;
-        self.emit(Event::Outbox(begun.channel));
-        Ok(())
-    }
-}
-
 /// Whether this is the note that recovery, or a stop, put at the end of the conversation.
 fn is_note_of_interruption(item: &Item) -> bool {
     match item {
         Item::User(words) => words.note && super::end::is_cut(&words.text),
         Item::Assistant(_) | Item::ToolResult(_) => false,
     }
-}
-
-/// What the model is told as it goes on.
-fn note(
-    row: &InterruptedTurn,
-    started: &[(StartedCall, ToolCall)],
-    choice: Option<&(ResumeChoice, Author)>,
-) -> String {
-    let time = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC").to_string();
-    let mut note = format!(
-        "Chorus stopped at {}, in the middle of your work above, and runs again since {}. You go on with that work now. Nobody has answered the person yet.",
-        time(row.at),
-        time(clock::now()),
-    );
-    if started.is_empty() {
-        note.push_str(" No call with effects was running.");
-    } else {
-        note.push_str("\nThese calls had started when it stopped, and have no result:");
-        for (started, call) in started {
-            let arguments = serde_json::Value::Object(call.arguments.clone()).to_string();
-            let arguments = text::one_line(&arguments, CALL_IN_NOTE);
-            note.push_str(&format!(
-                "\n- {} of {}: {arguments}",
-                call.name, started.path
-            ));
-        }
-    }
-    let Some((choice, by)) = choice else {
-        return note;
-    };
-    let by = text::one_line(&by.name, 100);
-    note.push('\n');
-    note.push_str(&match choice {
-        ResumeChoice::Done => {
-            format!("{by} says that these calls are done. Do not repeat them; go on from there.")
-        }
-        ResumeChoice::Again => format!("{by} had them run again. Their results:"),
-        ResumeChoice::GoOn | ResumeChoice::Leave => format!("{by} asks you to go on."),
-    });
-    note
 }
 
 /// The calls to run again, where a person chose that.

@@ -11,7 +11,9 @@ use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::responder::HEARD_WITHIN;
-use super::{Responder, Visibility, budgets, first, interrupted, others, resume, retries};
+use super::{
+    Responder, Visibility, budgets, first, interrupted, others, questions, resume, retries,
+};
 use crate::agent::event::{Answer, Arrived, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
@@ -53,6 +55,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         "session" => resume::restore_listed(bot, &responder, press, rest).await,
         "continue" => resume::go_on(bot, &responder, press, Some(rest)).await,
         "again" => resume::go_on(bot, &responder, press, None).await,
+        "ask" => questions::pressed(bot, &responder, press, rest).await,
         "resume" => interrupted::pressed(bot, &responder, press, rest).await,
         "budget" => budgets::raise(bot, &responder, press, rest).await,
         "other" => others::offer(bot, &responder, press, rest).await,
@@ -109,6 +112,8 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction, arrived: Optio
         chosen::open_branch(bot, &responder, form, message).await;
     } else if let Some(message) = form.data.custom_id.strip_prefix(ASK_ABOUT) {
         chosen::ask_about(bot, &responder, form, message).await;
+    } else if let Some(question) = form.data.custom_id.strip_prefix(questions::ANSWER_FORM) {
+        questions::submitted(bot, &responder, form, question).await;
     }
 }
 

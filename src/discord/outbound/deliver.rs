@@ -14,14 +14,16 @@ use tracing::{error, warn};
 
 use super::OutboundContext;
 use crate::discord::rest::body::{
-    Body, Button, File, FileContent, MAX_CONTENT, MAX_FILE_BYTES, Style,
+    Body, Button, File, FileContent, MAX_CONTENT, MAX_FILE_BYTES, Menu, MenuChoice, MenuOption, Style,
 };
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{NextPart, OutFile, Part, PartKind, PartState, Resend, StoreError};
+use crate::store::{
+    NextPart, OutFile, Part, PartKind, PartMenu, PartState, Resend, StoreError,
+};
 use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
@@ -122,6 +124,13 @@ impl OutboundContext {
         {
             self.bot.store.set_message_about(turn, message).await?;
         }
+        // Only a card that can be answered: what a question became is shown by an edit of it.
+        if let Some(question) = part.body.question
+            && part.body.button.is_some()
+        {
+            let deps = self.bot.manager.deps();
+            deps.question_posted(question, message).await?;
+        }
         Ok(match sent {
             NextPart::Next(next) => Delivery::Next(next),
             NextPart::Nothing => Delivery::Last,
@@ -143,6 +152,7 @@ impl OutboundContext {
             mentions: part.body.mention.into_iter().collect(),
             ..Body::default()
         };
+        let body = body.menu(part.body.menu.as_ref().map(menu));
         let buttons = part.body.button.iter().chain(&part.body.further_buttons);
         let body = body.row(
             buttons
@@ -239,6 +249,25 @@ impl OutboundContext {
         };
         let found = messages.as_array().into_iter().flatten().find(is_it);
         found.map(message_id).transpose()
+    }
+}
+
+fn menu(menu: &PartMenu) -> Menu {
+    let options = (0..).zip(&menu.options).map(|(place, option): (usize, _)| MenuOption {
+        value: place.to_string(),
+        label: option.label.clone(),
+        description: option.description.clone(),
+    });
+    let (choice, placeholder) = if menu.several {
+        (MenuChoice::Several, "Choose one or more")
+    } else {
+        (MenuChoice::One, "Choose one")
+    };
+    Menu {
+        id: menu.id.clone(),
+        placeholder: placeholder.to_owned(),
+        options: options.collect(),
+        choice,
     }
 }
 

@@ -11,7 +11,7 @@ use self::ending::{tone, with_endings};
 use super::status_text;
 use crate::agent::event::{AskedCall, Choice, Question};
 use crate::discord::rest::body::{
-    Body, Button, Embed, MAX_DESCRIPTION, Menu, MenuOption, Style, Tone,
+    Body, Button, Embed, MAX_DESCRIPTION, Menu, MenuChoice, MenuOption, Style, Tone,
 };
 use crate::discord::rest::modal::{Modal, TextInput};
 use crate::domain::RoleId;
@@ -206,6 +206,7 @@ fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
                 description: scope(&call.action).what.to_owned(),
             })
             .collect(),
+        choice: MenuChoice::One,
     })
 }
 

@@ -5,7 +5,7 @@ use super::times;
 use crate::agent::sessions::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::discord::rest::body::{
-    Body, Button, Embed, MAX_CONTENT, MAX_DESCRIPTION, Menu, MenuOption, Style, clip,
+    Body, Button, Embed, MAX_CONTENT, MAX_DESCRIPTION, Menu, MenuChoice, MenuOption, Style, clip,
 };
 use crate::domain::{Cost, SessionMeta, SessionUsage};
 use crate::manager::History;
@@ -156,6 +156,7 @@ pub fn history(history: &History, page: u32) -> Body {
                 description: format!("{}, {}", session.id.short(), messages(session)),
             })
             .collect(),
+        choice: MenuChoice::One,
     };
     let pages = pager(&format!("sessions:{}", history.id), page as usize, pages);
     Body::embed(embed)

@@ -378,13 +378,23 @@ pub fn clip(text: &str, max: usize) -> String {
     cut
 }
 
-/// A menu to choose one thing from.
+/// A menu to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
     /// The custom id that a choice sends.
     pub id: String,
     pub placeholder: String,
     pub options: Vec<MenuOption>,
+    pub choice: MenuChoice,
+}
+
+/// How many options of a menu may be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MenuChoice {
+    #[default]
+    One,
+    /// One or more.
+    Several,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -407,12 +417,18 @@ impl Menu {
             }
             json
         });
-        json!({
+        let options: Vec<Value> = options.collect();
+        let most = options.len();
+        let mut menu = json!({
             "type": 3,
             "custom_id": self.id,
             "placeholder": clip(&self.placeholder, MAX_PLACEHOLDER),
-            "options": options.collect::<Vec<_>>(),
-        })
+            "options": options,
+        });
+        if self.choice == MenuChoice::Several {
+            menu["max_values"] = most.into();
+        }
+        menu
     }
 }
 

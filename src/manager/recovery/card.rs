@@ -78,7 +78,7 @@ pub(super) fn ending(choice: ResumeChoice, name: &str) -> String {
     match choice {
         ResumeChoice::Done => format!("{name} says that it is done; I go on."),
         ResumeChoice::Again => format!("{name} has it run again."),
-        ResumeChoice::GoOn => format!("{name} has me go on."),
+        ResumeChoice::GoOn | ResumeChoice::Answer => format!("{name} has me go on."),
         ResumeChoice::Leave => format!("Left by {name}."),
     }
 }
@@ -99,7 +99,7 @@ fn button(turn: TurnId, choice: ResumeChoice) -> PartButton {
     let label = match choice {
         ResumeChoice::Done => "It is done, go on",
         ResumeChoice::Again => "Run it again",
-        ResumeChoice::GoOn => "Go on",
+        ResumeChoice::GoOn | ResumeChoice::Answer => "Go on",
         ResumeChoice::Leave => "Leave it",
     };
     PartButton::new(format!("resume:{}:{turn}", choice.as_str()), label)

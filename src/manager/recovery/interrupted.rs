@@ -14,13 +14,14 @@ use tracing::{error, info, warn};
 use super::Recovery;
 use super::card;
 use crate::agent::{AgentCommand, Overrides};
-use crate::agent::{Pending, Place, Prompt, Resume, Source, Trigger, WENT_ON};
+use crate::agent::{Pending, PersonEnd, Place, Prompt, Resume, Source, Trigger, WENT_ON};
 use crate::clock;
 use crate::domain::{Author, ChannelId, MessageId, Person, SessionId, ToolCall, TurnId};
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
 use crate::store::{
-    Chosen, InterruptedTurn, NewPart, ResumeChoice, ResumeState, StartedCall, StoreError, Told,
+    Chosen, InterruptedTurn, NewPart, QuestionOutcome, ResumeChoice, ResumeState, StartedCall,
+    StoreError, Told,
 };
 use crate::text::escape;
 
@@ -41,7 +42,7 @@ const STOPPED: &str = "This turn had been stopped before I was restarted, so it 
 
 /// What is woken when a card is posted: it has an end.
 #[derive(Debug, Default)]
-pub(crate) struct Cards(Notify);
+pub(crate) struct Cards(pub(super) Notify);
 
 /// How an interrupted turn goes on.
 enum Decision {
@@ -49,6 +50,8 @@ enum Decision {
     /// A person answered its card before the daemon stopped again.
     AsChosen(ResumeChoice, Author),
     Ask(Vec<(StartedCall, ToolCall)>),
+    /// Its question to people is open.
+    Question,
     /// The card is still open.
     IsAsked,
     WentOn,
@@ -73,6 +76,7 @@ impl Recovery {
             let interruptions = &self.deps.interruptions;
             interruptions.put(begun.conversation, begun.agent, pending);
         }
+        self.find_questions().await?;
         if !rows.is_empty() {
             self.routing.hold();
         }
@@ -86,6 +90,9 @@ impl Recovery {
                 let channels: Vec<ChannelId> =
                     rows.iter().map(|row| row.turn.begun.channel).collect();
                 self.deps.interruptions.catches_up(&channels).await;
+                if let Err(error) = self.end_orphans(&rows).await {
+                    error!("failed to end questions that nobody waits for: {error}");
+                }
                 for row in rows {
                     let turn = row.turn.begun.id;
                     if let Err(error) = self.decide(&row).await {
@@ -105,7 +112,17 @@ impl Recovery {
             let why = "its agent was destroyed";
             return Ok(self.deps.refuse_to_go_on(row, why).await?);
         };
-        match self.decision(row).await? {
+        let decision = self.decision(row).await?;
+        match &decision {
+            Decision::Question | Decision::AsChosen(..) => {}
+            Decision::Ask(calls) if !calls.is_empty() => {
+                self.end_questions_of(row, &PersonEnd::Restarted).await?;
+            }
+            Decision::WentOn => self.end_questions_of(row, &PersonEnd::WentOn).await?,
+            _ => self.end_questions_of(row, &PersonEnd::Expired).await?,
+        }
+        match decision {
+            Decision::Question => return self.wait_for_answer(row).await,
             Decision::ByItself => {
                 info!(turn.id = %begun.id, "an interrupted turn of {} goes on", agent.name);
                 return self.go_on(&agent, row, None).await;
@@ -171,6 +188,18 @@ impl Recovery {
         }
         let started = self.deps.started_calls(begun.id).await?;
         let max_age = self.deps.config.load().resume.max_age.get();
+        if !is_closed && started.is_empty() {
+            for question in self.untold(row).await? {
+                match (question.outcome, question.answered_by) {
+                    (None, _) => return Ok(Decision::Question),
+                    (Some(QuestionOutcome::Answered), Some(by)) => {
+                        let by = self.author(row, by).await;
+                        return Ok(Decision::AsChosen(ResumeChoice::Answer, by));
+                    }
+                    (Some(_), _) => {}
+                }
+            }
+        }
         Ok(if is_closed {
             Decision::Line
         } else if !started.is_empty() || row.is_resume {
@@ -183,7 +212,7 @@ impl Recovery {
     }
 
     /// The name of somebody who pressed a button before the restart.
-    async fn author(&self, row: &InterruptedTurn, user: crate::domain::UserId) -> Author {
+    pub(super) async fn author(&self, row: &InterruptedTurn, user: crate::domain::UserId) -> Author {
         let guild = self.directory.registry.get(row.turn.begun.agent);
         let person = match guild {
             Some(agent) => self.deps.participant(agent.guild, user).await,
@@ -199,7 +228,7 @@ impl Recovery {
     }
 
     /// Has the agent continue an interrupted turn.
-    async fn go_on(
+    pub(super) async fn go_on(
         &self,
         agent: &AgentSummary,
         row: &InterruptedTurn,
@@ -223,7 +252,7 @@ impl Recovery {
     }
 
     /// Posts the card about an interrupted turn.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         row: &InterruptedTurn,
         calls: &[(StartedCall, ToolCall)],
@@ -286,6 +315,9 @@ impl Recovery {
         by: &Person,
         card: MessageId,
     ) -> Result<(), ManagerError> {
+        if choice == ResumeChoice::Answer {
+            return Err(ManagerError::refused("This button does nothing any more."));
+        }
         let row = self.deps.store.interrupted_turn(turn).await?;
         let row = row.ok_or_else(|| ManagerError::refused("There is no such turn."))?;
         let begun = &row.turn.begun;
@@ -398,7 +430,13 @@ impl Recovery {
                 warn!(turn.id = %row.turn.begun.id, "failed to end a card: {error}");
             }
         }
-        next
+        match self.end_overdue_questions(&rows).await {
+            Ok(question) => next.into_iter().chain(question).min(),
+            Err(error) => {
+                warn!("failed to end questions of interrupted turns: {error}");
+                Some(clock::now() + Duration::from_secs(60))
+            }
+        }
     }
 
     /// The session that an idle save made of the conversation of an interrupted turn; `None` where that is still open, or

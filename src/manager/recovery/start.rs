@@ -21,10 +21,14 @@ use crate::store::{
     PartButton, Store, StoreError, Told, TurnCause, UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
+use crate::tools::ASK_PERSON;
 
 /// What the model is told about a call that may have had effects.
 pub const STARTED: &str =
     "started, then the daemon stopped; may have partly run, check before repeating";
+
+/// What the model is told about a question to people.
+const ASKED: &str = "the daemon stopped while the question was open";
 
 /// What the model is told about a call that was not begun.
 pub const NOT_STARTED: &str = "not started: the daemon stopped first, nothing of it ran";
@@ -249,6 +253,7 @@ fn closed(call: &OpenCall, child: Option<&UnfinishedTurn>) -> ToolResult {
         name: call.name.clone(),
         content: match (call.reach, child) {
             (CallReach::Started, Some(child)) => broken_off_child(child),
+            (CallReach::Started, None) if call.name == ASK_PERSON => ASKED.to_owned(),
             (CallReach::Started, None) => STARTED.to_owned(),
             (CallReach::Proposed, _) => NOT_STARTED.to_owned(),
         },

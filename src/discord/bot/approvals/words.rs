@@ -13,7 +13,7 @@ use crate::discord::bot::Bot;
 use crate::discord::rest::body::clip;
 use crate::discord::rest::{Request, Urgency, route};
 use crate::domain::{ChannelId, Inbound, MessageId, TurnId, UserId};
-use crate::manager::AgentSummary;
+use crate::manager::{AgentSummary, ManagerError};
 
 /// Characters of a message that are kept as the reason of a denial, as many as the form takes.
 const MAX_REASON: usize = 500;
@@ -96,6 +96,30 @@ impl Asked {
 }
 
 impl Bot {
+    /// Takes a message as the answer to a question of `ask_person`, if one is open in its conversation; returns whether it did.
+    /// A reply to an approval answers that.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger did not take the message.
+    pub(in crate::discord) async fn answers_question(
+        &self,
+        agent: &AgentSummary,
+        message: &Inbound,
+    ) -> Result<bool, ManagerError> {
+        if let Some(replied) = message.reply_to
+            && self.approvals.is_card(replied)
+        {
+            return Ok(false);
+        }
+        let recovery = &self.manager.recovery;
+        let is_answer = recovery.answered_by_message(agent, message).await?;
+        if is_answer {
+            self.approvals.sign(message.channel_id, message.id);
+        }
+        Ok(is_answer)
+    }
+
     /// Denies the open questions that a message answers, which its turn has by now. `text` is what its author wrote.
     pub(in crate::discord) async fn answered_in_words(
         &self,

@@ -4,7 +4,7 @@ use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 
 use crate::config::{Key, ValueKind};
 use crate::discord::bot::Bot;
-use crate::discord::rest::body::{Menu, MenuOption};
+use crate::discord::rest::body::{Menu, MenuChoice, MenuOption};
 
 /// Characters that Discord takes in an option's value.
 const MAX_VALUE: usize = 100;
@@ -50,6 +50,7 @@ fn menu(id: String, placeholder: &str, names: Vec<String>) -> Menu {
         id,
         placeholder: placeholder.to_owned(),
         options,
+        choice: MenuChoice::One,
     }
 }
 
