@@ -226,6 +226,14 @@ impl Hub {
             self.serving
                 .spawn(async move { bot.question_deleted(channel, message).await });
         }
+        if let Some(question) = self.bot.manager.deps().questions.with_card(message) {
+            let deps = self.bot.manager.deps().clone();
+            self.serving.spawn(async move {
+                if let Err(error) = deps.question_deleted(question).await {
+                    warn!(%error, channel.id = %channel, "failed to post a question again whose card was deleted");
+                }
+            });
+        }
     }
 
     /// A message was changed or deleted; passed on where messages are taken.

@@ -182,6 +182,7 @@ fn plain(tool: &str, detail: &str) -> Scope {
         "stop_task" => ("Stop this task", "Task", ""),
         "read_task_output" => ("Read what this task printed", "Task", ""),
         "tool_output" => ("Read this kept output", "Output", ""),
+        "ask_person" => ("Ask people this question", "Question", "Any options."),
         "list_tasks" => ("List its tasks", "", ""),
         "find_tools" => ("Look for tools", "Words", ""),
         "list_models" => ("List the models", "Containing", ""),

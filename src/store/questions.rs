@@ -171,14 +171,21 @@ impl Store {
     /// One question, open or not.
     pub async fn person_question(&self, id: i64) -> Result<Option<PersonQuestionRow>, StoreError> {
         let query = sql(format!("{QUESTIONS} WHERE q.id = ?")).bind(id);
-        query.first(&mut *self.reader().await?, person_question).await
+        query
+            .first(&mut *self.reader().await?, person_question)
+            .await
     }
 
     /// All open questions.
     pub async fn open_person_questions(&self) -> Result<Vec<PersonQuestionRow>, StoreError> {
         let query = sql(format!("{QUESTIONS} WHERE q.outcome IS NULL ORDER BY q.id"));
         query
-            .readable(&mut *self.reader().await?, "questions", "id", person_question)
+            .readable(
+                &mut *self.reader().await?,
+                "questions",
+                "id",
+                person_question,
+            )
             .await
     }
 
@@ -193,7 +200,12 @@ impl Store {
         ));
         let query = query.bind(run.to_string()).bind(run.to_string());
         query
-            .readable(&mut *self.reader().await?, "questions", "id", person_question)
+            .readable(
+                &mut *self.reader().await?,
+                "questions",
+                "id",
+                person_question,
+            )
             .await
     }
 
@@ -260,6 +272,32 @@ impl Store {
             id
         ));
         self.run(batch).await.map(drop)
+    }
+
+    /// The card of an open question is posted anew: its message was deleted. Nothing happens where the question has ended.
+    pub async fn post_person_question_again(
+        &self,
+        question: &PersonQuestionRow,
+        card: NewPart,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(query!(
+                "UPDATE questions SET message_id = NULL WHERE id = ? AND outcome IS NULL",
+                question.id
+            ))
+            .must_change(format!("open question {}", question.id));
+        queue(
+            &mut batch,
+            question.channel,
+            Some(question.turn),
+            card,
+            None,
+        )?;
+        match self.run(batch).await {
+            Err(StoreError::NotFound(_)) => Ok(()),
+            done => done.map(drop),
+        }
     }
 
     /// An interrupted turn waits for the end of its question, which comes no earlier than `not_before`.
@@ -351,7 +389,9 @@ fn person_question(row: &SqliteRow) -> Result<PersonQuestionRow, StoreError> {
         outcome: parsed_option(row, "outcome")?,
         answer: row.try_get("answer")?,
         answered_by: by.map(UserId::from_i64),
-        path: row.try_get::<Option<String>, _>("path")?.unwrap_or_default(),
+        path: row
+            .try_get::<Option<String>, _>("path")?
+            .unwrap_or_default(),
         run: parsed(row, "root_id")?,
         conversation: ConversationId(row.try_get("conversation_id")?),
         agent: parsed(row, "agent_id")?,

@@ -9,14 +9,18 @@
 //!   The suite runs one shard of sixteen; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
 //! * `history`: the same for the save that ends with an entry in `history.md`.
 //! * `threads`: the same for the last words of a sub-agent.
+//! * `asked`: SIGKILL before and after the steps of questions to people, and of turns that go on.
+//! * `resumed`: SIGKILL once in each of many turns, which come to their answers.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
+mod asked;
 mod edges;
 mod history;
 mod jobs;
 mod lifecycle;
 mod random;
+mod resumed;
 mod steps;
 mod threads;
 mod verdict;

@@ -22,6 +22,7 @@ mod permission;
 mod playground;
 mod poll;
 mod published;
+mod questions;
 mod referee;
 mod resumes;
 mod roles;

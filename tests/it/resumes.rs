@@ -2,6 +2,7 @@
 
 mod asked;
 mod by_itself;
+mod many;
 mod not;
 
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ fn open() -> Setup {
 }
 
 /// Has the agent begin a command that does not end, and waits until it runs.
-async fn begins_command(world: &mut World, words: &str, command: &str) {
+pub(crate) async fn begins_command(world: &mut World, words: &str, command: &str) {
     world.model.calls_tool("bash", json!({"command": command}));
     world.ann.says("#lab", words).await;
     world

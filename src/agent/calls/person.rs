@@ -130,7 +130,8 @@ impl Calls<'_> {
                     }
                 }
                 (Next::Stopped, by) => {
-                    deps.end_question(&question, &PersonEnd::Stopped(by)).await?;
+                    deps.end_question(&question, &PersonEnd::Stopped(by))
+                        .await?;
                 }
             }
         }

@@ -158,6 +158,14 @@ impl Questions {
         self.changed();
     }
 
+    /// The open question whose card is this message.
+    pub fn with_card(&self, message: MessageId) -> Option<i64> {
+        let open = self.open.lock();
+        let mut all = open.iter();
+        all.find(|(_, one)| one.card == Some(message))
+            .map(|(id, _)| *id)
+    }
+
     /// A question has ended, and the ledger has that.
     pub fn closed(&self, id: i64) {
         self.open.lock().remove(&id);
@@ -189,7 +197,9 @@ impl Questions {
     /// The open questions of a conversation.
     pub(in crate::agent) fn of_conversation(&self, conversation: ConversationId) -> Vec<i64> {
         let open = self.open.lock();
-        let all = open.iter().filter(|(_, one)| one.conversation == conversation);
+        let all = open
+            .iter()
+            .filter(|(_, one)| one.conversation == conversation);
         all.map(|(id, _)| *id).collect()
     }
 
@@ -293,6 +303,39 @@ impl AgentDeps {
             self.emit(Event::Outbox(question.channel));
         }
         Ok(())
+    }
+}
+
+impl AgentDeps {
+    /// The card of a question was deleted: it is posted again, or nobody could answer.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn question_deleted(&self, id: i64) -> Result<(), StoreError> {
+        let Some(question) = self.store.person_question(id).await? else {
+            return Ok(());
+        };
+        let to = card::Addressed {
+            mention: None,
+            reply_to: None,
+            expires_at: question.expires_at,
+        };
+        let again = card::open(id, &question.body, to);
+        self.store
+            .post_person_question_again(&question, again)
+            .await?;
+        self.emit(Event::Outbox(question.channel));
+        Ok(())
+    }
+
+    /// The card of a question cannot be posted: nobody can answer it, and its turn does not wait.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn question_unseen(&self, id: i64) -> Result<(), StoreError> {
+        self.end_questions(vec![id], &PersonEnd::Expired).await
     }
 }
 

@@ -54,7 +54,9 @@ pub(super) async fn submitted(
         let words = written(form, ANSWER).unwrap_or_default();
         let words = words.trim();
         if words.is_empty() {
-            return Err(Refusal::new("The answer is empty, so nothing was answered."));
+            return Err(Refusal::new(
+                "The answer is empty, so nothing was answered.",
+            ));
         }
         let recovery = &bot.manager.recovery;
         let card = form.message.as_ref().map(|card| MessageId(card.id.get()));

@@ -14,16 +14,15 @@ use tracing::{error, warn};
 
 use super::OutboundContext;
 use crate::discord::rest::body::{
-    Body, Button, File, FileContent, MAX_CONTENT, MAX_FILE_BYTES, Menu, MenuChoice, MenuOption, Style,
+    Body, Button, File, FileContent, MAX_CONTENT, MAX_FILE_BYTES, Menu, MenuChoice, MenuOption,
+    Style,
 };
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{
-    NextPart, OutFile, Part, PartKind, PartMenu, PartState, Resend, StoreError,
-};
+use crate::store::{NextPart, OutFile, Part, PartKind, PartMenu, PartState, Resend, StoreError};
 use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
@@ -203,6 +202,10 @@ impl OutboundContext {
         let why = self.bot.refusal(operation, part.channel, error);
         warn!(part.id, channel.id = %part.channel, "failed to deliver part {}: {why}", part.id);
         self.bot.store.mark_failed(part.id, &why).await?;
+        if let Some(question) = part.body.question {
+            let deps = self.bot.manager.deps();
+            deps.question_unseen(question).await?;
+        }
         if operation == Operation::PostFile {
             // Discord may accept the text without the file.
             let why = escape::sentence(&why);
@@ -253,11 +256,13 @@ impl OutboundContext {
 }
 
 fn menu(menu: &PartMenu) -> Menu {
-    let options = (0..).zip(&menu.options).map(|(place, option): (usize, _)| MenuOption {
-        value: place.to_string(),
-        label: option.label.clone(),
-        description: option.description.clone(),
-    });
+    let options = (0..)
+        .zip(&menu.options)
+        .map(|(place, option): (usize, _)| MenuOption {
+            value: place.to_string(),
+            label: option.label.clone(),
+            description: option.description.clone(),
+        });
     let (choice, placeholder) = if menu.several {
         (MenuChoice::Several, "Choose one or more")
     } else {

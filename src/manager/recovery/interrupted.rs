@@ -212,7 +212,11 @@ impl Recovery {
     }
 
     /// The name of somebody who pressed a button before the restart.
-    pub(super) async fn author(&self, row: &InterruptedTurn, user: crate::domain::UserId) -> Author {
+    pub(super) async fn author(
+        &self,
+        row: &InterruptedTurn,
+        user: crate::domain::UserId,
+    ) -> Author {
         let guild = self.directory.registry.get(row.turn.begun.agent);
         let person = match guild {
             Some(agent) => self.deps.participant(agent.guild, user).await,

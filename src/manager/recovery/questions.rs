@@ -72,10 +72,8 @@ impl Recovery {
         by: &Person,
     ) -> Result<(), ManagerError> {
         let end = match reply {
-            Reply::Options(places) => {
-                PersonEnd::chose(by.into(), &question.body.asked, &places)
-                    .ok_or_else(|| ManagerError::refused("There is no such option any more."))?
-            }
+            Reply::Options(places) => PersonEnd::chose(by.into(), &question.body.asked, &places)
+                .ok_or_else(|| ManagerError::refused("There is no such option any more."))?,
             Reply::Words(words) => PersonEnd::Answered(by.into(), words),
         };
         match self.deps.end_question(question, &end).await? {
@@ -222,7 +220,9 @@ impl Recovery {
             let runs = self.deps.store.turn(question.run).await?;
             let is_over = runs.is_none_or(|turn| turn.exit.is_some());
             if is_over && !is_kept {
-                self.deps.end_question(&question, &PersonEnd::WentOn).await?;
+                self.deps
+                    .end_question(&question, &PersonEnd::WentOn)
+                    .await?;
             }
         }
         Ok(())

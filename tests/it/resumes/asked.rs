@@ -183,3 +183,36 @@ async fn a_profile_that_denies_the_call_by_now_keeps_the_card() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn two_people_press_at_once_and_it_goes_on_once() {
+    run_test_with(open(), async |world| {
+        is_killed_in_a_command(world, "sleep 600; date >> done").await;
+        world.model.answers("I go on.");
+        let lab = world.channel("#lab");
+        let messages = world.messages("#lab");
+        let card = messages
+            .iter()
+            .find(|one| one.content.contains(QUESTION))
+            .unwrap();
+        world.discord.holds_events();
+        for person in [&world.ann.person, &world.bob.person] {
+            person.clicks(lab, card.id, "It is done, go on").unwrap();
+        }
+        world.discord.releases_events();
+        world.sees("#lab", "I go on.").await;
+        assert_eq!(asked(world).len(), 2);
+        let by = "SELECT count(*) || '' FROM turns WHERE resumes IS NOT NULL";
+        world.ledger_says(by, &["1"]).await;
+        let told = "SELECT CAST(decided_by AS TEXT) FROM resumes";
+        let first = world.ledger(told).await;
+        let second = if first == [world.ann.id().to_string()] {
+            &world.bob
+        } else {
+            &world.ann
+        };
+        let why = world.next_private_reply(second).await;
+        assert!(why.contains("has decided this already"), "{why}");
+    })
+    .await;
+}

@@ -71,7 +71,7 @@ fn the_core_is_told_in_full_and_the_shelf_by_name() {
         names.join(" "),
         "view create_file append_file str_replace str_replace_all insert_at replace_lines glob grep send_file bash \
          run_concurrent run_background list_tasks read_task_output stop_task git_status git_commit git_diff git_log \
-         tool_output self_edit_docs list_agents send_to_agent sub_agent web_fetch find_tools call_tool"
+         tool_output ask_person self_edit_docs list_agents send_to_agent sub_agent web_fetch find_tools call_tool"
     );
     assert_snapshot!(toolset.shelf.block(), @"
     Further tools, whose arguments `find_tools` tells and which `call_tool` runs:
@@ -161,9 +161,9 @@ fn a_call_through_call_tool_is_a_call_of_the_tool_it_names() {
     call_tool cannot run: `arguments`: expected an object, got a list. The arguments of that tool: {"type":"object","properties":{"remote":{"type":"string"},"branch":{"type":"string"}},"required":["remote","branch"]}
     call_tool cannot run: `arguments`: expected an object, got the string "origin main". The arguments of that tool: {"type":"object","properties":{"remote":{"type":"string"},"branch":{"type":"string"}},"required":["remote","branch"]}
     call_tool cannot run: `name`: missing, expected a string
-    there is no tool ``; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
+    there is no tool ``; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, ask_person, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
     call_tool cannot run: `name`: expected a string, got the number 7
-    there is no tool `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
+    there is no tool `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, ask_person, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
     call_tool cannot run: `arguments`: expected an object, got the string "{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{…". The arguments of that tool: {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1."},"limit":{"type":"integer","description":"Lines (1000)."}},"required":["path"]}
     "#);
 }

@@ -233,7 +233,7 @@ async fn a_first_request_is_small() {
         let names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
         assert_eq!(
             names.join(" "),
-            "view glob grep list_tasks read_task_output tool_output find_tools call_tool"
+            "view glob grep list_tasks read_task_output tool_output ask_person find_tools call_tool"
         );
         assert!(locked.to_string().len() < 4_000, "{locked}");
     })

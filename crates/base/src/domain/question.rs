@@ -85,9 +85,7 @@ fn within(place: &str, text: &str, most: usize, problems: &mut Vec<String>) {
     if text.trim().is_empty() {
         problems.push(format!("{place}: empty, expected 1 to {most} characters"));
     } else if chars > most {
-        problems.push(format!(
-            "{place}: {chars} characters, expected 1 to {most}"
-        ));
+        problems.push(format!("{place}: {chars} characters, expected 1 to {most}"));
     }
 }
 

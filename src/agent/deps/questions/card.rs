@@ -196,8 +196,14 @@ mod tests {
         let card = open(7, &asked, to(Some(UserId(9))));
         assert_eq!(card.body.mention, Some(UserId(9)));
         let content = &card.body.content;
-        assert!(content.starts_with("<@9> **lab ▸ reviewer asks:**\n"), "{content}");
-        assert!(!content.contains("<@5>") && !content.contains('\u{202e}'), "{content}");
+        assert!(
+            content.starts_with("<@9> **lab ▸ reviewer asks:**\n"),
+            "{content}"
+        );
+        assert!(
+            !content.contains("<@5>") && !content.contains('\u{202e}'),
+            "{content}"
+        );
         assert!(!content.contains(" @everyone"), "{content}");
         let by = Author {
             id: UserId(1),
@@ -206,7 +212,14 @@ mod tests {
         let end = PersonEnd::chose(by, &asked.asked, &[0]).unwrap();
         assert_eq!(end.for_model(), "a*n*n chose: \"**a**\"");
         let ended = ended(7, &asked, &end);
-        assert!(ended.body.content.ends_with(r"a\*n\*n chose: **\*\*a\*\***"), "{}", ended.body.content);
+        assert!(
+            ended
+                .body
+                .content
+                .ends_with(r"a\*n\*n chose: **\*\*a\*\***"),
+            "{}",
+            ended.body.content
+        );
         assert!(labels(&ended).is_empty());
     }
 
