@@ -188,7 +188,7 @@ async fn a_profile_that_denies_the_call_by_now_keeps_the_card() {
 async fn two_people_press_at_once_and_it_goes_on_once() {
     run_test_with(open(), async |world| {
         is_killed_in_a_command(world, "sleep 600; date >> done").await;
-        world.model.answers("I go on.");
+        world.model.answers("All is well.");
         let lab = world.channel("#lab");
         let messages = world.messages("#lab");
         let card = messages
@@ -200,7 +200,7 @@ async fn two_people_press_at_once_and_it_goes_on_once() {
             person.clicks(lab, card.id, "It is done, go on").unwrap();
         }
         world.discord.releases_events();
-        world.sees("#lab", "I go on.").await;
+        world.sees("#lab", "All is well.").await;
         assert_eq!(asked(world).len(), 2);
         let by = "SELECT count(*) || '' FROM turns WHERE resumes IS NOT NULL";
         world.ledger_says(by, &["1"]).await;

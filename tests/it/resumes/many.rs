@@ -1,4 +1,4 @@
-//! Many interrupted turns at once, and a run with sub-agents.
+//! Many interrupted turns at once, each of a message of its own, and a run with sub-agents.
 
 use std::time::Duration;
 
@@ -19,9 +19,14 @@ const COPIES: &str = "
     INSERT INTO items (conversation_id, role, body)
         SELECT n.conversation, i.role, i.body FROM copies n JOIN items i
             ON i.conversation_id = (SELECT conversation_id FROM turns WHERE state = 'running') ORDER BY n.i, i.id;
-    INSERT INTO turns (id, agent_id, conversation_id, origin_id, depth, channel_id, state, began_at, kind, run_id, path, facts_id)
-        SELECT n.turn, t.agent_id, n.conversation, n.turn, 0, t.channel_id, 'running', t.began_at, t.kind, n.turn, t.path, t.facts_id
-        FROM copies n JOIN turns t ON t.state = 'running' AND t.trigger_id IS NOT NULL;
+    INSERT INTO inbound (message_id, channel_id, body, state, turn_id, received_at)
+        SELECT m.message_id + n.i, m.channel_id, m.body, m.state, n.turn, m.received_at
+        FROM copies n JOIN inbound m ON m.message_id = (SELECT trigger_id FROM turns WHERE state = 'running');
+    INSERT INTO turns (id, agent_id, conversation_id, trigger_id, origin_id, depth, channel_id, state, began_at, kind, run_id,
+            path, facts_id)
+        SELECT n.turn, t.agent_id, n.conversation, t.trigger_id + n.i, n.turn, 0, t.channel_id, t.state, t.began_at, t.kind, n.turn,
+            t.path, t.facts_id
+        FROM copies n JOIN turns t ON t.state = 'running';
 ";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -232,6 +232,11 @@ async fn others(tour: &mut Tour<'_>, page: &str) {
     world.sees("#other", "is ready").await;
     let notes = world.home().join("agents/other/docs/stars.md");
     fs::write(notes, "Look up.").unwrap();
+    // Whoever is on the tour presses what says so.
+    let options = json!([{"label": "Allow"}, {"label": "Not today"}]);
+    let question = json!({"question": "May others look?", "options": options});
+    let told = tour.uses("ask_person", question).await;
+    assert_eq!(told, "ann chose: \"Allow\"");
     let agents = tour.uses("list_agents", json!({})).await;
     assert!(agents.contains("other"), "{agents}");
     let notes = tour
