@@ -42,6 +42,7 @@ mod stop;
 mod turn;
 
 pub use actor::{AgentHandle, spawn};
+pub use auxiliary::gate::{GateVerdict, gate_binding};
 pub use auxiliary::{Asker, AuxiliaryRequest, refine};
 pub use conversation::mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
@@ -49,6 +50,7 @@ pub use conversation::mailbox::{
 };
 pub use deps::identity::Identity;
 pub use deps::interruptions::Pending;
+pub use deps::planned::{HandedRun, PlannedRuns};
 pub use deps::questions::{OpenToPeople, PersonEnd};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
@@ -64,6 +66,9 @@ pub use setup::{Charters, Configuration, Configurations, Fault, FileNews, OwnRol
 pub use stop::at_work::NobodyElsewhere;
 pub use stop::{Stop, Stopper};
 pub use turn::end::last_line::LastLine;
+pub use turn::end::planned::{NOTHING, due_line, failure_line, pausing_after};
 pub use turn::end::{CUT_BY_CRASH, EndReason};
 pub use turn::resume::WENT_ON;
-pub use turn::trigger::{Note, Overrides, Resume, Source, ToldOfNote, Trigger};
+pub use turn::trigger::{
+    BUDGET_OF_RUN, Note, Overrides, Planned, PlannedRun, Resume, Source, ToldOfNote, Trigger,
+};

@@ -75,7 +75,9 @@ pub use ports::{ChannelError, Channels, Renamed};
 pub use recovery::Lacks;
 pub use routing::Received;
 pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
-pub use schedules::{Draft, ScheduleChange, ScheduleView};
+pub use schedules::{
+    Draft, ScheduleChange, ScheduleEdit, ScheduleRequest, ScheduleView, Then,
+};
 pub use servers::budgets::{RaisedBudget, Share};
 pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;
@@ -189,6 +191,7 @@ impl AgentManager {
             Arc::clone(&directory),
             Arc::clone(&servers),
             Arc::clone(&audit),
+            Arc::clone(&routing),
         ));
         let mcp = Arc::new(McpServers {
             deps: Arc::clone(&deps),

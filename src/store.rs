@@ -44,6 +44,7 @@ mod read_only;
 mod readers;
 mod resumes;
 mod runs;
+mod schedule_runs;
 mod schedules;
 mod servers;
 mod sessions;
@@ -112,9 +113,12 @@ pub use resumes::{
 pub use runs::{
     EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,
 };
-pub use schedules::{
-    NewSchedule, RunPost, ScheduleCounts, ScheduleKind, ScheduleRow, ScheduleState, SlotRun,
+pub use schedule_runs::{
+    Pausing, Repeats, RunByHand, RunEnd, RunEnded, RunOf, RunPost, RunsOf, SlotKey, SlotRun,
     SlotState, TakenSlot,
+};
+pub use schedules::{
+    NewSchedule, ScheduleCounts, ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState,
 };
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};

@@ -16,6 +16,7 @@ mod files;
 mod folder_rules;
 mod git;
 mod git_access;
+pub mod gate;
 pub mod guard;
 pub mod hooks;
 mod line_changes;

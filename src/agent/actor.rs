@@ -291,8 +291,12 @@ impl Actor {
     async fn work_done(&mut self, done: Result<Done, JoinError>) {
         match done {
             Ok(Done::Turn(id, end)) => {
+                let said_nothing = end.said_nothing;
                 self.take_back(id, end);
                 self.report_of_branch(id).await;
+                if said_nothing {
+                    self.close_unsaid(id).await;
+                }
                 self.turn_is_over(id).await;
             }
             Ok(Done::Summary(id, summary)) => self.summed_up(id, summary).await,
@@ -343,6 +347,10 @@ impl Actor {
     /// Reads which conversations are open; their items stay in the ledger until a turn needs them.
     async fn load(&mut self) -> Result<(), StoreError> {
         for row in self.deps.store.conversations(self.agent.id).await? {
+            if branches::is_over(&row) {
+                self.deps.store.close_conversation(row.id).await?;
+                continue;
+            }
             self.take_in(&row);
         }
         let latest = self
@@ -356,7 +364,7 @@ impl Actor {
             && self
                 .conversations
                 .values()
-                .any(|conversation| conversation.len() > 0)
+                .any(|conversation| conversation.len() > 0 && conversation.schedule.is_none())
         {
             self.timer.set_timeout(self.idle_timeout().await);
             self.timer.resume(latest, clock::now());
@@ -377,6 +385,7 @@ impl Actor {
                 channel: row.thread.unwrap_or(self.agent.channel),
                 role: row.role.clone(),
                 reports_to: row.reports_to,
+                schedule: row.schedule,
                 items: match row.items {
                     0 => Items::Here(Arc::default()),
                     _ => Items::Stored,
@@ -524,6 +533,7 @@ impl Actor {
             && row.agent == self.agent.id
             && row.number > 0
             && row.closed_at.is_none()
+            && !branches::is_over(&row)
         {
             return Ok(self.take_in(&row));
         }

@@ -2,6 +2,7 @@
 //!
 //! They have no tools and a set time, are held to the budgets, and get a row in the ledger whether they succeed or fail.
 
+pub(super) mod gate;
 mod instructions;
 pub mod refine;
 mod report_lines;

@@ -34,6 +34,8 @@ pub(super) struct Conversation {
     pub role: Option<String>,
     /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
+    /// The schedule whose run it is for; a reply within a day continues it, and nothing else does.
+    pub schedule: Option<i64>,
     pub items: Items,
     /// Number of items, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,

@@ -4,6 +4,7 @@ pub(super) mod budgets;
 mod causes;
 pub(super) mod identity;
 pub(super) mod interruptions;
+pub(super) mod planned;
 pub(super) mod questions;
 mod turned_away;
 pub(super) mod unattended;
@@ -22,6 +23,7 @@ use tracing::error;
 
 use self::identity::Identity;
 use self::interruptions::Interruptions;
+use self::planned::PlannedRuns;
 use self::questions::Questions;
 use self::turned_away::TurnedAway;
 use self::unattended::UnattendedPlaces;
@@ -115,6 +117,8 @@ pub struct AgentDeps {
     pub reservations: Reservations,
     /// Places for turns that no person began.
     pub unattended: UnattendedPlaces,
+    /// Runs of schedules that are with their agents.
+    pub planned: PlannedRuns,
     /// Requests of turns that panicked before these were stored.
     pub unstored: Unstored,
     /// Turns that stopped but could not be ended in the ledger yet.

@@ -35,7 +35,7 @@ use super::turn::trigger::Trigger;
 use super::turn::{Outcome, Turn, TurnEnd, TurnParams};
 use crate::charter::Catalog;
 use crate::domain::{Assistant, Item, ToolCall, ToolResult};
-use crate::store::{FinishedTurn, NextStage, Part, StoreError};
+use crate::store::{FinishedTurn, NextStage, Part, StoreError, TurnCause};
 
 pub(super) use self::broken::{BROKEN, close_broken};
 
@@ -76,6 +76,10 @@ pub(super) async fn run(
     drop(place);
     if turn.context.stop.asked() != Some(Stop::Shutdown) {
         turn.context.leave_no_question().await;
+    }
+    if matches!(turn.context.run.cause, TurnCause::Schedule | TurnCause::Resume) {
+        // The next run of its schedule may wait for this one.
+        turn.context.deps.planned.ring();
     }
     if settled.is_ok() {
         let (context, caps) = (&turn.context, turn.context.caps(&turn.setup));

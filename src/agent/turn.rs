@@ -119,6 +119,8 @@ pub(super) struct TurnEnd {
     pub calibration: Calibration,
     /// The agent's configuration as its last step read it.
     pub config: Option<Arc<AgentConfig>>,
+    /// It was the run of a schedule, of which people saw nothing.
+    pub said_nothing: bool,
 }
 
 /// A turn at work.
@@ -148,6 +150,8 @@ pub(super) struct Turn {
     pub(super) answered_by: Option<AnsweredBy>,
     /// The budget that a request of it would have exceeded, where people can raise it.
     pub(super) used_up: Option<BudgetOfDay>,
+    /// It was the run of a schedule, of which people saw nothing.
+    pub(super) said_nothing: bool,
 }
 
 impl Turn {
@@ -181,6 +185,7 @@ impl Turn {
             below: Mutex::default(),
             answered_by: None,
             used_up: None,
+            said_nothing: false,
         }
     }
 
@@ -255,6 +260,7 @@ impl Turn {
             leftover: self.inbox.close(late),
             saved: self.transcript.saved,
             config: Some(self.setup.config),
+            said_nothing: self.said_nothing,
         }
     }
 }

@@ -148,6 +148,7 @@ impl App {
             told: Default::default(),
             reservations: Default::default(),
             unattended: Default::default(),
+            planned: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),
@@ -251,7 +252,7 @@ impl App {
             .await
             .is_some()
         {
-            self.manager.schedules.serve(stop).await;
+            self.manager.schedules.clone().serve(stop).await;
         }
     }
 

@@ -10,6 +10,7 @@ mod members;
 pub(super) mod once;
 pub(super) mod pending;
 mod refusal;
+mod schedule_threads;
 pub(super) mod servers;
 pub(super) mod under_way;
 

@@ -4,40 +4,36 @@
 //! plan (checks, stores nothing) ─▶ a card ─▶ create (limits, audit log, one row) ─▶ runs: one timer for all
 //! ```
 //!
-//! Times are read by `chorus-schedule`. What happens at a slot is in `runs`, which slots there are in `slots`.
+//! Times are read by `chorus-schedule`. What may be planned is in `drafts`, what happens at a slot in `runs`, which slots there
+//! are in `slots`.
 
+mod drafts;
+mod gates;
+mod hand_over;
 mod runs;
 mod slots;
 mod timer;
 
 use std::sync::Arc;
 
-use chorus_schedule::missed::Missed;
-use chorus_schedule::{Rule, Zone};
+use chorus_schedule::Zone;
 use chrono::{DateTime, Utc};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
+
+pub use self::drafts::{Draft, ScheduleEdit, ScheduleRequest, Then};
 
 use crate::agent::AgentDeps;
-use crate::domain::{ChannelId, GuildId, Person};
+use crate::domain::{GuildId, Person};
 use crate::manager::audit::Audit;
 use crate::manager::directory::Directory;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
+use crate::manager::routing::Routing;
 use crate::manager::servers::Servers;
-use crate::store::{AuditRow, NewSchedule, ScheduleKind, ScheduleRow, ScheduleState, SlotRun};
+use crate::store::{AuditRow, NewSchedule, RunByHand, ScheduleRow, ScheduleState, SlotRun};
 use crate::text::{self, escape};
 use crate::tools::Change;
 
-/// Reminders of a person with one agent.
-const MOST_REMINDERS: u32 = 25;
-/// Schedules and reminders of a server.
-const MOST_OF_SERVER: u32 = 500;
-/// Characters of a reminder's text.
-const LONGEST_REMINDER: usize = 1_000;
-/// The shortest time between two slots, in seconds.
-const CLOSEST: u32 = 300;
-/// Slots that a card shows.
-const SHOWN_BEFORE: usize = 3;
 /// Slots that `/schedule show` shows.
 const SHOWN_LATER: usize = 5;
 /// Runs that `/schedule show` shows.
@@ -49,30 +45,13 @@ pub(crate) struct Schedules {
     directory: Arc<Directory>,
     servers: Arc<Servers>,
     audit: Arc<Audit>,
-    /// Something changed that the timer waits for.
-    changed: Notify,
+    routing: Arc<Routing>,
     /// Held from the counting of what there is to the insertion of one more.
     creating: Mutex<()>,
     /// When the daemon started: what was due before was missed.
     started: DateTime<Utc>,
-}
-
-/// A reminder or schedule that waits for its confirmation. Nothing of it is stored.
-#[derive(Clone, Debug)]
-pub struct Draft {
-    pub agent: AgentSummary,
-    pub owner: Person,
-    pub kind: ScheduleKind,
-    /// The time as it was written.
-    pub when: String,
-    pub rule: Rule,
-    pub zone: Zone,
-    /// What is posted.
-    pub body: String,
-    /// The thread in which it is posted.
-    pub thread: Option<ChannelId>,
-    /// The first slots, as they are now.
-    pub next: Vec<DateTime<Utc>>,
+    /// Gates that run, and those that wait.
+    gates: gates::Gates,
 }
 
 /// A schedule with what people ask of it.
@@ -93,6 +72,7 @@ impl Schedules {
         directory: Arc<Directory>,
         servers: Arc<Servers>,
         audit: Arc<Audit>,
+        routing: Arc<Routing>,
     ) -> Self {
         Self {
             started: deps.clock.now(),
@@ -100,8 +80,9 @@ impl Schedules {
             directory,
             servers,
             audit,
-            changed: Notify::new(),
+            routing,
             creating: Mutex::new(()),
+            gates: gates::Gates::default(),
         }
     }
 
@@ -130,97 +111,6 @@ impl Schedules {
                 ))
             }),
         }
-    }
-
-    /// Checks a reminder that a person asks for. Nothing is stored.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be, and what could be written instead.
-    pub(crate) fn plan_reminder(
-        &self,
-        agent: AgentSummary,
-        owner: Person,
-        (when, body): (String, String),
-        zone: Option<&str>,
-        thread: Option<ChannelId>,
-    ) -> Result<Draft, ManagerError> {
-        let body = body.trim().to_owned();
-        let length = body.chars().count();
-        if length == 0 {
-            return Err(ManagerError::refused("The reminder has no text."));
-        }
-        if length > LONGEST_REMINDER {
-            return Err(ManagerError::Refused(format!(
-                "The text of a reminder has at most {LONGEST_REMINDER} characters; this one has {length}."
-            )));
-        }
-        let zone = self.zone(agent.guild, zone)?;
-        let now = self.deps.clock.now();
-        let rule = read(&when, now, &zone)?;
-        if rule.is_closer_than(CLOSEST) {
-            return Err(ManagerError::Refused(format!(
-                "Nothing may be planned more often than every {} minutes.",
-                CLOSEST / 60
-            )));
-        }
-        Ok(Draft {
-            next: rule.upcoming(now, &zone, SHOWN_BEFORE),
-            kind: ScheduleKind::Reminder,
-            agent,
-            owner,
-            when,
-            rule,
-            zone,
-            body,
-            thread,
-        })
-    }
-
-    /// Stores what a person confirmed.
-    ///
-    /// # Errors
-    ///
-    /// When a limit is reached, its time has passed, or it cannot be stored.
-    pub(crate) async fn create(&self, draft: Draft) -> Result<ScheduleRow, ManagerError> {
-        let _creating = self.creating.lock().await;
-        let agent = self
-            .directory
-            .agent(draft.agent.id)
-            .ok_or(ManagerError::NoAgentHere)?;
-        self.has_room(&agent, &draft).await?;
-        let now = self.deps.clock.now();
-        let rule = draft.rule.beginning_at(now);
-        let next_at = rule.next_after(now, &draft.zone).ok_or_else(|| {
-            ManagerError::refused("Its time has passed meanwhile, so nothing was stored.")
-        })?;
-        let new = NewSchedule {
-            agent: agent.id,
-            name: self.free_name(&agent).await?,
-            owner: draft.owner.id,
-            kind: draft.kind,
-            when_text: draft.when,
-            rule: rule.to_string(),
-            timezone: draft.zone.name().to_owned(),
-            body: draft.body,
-            thread: draft.thread,
-            missed: Missed::default().to_string(),
-            next_at,
-        };
-        let row = self.row(
-            "schedule_new",
-            &agent,
-            &draft.owner,
-            ("", &new.name, &described(&new)),
-        );
-        let created = self
-            .audit
-            .audited(row, async {
-                Ok(self.deps.store.insert_schedule(new).await?)
-            })
-            .await?;
-        self.changed.notify_one();
-        Ok(created)
     }
 
     /// Returns the schedules and reminders of an agent, by name.
@@ -289,8 +179,38 @@ impl Schedules {
                 .await?;
             names.push(row.schedule.name);
         }
-        self.changed.notify_one();
+        self.deps.planned.ring();
         Ok(names)
+    }
+
+    /// Runs one now, once more. The run has a slot of its own.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name, it is not theirs, it is a reminder, or it still runs.
+    pub(crate) async fn run(
+        &self,
+        agent: &AgentSummary,
+        name: &str,
+        by: &Person,
+    ) -> Result<ScheduleRow, ManagerError> {
+        let row = self.named(agent, name).await?;
+        may_change(&row, by)?;
+        let words = (described(&row.schedule), row.schedule.name.clone());
+        let audited = self.row("schedule_run", agent, by, ("", &words.1, &words.0));
+        let now = self.deps.clock.now();
+        let added = async { Ok(self.deps.store.run_by_hand(row.id, now).await?) };
+        match self.audit.audited(audited, added).await? {
+            RunByHand::Added => {}
+            RunByHand::StillRunning => {
+                return Err(ManagerError::Refused(format!(
+                    "{} still runs, and another run waits for its end.",
+                    escape::code(&row.schedule.name)
+                )));
+            }
+        }
+        self.deps.planned.ring();
+        Ok(row)
     }
 
     async fn change_one(
@@ -351,32 +271,6 @@ impl Schedules {
         }
     }
 
-    async fn has_room(&self, agent: &AgentSummary, draft: &Draft) -> Result<(), ManagerError> {
-        let store = &self.deps.store;
-        let counts = store
-            .count_schedules(agent.id, draft.owner.id, agent.guild)
-            .await?;
-        let full = if counts.reminders_of_person >= MOST_REMINDERS {
-            format!("You have {MOST_REMINDERS} reminders with this agent, which is the limit.")
-        } else if counts.of_server >= MOST_OF_SERVER {
-            format!("This server has {MOST_OF_SERVER} schedules and reminders, which is the limit.")
-        } else {
-            return Ok(());
-        };
-        Err(ManagerError::Refused(format!(
-            "{full} `/schedule list` shows them, `/schedule delete` deletes one."
-        )))
-    }
-
-    /// `reminder`, `reminder-2`, …: the first that is free.
-    async fn free_name(&self, agent: &AgentSummary) -> Result<String, ManagerError> {
-        let rows = self.deps.store.schedules(agent.id).await?;
-        let names = std::iter::once("reminder".to_owned())
-            .chain((2..).map(|number| format!("reminder-{number}")));
-        let is_free = |name: &String| rows.iter().all(|row| row.schedule.name != *name);
-        Ok(names.into_iter().find(is_free).unwrap_or_default())
-    }
-
     fn row(
         &self,
         command: &str,
@@ -432,22 +326,12 @@ impl ScheduleChange {
     }
 }
 
-fn read(when: &str, now: DateTime<Utc>, zone: &Zone) -> Result<Rule, ManagerError> {
-    chorus_schedule::parse(when, now, zone).map_err(|refusal| {
-        let nearest = refusal.nearest.map(|text| escape::code(&text));
-        ManagerError::Refused(format!(
-            "`when` cannot be {}: {}. For example: {}.",
-            escape::code(&text::one_line(when, 100)),
-            refusal.reason,
-            nearest.join(", ")
-        ))
-    })
-}
-
 /// One line for the audit log.
 fn described(schedule: &NewSchedule) -> String {
+    let gate = schedule.gate.as_ref();
+    let gate = gate.map_or_else(String::new, |gate| format!(" [gate: {gate}]"));
     format!(
-        "{} {} ({}): {}",
+        "{} {} ({}): {}{gate}",
         schedule.kind.as_str(),
         schedule.when_text,
         schedule.timezone,

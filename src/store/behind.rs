@@ -30,12 +30,15 @@ impl Store {
     /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest
     /// first: what was written to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        // Where a row cannot be read, its author becomes user 0, whom nobody knows.
-        let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
-                 THEN json_extract(inbound.body, '$.author.id') END, 0)
+        // Where a row cannot be read, its author becomes user 0, whom nobody knows. The owner of a schedule stands for the
+        // author of its turns.
+        let authors = "SELECT s.owner_id AS user, 0 AS position FROM chain JOIN turns ON turns.id = chain.id
+                 JOIN schedules s ON s.id = CAST(turns.cause_id AS INTEGER) WHERE turns.cause = 'schedule'
+             UNION ALL SELECT coalesce(CASE WHEN json_valid(inbound.body)
+                 THEN json_extract(inbound.body, '$.author.id') END, 0), inbound.message_id
              FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)
                  OR inbound.message_id IN (SELECT turns.trigger_id FROM all_of JOIN turns ON turns.id = all_of.id)
-             ORDER BY inbound.message_id";
+             ORDER BY position";
         self.ids(authors, turn).await
     }
 

@@ -30,6 +30,8 @@ pub struct NewConversation {
     pub opened_by: Option<TurnId>,
     /// The conversation that its first items are of.
     pub from: Option<ConversationId>,
+    /// The schedule whose run it is for.
+    pub schedule: Option<i64>,
 }
 
 /// One conversation of an agent.
@@ -49,6 +51,8 @@ pub struct ConversationRow {
     pub reports_to: Option<ConversationId>,
     /// The turn that opened a branch, where a turn did.
     pub opened_by: Option<TurnId>,
+    /// The schedule whose run a branch was opened for.
+    pub schedule: Option<i64>,
     pub opened_at: DateTime<Utc>,
     /// When an item was last added to it.
     pub last_active_at: DateTime<Utc>,
@@ -323,9 +327,9 @@ async fn open_branch(
     .await?;
     let opened = now();
     checked(query!(
-        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, hides_words, opened_at,
+        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, schedule_id, hides_words, opened_at,
              last_active_at)
-         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
+         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
              WHERE t.id = ?), (SELECT c.hides_words FROM conversations c WHERE c.id = ?), 0), ?, ?)
          RETURNING *, 0 AS items, opened_at AS turn_at, 0 AS has_kept_notes",
         agent.to_string(),
@@ -335,6 +339,7 @@ async fn open_branch(
         branch.role,
         branch.reports_to.map(|conversation| conversation.0),
         branch.opened_by.map(|turn| turn.to_string()),
+        branch.schedule,
         branch.opened_by.map(|turn| turn.to_string()),
         branch.from.map(|conversation| conversation.0),
         &opened,
@@ -376,6 +381,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
             .try_get::<Option<i64>, _>("parent_id")?
             .map(ConversationId),
         opened_by: parsed_option(row, "opened_by")?,
+        schedule: row.try_get("schedule_id")?,
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,

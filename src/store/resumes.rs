@@ -17,6 +17,7 @@ use super::codec::{cost, now, parsed, parsed_option, stamp, text_option, time, t
 use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
+use super::schedule_runs::end_run_of;
 use super::statement::{Statement, checked, scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use super::unfinished::Told;
@@ -154,6 +155,9 @@ const OVERTAKEN: &str = "the turn goes on";
 /// Why a turn does not go on by itself that a person stopped.
 const STOPPED: &str = "stopped";
 
+/// Why the run of a schedule failed whose turn does not go on.
+const INTERRUPTED_RUN: &str = "interrupted";
+
 /// The interrupted turns; a condition may follow.
 const INTERRUPTED: &str = "SELECT t.*, r.state AS resume_state, r.created_at AS interrupted_at, r.message_id AS about_id,
          r.binding, r.expires_at, r.choice, r.decided_by, r.reason AS resume_reason, f.profile, f.models, f.charter,
@@ -271,6 +275,9 @@ impl Store {
                 now()
             ))
             .must_change("card that nobody answered");
+        if choice == ResumeChoice::Leave {
+            end_run_of(&mut batch, turn, INTERRUPTED_RUN);
+        }
         say(&mut batch, told)?;
         match self.run(batch).await {
             Ok(_) => Ok(Chosen::Now),
@@ -301,6 +308,7 @@ impl Store {
                 turn.to_string()
             ))
             .must_change("interrupted turn that is not settled");
+        end_run_of(&mut batch, turn, INTERRUPTED_RUN);
         say(&mut batch, end.told)?;
         unless_settled(self.run(batch).await.map(drop))
     }

@@ -1,11 +1,4 @@
-//! Schedules and reminders, and the runs of their slots.
-//!
-//! ```text
-//! take_slots (S1) ─▶ due ─▶ finish_run (S3: what people see, and the run's end)
-//!                └─▶ skipped
-//! ```
-//!
-//! A slot has one row. It is written with the move of the schedule to its next slot, so no slot is taken twice.
+//! Schedules and reminders. The runs of their slots are in `schedule_runs`.
 
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -16,7 +9,7 @@ use super::batch::Batch;
 use super::codec::{now, parsed, stamp, time, time_option, words};
 use super::error::StoreError;
 use super::outbox::queue;
-use super::part::NewPart;
+use super::schedule_runs::{RunPost, skip_due};
 use super::statement::{checked, scalar};
 use crate::domain::{AgentId, ChannelId, GuildId, UserId};
 
@@ -43,19 +36,14 @@ words! {
 }
 
 words! {
-    /// How far the run of a slot is.
-    SlotState {
-        /// It begins at its time.
-        Due = "due",
-        /// Its gate runs.
-        Gate = "gate",
-        /// Its turn runs.
-        Started = "started",
-        Done = "done",
-        /// There was nothing to say.
-        Quiet = "quiet",
-        Failed = "failed",
-        Skipped = "skipped",
+    /// Where a schedule's turns run.
+    SchedulePlace {
+        /// Each in a conversation of its own.
+        Fresh = "fresh",
+        /// In the agent's main conversation.
+        Main = "main",
+        /// In one thread.
+        Thread = "thread",
     }
 }
 
@@ -75,8 +63,17 @@ pub struct NewSchedule {
     pub timezone: String,
     /// The prompt, or the text of a reminder.
     pub body: String,
+    /// The command that runs before its turn.
+    pub gate: Option<String>,
+    /// A hash of that command as a person approved it; `None` where the profile allowed it.
+    pub gate_binding: Option<String>,
+    pub place: SchedulePlace,
     /// The thread in which it posts; `None` is the agent's channel.
     pub thread: Option<ChannelId>,
+    /// Another model than the agent's.
+    pub model: Option<String>,
+    /// What one run may cost, in US dollars.
+    pub budget_usd: Option<f64>,
     /// What happens to missed slots.
     pub missed: String,
     /// The first slot.
@@ -98,37 +95,6 @@ pub struct ScheduleRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// A slot that is taken: its run, or why it has none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenSlot {
-    pub slot: DateTime<Utc>,
-    /// When its run is to begin.
-    pub due_at: DateTime<Utc>,
-    /// Why it is skipped.
-    pub skipped: Option<&'static str>,
-}
-
-/// The run of a slot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotRun {
-    pub schedule: i64,
-    pub slot: DateTime<Utc>,
-    pub state: SlotState,
-    pub reason: Option<String>,
-    pub due_at: DateTime<Utc>,
-    pub ended_at: Option<DateTime<Utc>>,
-}
-
-/// What people see of the end of a run, where they see anything.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunPost {
-    pub channel: ChannelId,
-    pub part: NewPart,
-}
-
-/// The only place that schedules have so far: a conversation of their own.
-const OWN_CONVERSATION: &str = "fresh";
-
 /// Schedules that count against a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleCounts {
@@ -145,9 +111,9 @@ impl Store {
     pub async fn insert_schedule(&self, new: NewSchedule) -> Result<ScheduleRow, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
-            "INSERT INTO schedules (agent_id, name, owner_id, kind, when_text, rule, timezone, body, place, thread_id, missed,
-                     state, next_at, created_at)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?) RETURNING *",
+            "INSERT INTO schedules (agent_id, name, owner_id, kind, when_text, rule, timezone, body, gate, gate_binding, place,
+                     thread_id, model, budget_usd, missed, state, next_at, created_at)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?) RETURNING *",
             new.agent.to_string(),
             new.name,
             new.owner.as_i64(),
@@ -156,8 +122,12 @@ impl Store {
             new.rule,
             new.timezone,
             new.body,
-            OWN_CONVERSATION,
+            new.gate,
+            new.gate_binding,
+            new.place.as_str(),
             new.thread.map(ChannelId::as_i64),
+            new.model,
+            new.budget_usd,
             new.missed,
             stamp(new.next_at),
             now()
@@ -210,121 +180,6 @@ impl Store {
         query.all(&mut *self.reader().await?, schedule_row).await
     }
 
-    /// Returns the earliest moment at which something is due: a slot, or the beginning of a run.
-    pub async fn next_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let query = checked(query!(
-            "SELECT min(next_at) AS next FROM schedules WHERE state = 'active'
-                 UNION ALL SELECT min(due_at) FROM schedule_runs WHERE state IN ('due', 'gate', 'started') AND state = 'due'"
-        ));
-        let moments = query
-            .all(&mut *self.reader().await?, |row| time_option(row, "next"))
-            .await?;
-        Ok(moments.into_iter().flatten().min())
-    }
-
-    /// Takes slots (S1): stores a run for each, and moves the schedule to its next slot. Does nothing where the schedule is
-    /// no longer active at the slot `seen`; returns whether it was.
-    pub async fn take_slots(
-        &self,
-        schedule: i64,
-        seen: DateTime<Utc>,
-        slots: Vec<TakenSlot>,
-        next: Option<DateTime<Utc>>,
-    ) -> Result<bool, StoreError> {
-        let mut batch = Batch::default();
-        batch
-            .add(query!(
-                "UPDATE schedules SET next_at = ? WHERE id = ? AND state = 'active' AND next_at = ?",
-                next.map(stamp),
-                schedule,
-                stamp(seen)
-            ))
-            .must_change(format!("active schedule {schedule}"));
-        let taken = now();
-        for slot in slots {
-            let (state, ended) = match slot.skipped {
-                None => (SlotState::Due, None),
-                Some(_) => (SlotState::Skipped, Some(taken.clone())),
-            };
-            batch.add(query!(
-                "INSERT INTO schedule_runs (schedule_id, slot, state, reason, due_at, ended_at) VALUES (?, ?, ?, ?, ?, ?)
-                     ON CONFLICT (schedule_id, slot) DO NOTHING",
-                schedule,
-                stamp(slot.slot),
-                state.as_str(),
-                slot.skipped,
-                stamp(slot.due_at),
-                ended
-            ));
-        }
-        match self.run(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns runs that are to begin, with their schedules, earliest first, at most 200.
-    pub async fn due_runs(
-        &self,
-        at: DateTime<Utc>,
-    ) -> Result<Vec<(SlotRun, ScheduleRow)>, StoreError> {
-        let query = checked(query!(
-            "SELECT s.*, r.schedule_id, r.slot, r.state AS run_state, r.reason AS run_reason, r.due_at, r.ended_at
-                 FROM schedule_runs r JOIN schedules s ON s.id = r.schedule_id
-                 WHERE r.state IN ('due', 'gate', 'started') AND r.state = 'due' AND r.due_at <= ?
-                 ORDER BY r.due_at, r.schedule_id LIMIT 200",
-            stamp(at)
-        ));
-        query
-            .all(&mut *self.reader().await?, |row| {
-                Ok((joined_run(row)?, schedule_row(row)?))
-            })
-            .await
-    }
-
-    /// Ends the run of a slot (S3) and queues what people see of it. A schedule without a further slot is over with it.
-    /// Returns whether the run was still to be ended.
-    pub async fn finish_run(
-        &self,
-        run: &SlotRun,
-        state: SlotState,
-        reason: Option<&str>,
-        posts: Vec<RunPost>,
-    ) -> Result<bool, StoreError> {
-        let mut batch = Batch::default();
-        batch
-            .add(query!(
-                "UPDATE schedule_runs SET state = ?, reason = ?, ended_at = ?
-                     WHERE schedule_id = ? AND slot = ? AND state IN ('due', 'gate', 'started')",
-                state.as_str(),
-                reason,
-                now(),
-                run.schedule,
-                stamp(run.slot)
-            ))
-            .must_change("open run of a slot".to_owned());
-        let failed = state == SlotState::Failed;
-        batch.add(query!(
-            "UPDATE schedules SET failures = iif(?, failures + 1, 0) WHERE id = ?",
-            failed,
-            run.schedule
-        ));
-        batch.add(query!(
-            "UPDATE schedules SET state = 'ended' WHERE id = ?1 AND state = 'active' AND next_at IS NULL AND NOT EXISTS
-                 (SELECT 1 FROM schedule_runs WHERE schedule_id = ?1 AND state IN ('due', 'gate', 'started'))",
-            run.schedule
-        ));
-        for post in posts {
-            queue(&mut batch, post.channel, None, post.part, None)?;
-        }
-        match self.run(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Pauses an active schedule, and queues what people are told of it. Its runs that have not begun are skipped.
     pub async fn pause_schedule(
         &self,
@@ -372,6 +227,31 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
+    /// Changes the time, the prompt and the gate of a schedule, as `new` has them. A paused one stays paused.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] where it is over.
+    pub async fn change_schedule(&self, schedule: i64, new: NewSchedule) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(query!(
+                "UPDATE schedules SET kind = ?, when_text = ?, rule = ?, timezone = ?, body = ?, gate = ?, gate_binding = ?,
+                         next_at = ? WHERE id = ? AND state <> 'ended'",
+                new.kind.as_str(),
+                new.when_text,
+                new.rule,
+                new.timezone,
+                new.body,
+                new.gate,
+                new.gate_binding,
+                stamp(new.next_at),
+                schedule
+            ))
+            .must_change(format!("schedule {schedule}"));
+        self.run(batch).await.map(drop)
+    }
+
     /// Ends a schedule for good.
     ///
     /// # Errors
@@ -387,32 +267,6 @@ impl Store {
             .must_change(format!("schedule {schedule}"));
         skip_due(&mut batch, schedule, "deleted");
         self.run(batch).await.map(drop)
-    }
-
-    /// Returns the latest runs of a schedule, newest first.
-    pub async fn slot_runs(&self, schedule: i64, most: u32) -> Result<Vec<SlotRun>, StoreError> {
-        let query = checked(query!(
-            "SELECT schedule_id, slot, state AS run_state, reason AS run_reason, due_at, ended_at FROM schedule_runs
-                 WHERE schedule_id = ? ORDER BY slot DESC LIMIT ?",
-            schedule,
-            most
-        ));
-        query.all(&mut *self.reader().await?, joined_run).await
-    }
-
-    /// Removes runs that ended before `before`, and schedules that are over and have none left.
-    pub async fn forget_slot_runs(&self, before: DateTime<Utc>) -> Result<(), StoreError> {
-        let mut batch = Batch::default();
-        batch.add(query!(
-            "DELETE FROM schedule_runs WHERE ended_at < ?",
-            stamp(before)
-        ));
-        batch.add(query!(
-            "DELETE FROM schedules WHERE state = 'ended' AND created_at < ?
-                 AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_id = schedules.id)",
-            stamp(before)
-        ));
-        self.run(batch.unsynced()).await.map(drop)
     }
 
     /// Counts the schedules that wait for a slot.
@@ -446,16 +300,7 @@ pub(super) fn end_plans(batch: &mut Batch, agent: AgentId) {
     ));
 }
 
-fn skip_due(batch: &mut Batch, schedule: i64, reason: &'static str) {
-    batch.add(query!(
-        "UPDATE schedule_runs SET state = 'skipped', reason = ?, ended_at = ? WHERE schedule_id = ? AND state = 'due'",
-        reason,
-        now(),
-        schedule
-    ));
-}
-
-fn schedule_row(row: &SqliteRow) -> Result<ScheduleRow, StoreError> {
+pub(super) fn schedule_row(row: &SqliteRow) -> Result<ScheduleRow, StoreError> {
     let next_at = time_option(row, "next_at")?;
     let created_at = time(row, "created_at")?;
     Ok(ScheduleRow {
@@ -469,9 +314,14 @@ fn schedule_row(row: &SqliteRow) -> Result<ScheduleRow, StoreError> {
             rule: row.try_get("rule")?,
             timezone: row.try_get("timezone")?,
             body: row.try_get("body")?,
+            gate: row.try_get("gate")?,
+            gate_binding: row.try_get("gate_binding")?,
+            place: parsed(row, "place")?,
             thread: row
                 .try_get::<Option<i64>, _>("thread_id")?
                 .map(ChannelId::from_i64),
+            model: row.try_get("model")?,
+            budget_usd: row.try_get("budget_usd")?,
             missed: row.try_get("missed")?,
             next_at: next_at.unwrap_or(created_at),
         },
@@ -480,16 +330,5 @@ fn schedule_row(row: &SqliteRow) -> Result<ScheduleRow, StoreError> {
         failures: row.try_get("failures")?,
         next_at,
         created_at,
-    })
-}
-
-fn joined_run(row: &SqliteRow) -> Result<SlotRun, StoreError> {
-    Ok(SlotRun {
-        schedule: row.try_get("schedule_id")?,
-        slot: time(row, "slot")?,
-        state: parsed(row, "run_state")?,
-        reason: row.try_get("run_reason")?,
-        due_at: time(row, "due_at")?,
-        ended_at: time_option(row, "ended_at")?,
     })
 }

@@ -19,6 +19,7 @@ use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
 use super::resumes::{Resuming, TurnFacts, may_go_on, takes_over, tell_of_going_on};
+use super::schedule_runs::{RunEnd, SlotKey, end_run, end_run_of, hand_on_run, start_run};
 use super::turn_causes::TurnCause;
 use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
@@ -105,6 +106,8 @@ pub struct Opening<'a> {
     pub turn_facts: TurnFacts,
     /// The interrupted turn that it continues, with the line that tells people so.
     pub resumes: Option<(Resuming, NewPart)>,
+    /// The run of a schedule that it is, or continues.
+    pub planned: Option<SlotKey>,
 }
 
 impl Opening<'_> {
@@ -123,6 +126,7 @@ impl Opening<'_> {
                 charter: String::new(),
             },
             resumes: None,
+            planned: None,
         }
     }
 }
@@ -157,6 +161,8 @@ pub struct FinishedTurn {
     /// The fields of its report, where its role owes one: `{source, data, meta, missing}`; for a turn that panicked, that
     /// it did.
     pub report: Option<Value>,
+    /// The end of the run of a schedule that it is.
+    pub planned: Option<RunEnd>,
 }
 
 impl FinishedTurn {
@@ -178,6 +184,7 @@ impl FinishedTurn {
             first: FirstPart::Waits,
             attached: AttachedRows::default(),
             report: Some(broken::report()),
+            planned: None,
         }
     }
 }
@@ -251,6 +258,7 @@ impl Store {
             most_hops,
             turn_facts: facts,
             resumes,
+            planned,
         } = opening;
         let mut batch = Batch::default();
         batch.add(query!(
@@ -294,6 +302,11 @@ impl Store {
         if let Some((resuming, _)) = &resumes {
             takes_over(&mut batch, turn.conversation, turn.id, resuming);
         }
+        match (planned, &resumes) {
+            (Some(_), Some((resuming, _))) => hand_on_run(&mut batch, resuming.turn, turn.id),
+            (Some(run), None) => start_run(&mut batch, run, turn.id),
+            (None, _) => {}
+        }
         // The index of a turn's messages holds only those that its own row does not name.
         let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
         let of_turn = |message| (!triggered(message)).then_some(turn.id);
@@ -324,7 +337,7 @@ impl Store {
                     turn,
                     batch,
                     (most_hops, reserved),
-                    resumes,
+                    (resumes, planned),
                 ))
             });
             // What was reserved counts until the turn is stored.
@@ -431,13 +444,15 @@ impl Store {
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
         let size = end.answer.as_ref().map_or(0, |answer| answer.text.len());
+        let mut end = end;
+        let planned = end.planned.take();
         let batch = long::work_on(size, || {
             let mut batch = Batch::default();
             end_turn(&mut batch, turn, &end)?;
             queue_of_turn(&mut batch, turn, end.parts, end.first)?;
             Ok::<_, StoreError>(batch)
         })?;
-        self.rows(batch, part_row).await
+        self.end_with_run(batch, planned).await
     }
 
     /// Ends a turn that a child turn answered in its place: both end in one transaction.
@@ -452,10 +467,31 @@ impl Store {
         child: &EndedBelow,
     ) -> Result<Vec<Part>, StoreError> {
         let mut batch = Batch::default();
+        let mut end = end;
+        let planned = end.planned.take();
         end_below(&mut batch, turn, child)?;
         end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
-        self.rows(batch, part_row).await
+        self.end_with_run(batch, planned).await
+    }
+
+    /// Ends a turn, and with it the run of a schedule that it is.
+    async fn end_with_run(
+        &self,
+        batch: Batch,
+        planned: Option<RunEnd>,
+    ) -> Result<Vec<Part>, StoreError> {
+        let Some(planned) = planned else {
+            return self.rows(batch, part_row).await;
+        };
+        self.write(move |db| {
+            Box::pin(async move {
+                // First, since the turn's end closes what is left of its run.
+                end_run(db, planned).await?;
+                batch.rows(db, part_row).await
+            })
+        })
+        .await
     }
 
     /// Stores the id of the preview, so that it is cleaned up after a crash.
@@ -491,7 +527,7 @@ async fn begin_caused(
     turn: NewTurn,
     batch: Batch,
     (most_hops, reserved): (u32, Reserved),
-    resumes: Option<(Resuming, NewPart)>,
+    (resumes, planned): (Option<(Resuming, NewPart)>, Option<SlotKey>),
 ) -> Result<(Begun, Option<ReservedTurn>), StoreError> {
     let root = match turn.parent {
         Some(parent) => message_behind(db, parent).await?,
@@ -507,7 +543,10 @@ async fn begin_caused(
         begun: begun.map(|begun| begun + others.unwrap_or_default()),
     };
     let is_by_press = resumes.as_ref().is_some_and(|(one, _)| one.by.is_some());
-    if !is_by_press && let Err(refusal) = cause.may_begin(most_hops) {
+    // A schedule's slots are its limit.
+    if !is_by_press
+        && planned.is_none()
+        && let Err(refusal) = cause.may_begin(most_hops) {
         return Ok((Begun::Refused(refusal), None));
     }
     batch.run(db).await?;
@@ -549,6 +588,8 @@ pub(super) fn end_turn(
         .must_change(format!("running turn {turn}"));
     if end.may_go_on {
         may_go_on(batch, turn);
+    } else {
+        end_run_of(batch, turn, end.exit.as_str());
     }
     end.attached.add_to(batch);
     Ok(())

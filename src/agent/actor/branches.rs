@@ -1,10 +1,23 @@
 //! Prompts that take the place of a message, and the branches that they or a thread's first message open.
 
+use chrono::TimeDelta;
+use tracing::error;
+
 use super::Actor;
+use crate::agent::conversation::Conversation;
 use crate::agent::conversation::mailbox::{AgentCommand, NewBranch, Place, Prompt};
 use crate::domain::{ChannelId, ConversationId, TurnId};
 use crate::store::{ConversationRow, NewConversation, StoreError};
+use crate::clock;
 use crate::text;
+
+/// How long a reply continues the conversation of a run of a schedule.
+const CONTINUED_WITHIN: TimeDelta = TimeDelta::hours(24);
+
+/// Says whether a conversation is that of a run of a schedule which nobody has continued for a day.
+pub(super) fn is_over(row: &ConversationRow) -> bool {
+    row.schedule.is_some() && clock::now() - row.last_active_at >= CONTINUED_WITHIN
+}
 
 impl Actor {
     /// The branch that lives in a thread; opened with the thread's first message.
@@ -46,6 +59,7 @@ impl Actor {
             reports_to: branch.reports_to,
             opened_by,
             from: branch.from,
+            schedule: branch.schedule,
         };
         let store = &self.deps.store;
         let opened = store.open_branch_with(self.agent.id, conversation, branch.history);
@@ -54,6 +68,39 @@ impl Actor {
             let _ = opened.send(row.number);
         }
         Ok(row)
+    }
+
+    /// Closes the conversation of a run of a schedule that said nothing: nobody can reply to it.
+    pub(super) async fn close_unsaid(&mut self, id: ConversationId) {
+        let conversation = self.conversations.get(&id);
+        let is_meant = |one: &&Box<Conversation>| {
+            one.schedule.is_some() && one.waiting.is_empty() && one.is_quiet()
+        };
+        if conversation.filter(is_meant).is_some() {
+            self.close_silently(id).await;
+        }
+    }
+
+    /// Closes the conversations of runs of schedules which nobody has continued for a day.
+    async fn close_over(&mut self) {
+        let over = self.conversations.values().filter(|one| {
+            one.schedule.is_some()
+                && one.is_quiet()
+                && clock::now() - one.last_activity >= CONTINUED_WITHIN
+        });
+        let over: Vec<ConversationId> = over.map(|one| one.id).collect();
+        for id in over {
+            self.close_silently(id).await;
+        }
+    }
+
+    async fn close_silently(&mut self, id: ConversationId) {
+        match self.deps.store.close_conversation(id).await {
+            Ok(()) => drop(self.conversations.remove(&id)),
+            Err(error) => {
+                error!(agent.id = %self.agent.id, "failed to close the conversation of a schedule: {error}");
+            }
+        }
     }
 
     pub(super) async fn prompt(&mut self, prompt: Prompt) {
@@ -65,6 +112,9 @@ impl Actor {
         let Prompt { trigger, place } = prompt;
         let place = match place {
             Place::NewBranch(branch) => {
+                if branch.schedule.is_some() {
+                    self.close_over().await;
+                }
                 let opened = self.open_branch(branch, trigger.text(), trigger.caused_by());
                 let opened = opened.await;
                 opened.map(|row| self.take_in(&row))

@@ -120,6 +120,8 @@ impl Actor {
                 }
                 // The ledger has the interrupted turn; the next start looks at it again.
                 Source::Interrupted(_) => {}
+                // Dropping it gives the run back: it is still due.
+                Source::Planned(_) => {}
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use tracing::{error, info};
 
 use super::contexts::Context;
 use super::{Actor, Done};
+use crate::agent::conversation::Conversation;
 use crate::agent::conversation::saving::{IdleSave, IdleSaving, SummaryStops};
 use crate::agent::event::Event;
 use crate::agent::idle_timer::IdleFired;
@@ -45,7 +46,7 @@ impl Actor {
         if self
             .conversations
             .values()
-            .all(|conversation| conversation.len() == 0)
+            .all(|conversation| conversation.len() == 0 || conversation.schedule.is_some())
         {
             self.timer.stop();
         }
@@ -126,7 +127,7 @@ impl Actor {
         &self,
     ) -> Result<(Vec<(ConversationId, IdleSave)>, Vec<Context>), StoreError> {
         let (mut kept, mut new) = (Vec::new(), Vec::new());
-        for context in self.contexts(|conversation| conversation.len() > 0).await? {
+        for context in self.contexts(is_saved).await? {
             match self
                 .deps
                 .kept_at_the_stop(&self.sessions, context.0)
@@ -222,6 +223,11 @@ impl Actor {
             .save_session_in(&self.sessions, &self.agent, id, save)
             .await
     }
+}
+
+/// Says whether an idle save is about a conversation: those of schedules end by themselves.
+fn is_saved(conversation: &Conversation) -> bool {
+    conversation.len() > 0 && conversation.schedule.is_none()
 }
 
 /// A timeout as the notice names it: in minutes, or in seconds where it is not a whole number of minutes.

@@ -105,6 +105,8 @@ pub struct NewBranch {
     pub history: Vec<Item>,
     /// The conversation that these are of.
     pub from: Option<ConversationId>,
+    /// The schedule whose run it is for.
+    pub schedule: Option<i64>,
     /// Gets its number.
     pub opened: Option<oneshot::Sender<u32>>,
 }

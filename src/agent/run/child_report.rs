@@ -113,6 +113,7 @@ impl Child {
             first: FirstPart::Waits,
             attached: self.turn.accounting.hand_over(),
             report: self.around.owed.row.clone(),
+            planned: None,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::kept;
-use super::trigger::{Note, Resume, Source, Trigger};
+use super::trigger::{Note, Planned, Resume, Source, Trigger};
 use super::{TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::budgets::{ShareUsed, UnattendedOver};
@@ -15,7 +15,8 @@ use crate::agent::deps::unattended::UnattendedPlace;
 use crate::agent::event::Event;
 use crate::agent::models::budget::Payer;
 use crate::domain::{Inbound, Via};
-use crate::store::{Attendance, NewPart, Queued, StoreError, TurnCause};
+use crate::agent::stop::Stopper;
+use crate::store::{Attendance, NewPart, Queued, RunEnd, SlotState, StoreError, TurnCause};
 use crate::text;
 
 /// Why a message was skipped, as the ledger has it.
@@ -43,6 +44,8 @@ enum Held {
     Unattended(UnattendedOver),
     /// The daemon stopped while it waited for a place, and it can begin at the next start.
     Later,
+    /// A person stopped it while it waited for a place.
+    Stopped,
 }
 
 /// Decides whether the turn of `trigger` may begin. Waits for a place where no person watches it.
@@ -74,6 +77,8 @@ pub(in crate::agent) async fn admit(
 /// What the actor gets back of a turn that was refused.
 pub(in crate::agent) fn given_back(mut params: TurnParams) -> TurnEnd {
     TurnEnd {
+        // Only a run of a schedule has a conversation that nobody wrote to.
+        said_nothing: params.len.load(std::sync::atomic::Ordering::Relaxed) == 0,
         items: params.items.take(),
         calibration: params.calibration,
         leftover: super::begin::left(params.steered),
@@ -91,6 +96,12 @@ async fn payer_of(
         Source::Message(message) => (message.via.as_ref(), Some(&message.author)),
         Source::Note(note) => (note.via.as_ref(), None),
         Source::Interrupted(resume) => return payer_of_resume(deps, agent, resume).await,
+        Source::Planned(_) => {
+            return Ok(Payer {
+                is_unattended: true,
+                ..Payer::default()
+            });
+        }
     };
     let charged = match (via, author) {
         (Some(via), _) => deps.store.charged_for(via.parent).await?,
@@ -170,6 +181,12 @@ async fn why_held(
     if trigger.cause() == TurnCause::Resume && params.stop.asked().is_some() {
         return Ok(Some(Held::Later));
     }
+    if trigger.cause() == TurnCause::Schedule && params.stop.asked().is_some() {
+        return Ok(Some(match params.stop.by() {
+            Stopper::Person(_) => Held::Stopped,
+            Stopper::Destroyer(_) | Stopper::Machine(_) | Stopper::Shutdown => Held::Later,
+        }));
+    }
     if payer.is_unattended
         && let Some(over) = deps.unattended_over(agent).await?
     {
@@ -194,13 +211,16 @@ async fn refuse(
 ) -> Result<(), StoreError> {
     match (trigger.source, held) {
         (_, Held::Later) => Ok(()),
+        (Source::Planned(planned), held) => skip_run(deps, agent, *planned, held).await,
+        // Only what waits for a place of its own ends so.
+        (_, Held::Stopped) => Ok(()),
         (Source::Interrupted(resume), held) => {
             let Some(row) = deps.store.interrupted_turn(resume.of).await? else {
                 return Ok(());
             };
             let why = match held {
                 Held::Share(used) => no_share_left(used),
-                Held::Unattended(_) | Held::Later => {
+                Held::Unattended(_) | Held::Later | Held::Stopped => {
                     "the budget of today for turns that no person began is used up".to_owned()
                 }
             };
@@ -234,6 +254,27 @@ async fn refuse(
             };
             keep(deps, agent, params, *note, refusal).await
         }
+    }
+}
+
+/// The run of a schedule ends without a turn.
+async fn skip_run(
+    deps: &AgentDeps,
+    agent: &Identity,
+    planned: Planned,
+    held: Held,
+) -> Result<(), StoreError> {
+    let (reason, over) = match held {
+        Held::Unattended(over) => (BUDGET, Some(over)),
+        Held::Share(_) => (BUDGET, None),
+        Held::Stopped | Held::Later => ("stopped", None),
+    };
+    let end = RunEnd::unseen(planned.run.key, SlotState::Skipped, reason);
+    deps.store.finish_run(end).await?;
+    planned.handed.settled();
+    match over {
+        Some(over) => deps.tell_unattended_over(agent, over).await,
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use super::kept;
 use super::prompt;
 use super::ready::{Ready, Start};
 use super::resume::Before;
-use super::trigger::{Note, Source, Trigger, cause_of};
+use super::trigger::{Note, Planned, Source, Trigger, cause_of};
 use super::{Turn, TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
@@ -116,6 +116,10 @@ impl Ready {
                 begun.await?
             }
             Source::Note(note) => self.with_note(deps, agent, params, *note, &kept).await?,
+            Source::Planned(planned) => {
+                let begun = self.with_planned(deps, agent, params, *planned, &kept);
+                begun.await?
+            }
             Source::Interrupted(resume) => {
                 let begun = self.with_interrupted(deps, agent, params, &mut items, *resume);
                 return Ok((begun.await?, items));
@@ -179,6 +183,7 @@ impl Ready {
                     payer: Payer::default(),
                     before: Before::default(),
                     rerun: None,
+                    planned: None,
                 }));
             }
         }
@@ -197,6 +202,42 @@ impl Ready {
             payer: Payer::default(),
             before: Before::default(),
             rerun: None,
+            planned: None,
+        }))
+    }
+
+    /// Begins the run of a schedule (S2). `None` where it was skipped or deleted meanwhile.
+    async fn with_planned(
+        &self,
+        deps: &AgentDeps,
+        agent: &Identity,
+        params: &TurnParams,
+        planned: Planned,
+        kept: &[KeptNote],
+    ) -> Result<Option<Start>, StoreError> {
+        let Planned { run, text, handed } = planned;
+        let turn = params.row(agent, TurnCause::Schedule, None, None);
+        let item = Item::User(UserText {
+            facts: Some(self.facts.clone()),
+            at: Some(clock::now()),
+            ..UserText::note(text)
+        });
+        let items = with_kept(kept, item);
+        let opening = Stores {
+            planned: Some(run.key),
+            ..self.stores(deps, &turn, &items, kept)
+        };
+        let begun = deps.store.begin_turn(opening).await?;
+        handed.settled();
+        Ok((begun == Stored::Running).then_some(Start {
+            turn,
+            items,
+            people: vec![run.owner],
+            asker: Some(run.owner),
+            payer: Payer::default(),
+            before: Before::default(),
+            rerun: None,
+            planned: Some(run),
         }))
     }
 
@@ -239,6 +280,7 @@ impl Ready {
             payer: Payer::default(),
             before: Before::default(),
             rerun: None,
+            planned: None,
         }))
     }
 }

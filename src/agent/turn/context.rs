@@ -221,8 +221,12 @@ impl TurnContext {
         let effective = self.deps.effective(self.payer(), &payer.config);
         let caps = self.deps.caps_of(&effective, payer);
         let (usd, tokens) = (self.before.usd(), self.before.tokens());
+        let turn = match &self.run.planned {
+            Some(run) => Some(run.budget(caps.turn)),
+            None => caps.turn,
+        };
         Caps {
-            turn: caps.turn.map(|cap| (cap - usd).max(0.0)),
+            turn: turn.map(|cap| (cap - usd).max(0.0)),
             turn_tokens: caps.turn_tokens.map(|cap| cap.saturating_sub(tokens)),
             ..caps
         }

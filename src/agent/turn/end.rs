@@ -6,6 +6,7 @@
 pub(in crate::agent) mod cause;
 pub(in crate::agent) mod heading;
 pub(in crate::agent) mod last_line;
+pub(in crate::agent) mod planned;
 mod reason;
 mod remarks;
 pub(in crate::agent) mod reply;
@@ -103,6 +104,12 @@ pub(in crate::agent) async fn finish(
     }
     let may_go_on = exit == EndReason::Interrupted && turn.may_go_on();
     let said = outcome.said();
+    let is_quiet = planned::is_quiet(turn, &outcome);
+    let run_end = if may_go_on {
+        None
+    } else {
+        planned::end_of_run(turn, exit, is_quiet, outcome.error())
+    };
     let Told {
         answer,
         kind,
@@ -114,6 +121,9 @@ pub(in crate::agent) async fn finish(
         kind,
         turn.context.reference.reply_to,
     );
+    if is_quiet {
+        parts.clear();
+    }
     if may_go_on {
         for part in &mut parts {
             part.body.is_silent = true;
@@ -132,10 +142,12 @@ pub(in crate::agent) async fn finish(
         first: FirstPart::Sends,
         attached: turn.accounting.hand_over(),
         report: host.report().cloned(),
+        planned: run_end,
     };
     let report = ended.report.clone();
     let queued = host.close(turn, ended, said).await?;
     turn.accounting.stored();
+    turn.said_nothing = is_quiet;
     if let Some(answer) = answer {
         turn.transcript.push(Item::Assistant(answer));
     }
@@ -164,6 +176,8 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
                 .map(String::as_str)
                 .collect();
             let reply = reply::answer(&answer.text, exit, &remarks, &citations);
+            let late = planned::late_line(turn).unwrap_or_default();
+            let reply = format!("{late}{reply}");
             // A refusal is shown but not kept: the next question starts without it.
             let kept = (exit != EndReason::Refused).then_some(answer);
             (kept, PartKind::Reply, reply)
@@ -179,6 +193,13 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
             (None, PartKind::Failure, format!("{lines}\n-# run {run}"))
         }
         Outcome::None { exit, error } => {
+            if let Some(line) = planned::failure(turn, exit, &error) {
+                return Told {
+                    answer: None,
+                    kind: PartKind::Failure,
+                    words: turn.context.deps.services.redactor.redact(&line).into_owned(),
+                };
+            }
             let report = FailureReport {
                 exit,
                 error: &error,
@@ -245,6 +266,8 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
     let (button, mut further) = cause(turn, exit)
         .filter(|_| said == Said::Report)
         .map_or_else(|| (reply::button(exit), Vec::new()), ModelFailure::buttons);
+    // Nobody can have a run of a schedule go on: the next one comes.
+    let button = button.filter(|_| turn.context.run.planned.is_none());
     if let (Some(budget), EndReason::Budget) = (&turn.used_up, exit) {
         further.extend(budget_days::buttons(budget));
     }
@@ -287,6 +310,14 @@ impl Outcome {
             | Self::Lacks { exit, .. }
             | Self::None { exit, .. }
             | Self::Withheld { exit, .. } => *exit,
+        }
+    }
+
+    /// The last error, for people; empty where there is none.
+    fn error(&self) -> &str {
+        match self {
+            Self::Lacks { error, .. } | Self::None { error, .. } => error,
+            Self::Answer { .. } | Self::Withheld { .. } => "",
         }
     }
 

@@ -404,6 +404,7 @@ mod tests {
             told: Default::default(),
             reservations: Default::default(),
             unattended: Default::default(),
+            planned: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),

@@ -12,7 +12,7 @@ use super::prompt::TurnFacts as FactsForModel;
 use super::resume::{Before, Rerun, facts_of};
 use super::shared_run::{Behind, Run};
 use super::transcript::Transcript;
-use super::trigger::Overrides;
+use super::trigger::{Overrides, PlannedRun};
 use super::{Turn, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
@@ -72,6 +72,8 @@ pub(in crate::agent) struct Start {
     pub before: Before,
     /// Calls to run again before the first request.
     pub rerun: Option<Rerun>,
+    /// The run of a schedule that it is.
+    pub planned: Option<PlannedRun>,
 }
 
 impl Ready {
@@ -161,6 +163,7 @@ impl Ready {
             payer,
             before,
             rerun,
+            planned,
         } = start;
         Arc::make_mut(&mut items).extend(first);
         params.len.store(items.len(), Ordering::Relaxed);
@@ -180,6 +183,7 @@ impl Ready {
             people,
             payer,
             cause: turn.cause,
+            planned,
         };
         let run = Run::new(params.turn, behind, limits, params.strays);
         let (speech, speech_seen) = watch::channel(Speech::default());
@@ -187,7 +191,10 @@ impl Ready {
             progress: params.progress.subscribe(),
             speech: speech_seen,
         };
-        deps.emit(Event::TurnStarted(reference.clone(), feed));
+        // A schedule that has nothing to say shows nothing.
+        if run.planned.is_none() {
+            deps.emit(Event::TurnStarted(reference.clone(), feed));
+        }
         let within = self.lineage.iter();
         let within = within.filter_map(|role| RoleCap::of(params.turn, role.limits));
         let context = TurnContext {

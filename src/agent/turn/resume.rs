@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use self::note::{Behind, note};
 use super::TurnParams;
 use super::ready::{Ready, Start};
-use super::trigger::Resume;
+use super::trigger::{PlannedRun, Resume};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
@@ -24,7 +24,7 @@ use crate::clock;
 use crate::domain::{Author, Cost, Item, Participant, ToolCall, Usage, UserText};
 use crate::store::{
     Begun as Stored, InterruptedTurn, NewPart, NewTurn, Opening as Stores, ResumeChoice, Resuming,
-    StartedCall, StoreError, TurnCause, TurnFacts, TurnRow, UsedBefore,
+    RunOf, StartedCall, StoreError, TurnCause, TurnFacts, TurnRow, UsedBefore,
 };
 use crate::text::escape;
 
@@ -172,6 +172,7 @@ impl Ready {
     ) -> Result<Option<Start>, StoreError> {
         let begun = &row.turn.begun;
         let by = resume.choice.as_ref().map(|(_, by)| by.id);
+        let planned = deps.planned_run_of(begun.id).await?;
         let turn = NewTurn {
             id: params.turn,
             trigger: None,
@@ -191,6 +192,7 @@ impl Ready {
             most_hops: begun.depth.max(deps.most_hops()),
             turn_facts: self.turn_facts.clone(),
             resumes: Some((resuming, line)),
+            planned: planned.as_ref().map(|run| run.key),
             ..Stores::new(turn.clone(), items.clone())
         };
         match deps.store.begin_turn(opening).await? {
@@ -203,15 +205,17 @@ impl Ready {
         }
         deps.emit(Event::Outbox(turn.channel));
         let authors = deps.store.authors_behind(begun.id).await?;
-        let is_of_message = origin(deps, &row.turn).await?.begun.trigger.is_some();
+        let first = origin(deps, &row.turn).await?.begun;
+        let is_of_person = first.trigger.is_some() || first.cause == TurnCause::Schedule;
         Ok(Some(Start {
             items,
             asker: authors.first().copied(),
-            people: if is_of_message { authors } else { Vec::new() },
+            people: if is_of_person { authors } else { Vec::new() },
             payer: Payer::default(),
             before,
             rerun,
             turn,
+            planned,
         }))
     }
 
@@ -234,6 +238,8 @@ impl Ready {
         }
         let effective = deps.effective(agent, &self.setup.config);
         let caps = deps.caps_of(&effective, &self.setup);
+        let planned = deps.planned_run_of(row.turn.begun.id).await?;
+        let most = planned.map_or(caps.turn, |run| Some(run.budget(caps.turn)));
         let spent = Spent::of(&deps.store, agent.id, agent.guild, clock::now()).await?;
         let over = |used: f64, cap: Option<f64>| cap.is_some_and(|cap| used >= cap);
         let day = caps.agent_day;
@@ -251,7 +257,7 @@ impl Ready {
             Some("its time is used up")
         } else if limits.tokens.is_some_and(|most| before.tokens() >= most) {
             Some("its tokens are used up")
-        } else if over(before.usd(), caps.turn) {
+        } else if over(before.usd(), most) {
             Some("its budget is used up")
         } else {
             None
@@ -297,7 +303,11 @@ async fn who_may_not_talk(
             .err()
             .map(|_| format!("{name} may no longer talk to this agent")));
     }
-    let Some(user) = deps.store.charged_for(turn.begun.id).await? else {
+    let user = match deps.planned_run_of(turn.begun.id).await? {
+        Some(run) => Some(run.owner),
+        None => deps.store.charged_for(turn.begun.id).await?,
+    };
+    let Some(user) = user else {
         return Ok(None);
     };
     Ok(match deps.participant(agent.guild, user).await {
@@ -322,6 +332,21 @@ async fn origin(deps: &AgentDeps, turn: &TurnRow) -> Result<TurnRow, StoreError>
         first = row;
     }
     Ok(first)
+}
+
+impl AgentDeps {
+    /// The run of a schedule that an interrupted turn is, if it is one.
+    async fn planned_run_of(&self, turn: TurnId) -> Result<Option<PlannedRun>, StoreError> {
+        let found = self.store.run_of_turn(turn).await?;
+        Ok(found.map(|RunOf { run, schedule }| PlannedRun {
+            key: run.key,
+            name: schedule.schedule.name,
+            owner: schedule.schedule.owner,
+            budget_usd: schedule.schedule.budget_usd,
+            // The line that it goes on says it.
+            is_late: false,
+        }))
+    }
 }
 
 /// Whether this is the note that recovery, or a stop, put at the end of the conversation.

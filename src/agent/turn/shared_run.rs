@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::trigger::PlannedRun;
 use crate::agent::models::budget::{KnownSums, Payer};
 use crate::agent::stop::RunningChild;
 use crate::config::Orchestration;
@@ -23,6 +24,8 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
+    /// The run of a schedule that it is.
+    pub(in crate::agent) planned: Option<PlannedRun>,
     /// Hops of tasks, hooks and agents that led to it since a person spoke.
     hops: AtomicU32,
     /// Everyone whose messages are in the root.
@@ -57,6 +60,8 @@ pub(in crate::agent) struct Behind {
     pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
+    /// The run of a schedule that it is.
+    pub(in crate::agent) planned: Option<PlannedRun>,
 }
 
 impl Run {
@@ -72,6 +77,7 @@ impl Run {
             origin: behind.origin,
             payer: behind.payer,
             cause: behind.cause,
+            planned: behind.planned,
             hops: AtomicU32::new(behind.hops),
             people: Mutex::new(behind.people),
             begun: Mutex::default(),

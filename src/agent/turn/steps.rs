@@ -452,7 +452,9 @@ impl Turn {
 
     /// What people read at once of an answer that does not end the turn: the words before its calls.
     fn words_of(&self, answer: &Assistant) -> Vec<NewPart> {
-        if self.context.child.is_some() || self.context.run.hides_words() {
+        let run = &self.context.run;
+        // Of a schedule, people get the answer, if there is one.
+        if self.context.child.is_some() || run.hides_words() || run.planned.is_some() {
             return Vec::new();
         }
         let words = self.context.deps.services.redactor.redact(&answer.text);

@@ -1,8 +1,9 @@
 //! What starts a turn: whose words, and how it differs from an ordinary one.
 
 use crate::agent::files::beginning::Beginning;
-use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, Via};
-use crate::store::{ResumeChoice, TurnCause};
+use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, UserId, Via};
+use crate::agent::deps::planned::HandedRun;
+use crate::store::{ResumeChoice, SlotKey, TurnCause};
 
 #[derive(Debug)]
 pub struct Trigger {
@@ -58,6 +59,46 @@ pub enum Source {
     Note(Box<Note>),
     /// None: an interrupted turn goes on.
     Interrupted(Box<Resume>),
+    /// Those that a person gave a schedule, whose time has come.
+    Planned(Box<Planned>),
+}
+
+/// A slot of a schedule whose turn is to begin.
+#[derive(Debug)]
+pub struct Planned {
+    pub run: PlannedRun,
+    /// What the model is told.
+    pub text: String,
+    /// Gives the run back where no turn begins.
+    pub handed: HandedRun,
+}
+
+/// What a turn knows of the run of a schedule that it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedRun {
+    pub key: SlotKey,
+    /// The name of its schedule.
+    pub name: String,
+    /// The person whose schedule it is.
+    pub owner: UserId,
+    /// What it may cost, in US dollars, where the schedule says it.
+    pub budget_usd: Option<f64>,
+    /// Whether it begins late, because nobody was there.
+    pub is_late: bool,
+}
+
+/// What a run of a schedule may cost where neither the schedule nor the agent has a limit, in US dollars.
+pub const BUDGET_OF_RUN: f64 = 0.50;
+
+impl PlannedRun {
+    /// Returns what it may cost, in US dollars. `agent` is the limit of all turns of its agent.
+    pub fn budget(&self, agent: Option<f64>) -> f64 {
+        match (self.budget_usd, agent) {
+            (Some(own), Some(agent)) => own.min(agent),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => BUDGET_OF_RUN,
+        }
+    }
 }
 
 /// An interrupted turn that goes on.
@@ -107,7 +148,7 @@ impl Source {
     pub fn message(&self) -> Option<MessageId> {
         match self {
             Self::Message(message) => Some(message.id),
-            Self::Note(_) | Self::Interrupted(_) => None,
+            Self::Note(_) | Self::Interrupted(_) | Self::Planned(_) => None,
         }
     }
 }
@@ -118,6 +159,7 @@ impl Trigger {
             Source::Message(message) => &message.content,
             Source::Note(note) => &note.text,
             Source::Interrupted(_) => "",
+            Source::Planned(planned) => &planned.text,
         }
     }
 
@@ -127,6 +169,7 @@ impl Trigger {
             Source::Message(message) => cause_of(message),
             Source::Note(note) => note.cause,
             Source::Interrupted(_) => TurnCause::Resume,
+            Source::Planned(_) => TurnCause::Schedule,
         }
     }
 
@@ -135,7 +178,7 @@ impl Trigger {
         let via = match &self.source {
             Source::Message(message) => message.via.as_ref(),
             Source::Note(note) => note.via.as_ref(),
-            Source::Interrupted(_) => None,
+            Source::Interrupted(_) | Source::Planned(_) => None,
         };
         via.map(|via| via.parent)
     }

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
-use super::commands::{self, EDIT_PROMPT};
+use super::commands::{self, EDIT_PROMPT, EDIT_SCHEDULE};
 use super::responder::HEARD_WITHIN;
 use super::{
     Responder, Visibility, budgets, first, interrupted, others, questions, resume, retries,
@@ -104,6 +104,8 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction, arrived: Optio
         .in_channel(ChannelId(form.channel_id.get()));
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
         commands::submit_prompt(bot, &responder, form, name).await;
+    } else if let Some(name) = form.data.custom_id.strip_prefix(EDIT_SCHEDULE) {
+        commands::schedule_edited(bot, &responder, form, name).await;
     } else if let Some(about) = form.data.custom_id.strip_prefix("deny:") {
         deny(bot, &responder, form, about, arrived).await;
     } else if form.data.custom_id == FIRST_AGENT {

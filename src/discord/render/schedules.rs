@@ -6,8 +6,11 @@ use super::lists::lines_within;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE};
+use crate::domain::Cost;
 use crate::manager::{Draft, ScheduleChange, ScheduleView};
-use crate::store::{ScheduleKind, ScheduleRow, ScheduleState, SlotRun, SlotState};
+use crate::store::{
+    ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState, SlotRun, SlotState,
+};
 use crate::text::{self, clip_markdown, escape};
 
 /// What is about to be planned, in full.
@@ -17,14 +20,73 @@ pub fn plan(draft: &Draft) -> Body {
         draft.rule.in_words(),
         escape::code(draft.zone.name())
     );
-    let embed = Embed::new(
-        format!("{} of {}", title(draft.kind), draft.agent.name),
-        escape::text(&draft.body),
+    let name = draft.name.as_deref().map(|name| format!(" {name}"));
+    let title = format!(
+        "{}{} of {}",
+        title(draft.kind),
+        name.unwrap_or_default(),
+        draft.agent.name
+    );
+    // The longest prompt fits an embed, but not once it is escaped.
+    let mut embed = Embed::new(title, clip_markdown(&escape::lines(&draft.body), MAX_DESCRIPTION))
+        .field("Time", time)
+        .field(next_title(draft.next.len()), moments(&draft.next));
+    if let Some(gate) = &draft.gate {
+        embed = embed.field("Gate, which runs first", gate_block(gate));
+        if draft.gate_binding.is_some() {
+            embed = embed.field(
+                "Approval",
+                "The agent's profile asks before this command. By confirming you approve it for every run.",
+            );
+        }
+    }
+    embed = match draft.kind {
+        ScheduleKind::Turn => embed.field("Where", place(draft.place)),
+        ScheduleKind::Post | ScheduleKind::Reminder => embed,
+    };
+    if let Some(model) = &draft.model {
+        embed = embed.field("Model", escape::code(model));
+    }
+    if let Some(pays) = &draft.pays {
+        embed = embed.field("Who pays", pays.clone());
+    }
+    if let Some(cost) = draft.last_cost {
+        embed = embed.field("The previous run cost", money(cost));
+    }
+    let model = match draft.pays {
+        Some(_) => "",
+        None => "No model is asked. ",
+    };
+    let press = match draft.replaces {
+        Some(_) => "Save",
+        None => "Create",
+    };
+    Body::embed(embed.footer(format!(
+        "{model}Nothing is stored until you press {press}."
+    )))
+}
+
+/// The line about a new schedule that everybody in the agent's channel sees.
+pub fn announced(draft: &Draft) -> String {
+    let next = draft.next.first().map(|next| times::in_full(*next));
+    format!(
+        "-# <@{}> planned {}: {}. Next time: {}",
+        draft.owner.id,
+        draft
+            .name
+            .as_deref()
+            .map_or_else(|| "a schedule".to_owned(), escape::code),
+        draft.rule.in_words(),
+        next.unwrap_or_default()
     )
-    .field("Time", time)
-    .field(next_title(draft.next.len()), moments(&draft.next))
-    .footer("No model is asked. Nothing is stored until you press Create.");
-    Body::embed(embed)
+}
+
+/// A run was added.
+pub fn runs_now(row: &ScheduleRow) -> Body {
+    Body::text(format!(
+        "{} runs now. `/schedule show` says what came of it.",
+        escape::code(&row.schedule.name)
+    ))
 }
 
 /// It is stored.
@@ -39,7 +101,9 @@ pub fn planned(row: &ScheduleRow) -> Body {
 /// What an agent has planned.
 pub fn schedules(views: &[ScheduleView]) -> Body {
     if views.is_empty() {
-        return Body::text("Nothing is planned here. `/remind` reminds you at a time.");
+        return Body::text(
+            "Nothing is planned here. `/remind` reminds you at a time, `/schedule new` has the agent work at a time.",
+        );
     }
     let lines = views.iter().map(|view| {
         let row = &view.row;
@@ -76,6 +140,18 @@ pub fn schedule(view: &ScheduleView) -> Body {
                 escape::code(&row.schedule.timezone)
             ),
         );
+    if let Some(gate) = &row.schedule.gate {
+        embed = embed.field("Gate", gate_block(gate));
+    }
+    if row.schedule.kind == ScheduleKind::Turn {
+        embed = embed.field("Where", place(row.schedule.place));
+    }
+    if let Some(model) = &row.schedule.model {
+        embed = embed.field("Model", escape::code(model));
+    }
+    if let Some(usd) = row.schedule.budget_usd {
+        embed = embed.field("Budget of a run", text::dollars(usd));
+    }
     if row.state == ScheduleState::Paused {
         let reason = row.reason.as_deref().unwrap_or("not stored");
         embed = embed.field("Paused", escape::text(reason));
@@ -109,21 +185,44 @@ pub fn schedules_changed(what: ScheduleChange, names: &[String]) -> Body {
 }
 
 fn run(run: &SlotRun) -> String {
-    let late = match run.ended_at {
-        Some(ended) if run.state != SlotState::Skipped => {
-            let late = (ended - run.due_at).to_std().unwrap_or_default();
-            format!(" · {} after its time", clock::duration(late))
-        }
-        _ => String::new(),
+    let posted = run.ended_at.map(|ended| (ended - run.due_at).to_std());
+    let late = match (run.late, posted) {
+        _ if run.state == SlotState::Skipped => None,
+        (Some(late), _) => Some(late),
+        (None, posted) => posted.map(Result::unwrap_or_default),
     };
-    let reason = run.reason.as_deref();
+    let late = late.map(|late| format!(" · {} after its time", clock::duration(late)));
+    let cost = run.cost.map(|cost| format!(" · {}", money(cost)));
+    let reason = run.reason.as_deref().filter(|reason| !reason.is_empty());
     let reason = reason.map(|reason| format!(": {}", escape::text(reason)));
     format!(
-        "{} · {}{}{late}",
-        times::in_full(run.slot),
+        "{} · {}{}{}{}",
+        times::in_full(run.key.slot),
         run.state.as_str(),
-        reason.unwrap_or_default()
+        reason.unwrap_or_default(),
+        late.unwrap_or_default(),
+        cost.unwrap_or_default()
     )
+}
+
+fn money(cost: Cost) -> String {
+    cost.usd()
+        .map_or_else(|| "unknown".to_owned(), text::dollars)
+}
+
+/// A command as it is written.
+fn gate_block(gate: &str) -> String {
+    text::fenced_head(gate, "sh", MAX_FIELD_VALUE)
+}
+
+const fn place(place: SchedulePlace) -> &'static str {
+    match place {
+        SchedulePlace::Fresh => {
+            "A conversation of its own each time. A reply within 24 hours continues it."
+        }
+        SchedulePlace::Main => "The main conversation.",
+        SchedulePlace::Thread => "A thread of its own.",
+    }
 }
 
 fn moments(moments: &[DateTime<Utc>]) -> String {

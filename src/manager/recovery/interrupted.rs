@@ -244,8 +244,10 @@ impl Recovery {
             of: begun.id,
             choice,
         };
+        let run = self.deps.store.run_of_turn(begun.id).await?;
+        let overrides = Overrides::model(run.and_then(|of| of.schedule.schedule.model));
         let prompt = Prompt {
-            trigger: Trigger::new(Source::Interrupted(Box::new(resume)), Overrides::default()),
+            trigger: Trigger::new(Source::Interrupted(Box::new(resume)), overrides),
             place: Place::Conversation(begun.conversation),
         };
         self.routing

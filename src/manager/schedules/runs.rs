@@ -1,6 +1,7 @@
 //! Takes slots when they are due, and does what their schedules are for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use futures_util::stream::{self, StreamExt as _};
@@ -9,12 +10,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, instrument, warn};
 
 use super::Schedules;
+use super::gates::GateRun;
 use super::slots::{self, was_away};
 use super::timer::Timer;
 use crate::agent::event::Event;
+use crate::agent::{HandedRun, due_line, failure_line, pausing_after};
 use crate::domain::{AgentId, ChannelId, Participant, UserId};
 use crate::manager::directory::registry::AgentSummary;
-use crate::store::{NewPart, RunPost, ScheduleKind, ScheduleRow, SlotRun, SlotState, StoreError};
+use crate::store::{
+    NewPart, Repeats, RunEnd, RunEnded, RunOf, RunPost, RunsOf, ScheduleKind, ScheduleRow, SlotState,
+    StoreError,
+};
 use crate::text::escape;
 
 /// Slots and runs that are worked on at once: their writes share commits.
@@ -23,59 +29,77 @@ const AT_ONCE: usize = 16;
 const KEPT: TimeDelta = TimeDelta::days(30);
 /// How long to wait after the ledger failed.
 const AFTER_FAILURE: TimeDelta = TimeDelta::seconds(30);
-/// Failures in a row after which a schedule is paused.
-const MOST_FAILURES: u32 = 3;
+
+/// Whether a run was begun in this round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    Now,
+    /// It is with its agent, or was given back a moment ago.
+    Before,
+}
 
 /// Whether owners may still talk to agents, as far as it was looked up for one round.
 type Owners = Mutex<HashMap<(AgentId, UserId), bool>>;
 
 impl Schedules {
     /// Serves all schedules until `stop`. What was due before is begun first.
-    pub(crate) async fn serve(&self, stop: CancellationToken) {
+    pub(crate) async fn serve(self: Arc<Self>, stop: CancellationToken) {
         let mut timer = Timer::new(self.deps.clock.clone());
         let mut forgotten = None;
+        if let Err(error) = self.close_interrupted_gates().await {
+            warn!("failed to close the runs whose gates were interrupted: {error}");
+        }
         loop {
             self.forget_old(&mut forgotten).await;
-            let next = match self.begin_due().await {
+            let next = match self.begin_due(&stop).await {
                 Ok(next) => next,
                 Err(error) => {
                     warn!("failed to begin what is due: {error}");
                     Some(self.deps.clock.now() + AFTER_FAILURE)
                 }
             };
+            let again = self.deps.planned.next_try();
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
-                () = self.changed.notified() => {}
+                () = stop.cancelled() => break,
+                () = self.deps.planned.rings() => {}
+                () = tokio::time::sleep(again.unwrap_or_default()), if again.is_some() => {}
                 () = timer.until(next) => {}
             }
         }
+        self.gates.tasks.close();
+        self.gates.tasks.wait().await;
     }
 
     /// Begins everything that is due now. Returns when something is due next.
-    async fn begin_due(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    async fn begin_due(
+        self: &Arc<Self>,
+        stop: &CancellationToken,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
         let store = &self.deps.store;
         loop {
             let now = self.deps.clock.now();
             let schedules = store.due_schedules(now).await?;
             let owners = Owners::default();
-            let (any, taking) = (!schedules.is_empty(), stream::iter(schedules));
+            let (mut any, taking) = (!schedules.is_empty(), stream::iter(schedules));
             let taken: Vec<_> = taking
                 .map(|row| self.take(row, now))
                 .buffer_unordered(AT_ONCE)
                 .collect()
                 .await;
             taken.into_iter().collect::<Result<(), _>>()?;
-            let runs = store.due_runs(now).await?;
-            let any = any || !runs.is_empty();
-            let begun: Vec<_> = stream::iter(runs)
-                .map(|(run, row)| self.begin(run, row, &owners))
-                .buffer_unordered(AT_ONCE)
-                .collect()
-                .await;
-            begun.into_iter().collect::<Result<(), _>>()?;
+            for which in [RunsOf::Reminders, RunsOf::Work] {
+                let runs = store.due_runs(now, which).await?;
+                let begun: Vec<_> = stream::iter(runs)
+                    .map(|of| self.begin(of, &owners, stop))
+                    .buffer_unordered(AT_ONCE)
+                    .collect()
+                    .await;
+                let begun = begun.into_iter().collect::<Result<Vec<Begun>, _>>()?;
+                any |= begun.contains(&Begun::Now);
+            }
             if !any {
-                return store.next_due().await;
+                return store.next_due(now).await;
             }
         }
     }
@@ -92,78 +116,94 @@ impl Schedules {
             return store.pause_schedule(row.id, reason, None).await.map(drop);
         };
         let due = plan.due(first, now, self.started);
+        let work = match row.schedule.kind {
+            ScheduleKind::Reminder => RunsOf::Reminders,
+            ScheduleKind::Turn | ScheduleKind::Post => RunsOf::Work,
+        };
         store
-            .take_slots(row.id, first, due.slots, due.next)
+            .take_slots(row.id, first, due.slots, due.next, work)
             .await
             .map(drop)
     }
 
-    #[instrument(skip_all, fields(schedule = run.schedule, slot = %run.slot))]
+    #[instrument(skip_all, fields(schedule = of.run.key.schedule, slot = %of.run.key.slot))]
     async fn begin(
-        &self,
-        run: SlotRun,
-        row: ScheduleRow,
+        self: &Arc<Self>,
+        of: RunOf,
         owners: &Owners,
-    ) -> Result<(), StoreError> {
-        let agent = self.directory.agent(row.schedule.agent);
+        stop: &CancellationToken,
+    ) -> Result<Begun, StoreError> {
+        let key = of.run.key;
+        // A reminder is done at once; everything else is with its agent meanwhile.
+        let handed = match of.schedule.schedule.kind {
+            ScheduleKind::Reminder => None,
+            ScheduleKind::Turn | ScheduleKind::Post => {
+                match self.deps.planned.hand_over(key) {
+                    Some(handed) => Some(handed),
+                    None => return Ok(Begun::Before),
+                }
+            }
+        };
+        let settled = |handed: Option<HandedRun>| {
+            if let Some(handed) = handed {
+                handed.settled();
+            }
+            Ok(Begun::Now)
+        };
+        let schedule = &of.schedule.schedule;
+        let agent = self.directory.agent(schedule.agent);
         let Some((agent, channel)) = agent.and_then(|agent| Some((agent.clone(), agent.channel?)))
         else {
-            return self
-                .fail(&run, &row, None, "the agent has no channel")
-                .await;
+            self.fail(&of, None, "the agent has no channel").await?;
+            return settled(handed);
         };
         if !self.servers.serves(agent.guild) {
-            let reason = Some("this server is not served");
-            let ended = self
-                .deps
-                .store
-                .finish_run(&run, SlotState::Skipped, reason, Vec::new());
-            return ended.await.map(drop);
+            let reason = "this server is not served";
+            let end = RunEnd::unseen(key, SlotState::Skipped, reason);
+            self.end(&of, end).await?;
+            return settled(handed);
         }
-        let channel = row.schedule.thread.unwrap_or(channel);
-        if !self
-            .owner_may_talk(&agent, row.schedule.owner, owners)
-            .await
-        {
+        let channel = schedule.thread.unwrap_or(channel);
+        if !self.owner_may_talk(&agent, schedule.owner, owners).await {
             let reason = "its owner left this server or may no longer talk to the agent";
-            self.pause(&row, channel, reason).await?;
+            self.pause(&of.schedule, channel, reason).await?;
             // It was paused already: the run must not wait for ever.
-            let (state, reason) = (SlotState::Skipped, Some("paused"));
-            let ended = self.deps.store.finish_run(&run, state, reason, Vec::new());
-            return ended.await.map(drop);
+            let end = RunEnd::unseen(key, SlotState::Skipped, "paused");
+            self.end(&of, end).await?;
+            return settled(handed);
         }
-        match row.schedule.kind {
-            ScheduleKind::Reminder => self.remind(&run, &row, channel).await,
-            // Nothing makes these yet.
-            ScheduleKind::Turn | ScheduleKind::Post => {
-                self.fail(&run, &row, Some(channel), "this kind is not known")
-                    .await
+        match (handed, schedule.gate.clone()) {
+            (None, _) => self.remind(&of, channel).await?,
+            (Some(handed), Some(gate)) => {
+                let (this, stop) = (Arc::clone(self), stop.clone());
+                let run = GateRun {
+                    of,
+                    agent,
+                    channel,
+                    handed,
+                };
+                self.gates
+                    .tasks
+                    .spawn(async move { this.pass_gate(run, gate, stop).await });
             }
+            (Some(handed), None) => self.hand_over(of, &agent, None, handed).await?,
         }
+        Ok(Begun::Now)
     }
 
     /// S3: posts a reminder, and ends its run.
-    async fn remind(
-        &self,
-        run: &SlotRun,
-        row: &ScheduleRow,
-        channel: ChannelId,
-    ) -> Result<(), StoreError> {
-        let late = if was_away(run.due_at, self.deps.clock.now(), self.started) {
-            format!("-# due <t:{}:R>, I was away\n", run.slot.timestamp())
-        } else {
-            String::new()
-        };
-        let owner = row.schedule.owner;
-        let mut part = NewPart::notice(format!("{late}<@{owner}> Reminder: {}", row.schedule.body));
+    async fn remind(&self, of: &RunOf, channel: ChannelId) -> Result<(), StoreError> {
+        let late = self.late_line(of).unwrap_or_default();
+        let owner = of.schedule.schedule.owner;
+        let text = &of.schedule.schedule.body;
+        let mut part = NewPart::notice(format!("{late}<@{owner}> Reminder: {text}"));
         part.body.mention = Some(owner);
-        let posts = vec![RunPost { channel, part }];
-        if self
-            .deps
-            .store
-            .finish_run(run, SlotState::Done, None, posts)
-            .await?
-        {
+        let end = RunEnd {
+            reason: None,
+            posts: vec![RunPost { channel, part }],
+            ..RunEnd::unseen(of.run.key, SlotState::Done, "")
+        };
+        if self.end(of, end).await? != RunEnded::Before {
             info!("a reminder is posted");
             self.deps.emit(Event::Outbox(channel));
         }
@@ -171,38 +211,54 @@ impl Schedules {
     }
 
     /// Ends a run that failed. The third failure in a row pauses the schedule.
-    async fn fail(
+    pub(super) async fn fail(
         &self,
-        run: &SlotRun,
-        row: &ScheduleRow,
+        of: &RunOf,
         channel: Option<ChannelId>,
         reason: &str,
     ) -> Result<(), StoreError> {
         warn!("a run of a schedule failed: {reason}");
-        let name = escape::code(&row.schedule.name);
+        let schedule = &of.schedule.schedule;
+        let id = format!("{}/{}", of.run.key.schedule, of.run.key.slot.timestamp());
         let posts = channel.map(|channel| RunPost {
             channel,
-            part: NewPart::notice(format!("-# Schedule {name} failed: {reason}.")),
+            part: NewPart::notice(failure_line(&schedule.name, reason, &id)),
         });
-        let posts = posts.into_iter().collect();
-        let ended = self
-            .deps
-            .store
-            .finish_run(run, SlotState::Failed, Some(reason), posts);
-        if ended.await? {
-            channel
-                .into_iter()
-                .for_each(|channel| self.deps.emit(Event::Outbox(channel)));
-        }
-        if row.failures + 1 >= MOST_FAILURES {
-            let reason =
-                format!("{MOST_FAILURES} runs in a row failed, the last one because {reason}");
-            self.deps
-                .store
-                .pause_schedule(row.id, &reason, None)
-                .await?;
+        let end = RunEnd {
+            posts: posts.into_iter().collect(),
+            repeats: match schedule.gate {
+                Some(_) => Repeats::OnceADay,
+                None => Repeats::Always,
+            },
+            pausing: Some(pausing_after(
+                reason,
+                &schedule.name,
+                schedule.owner,
+                channel,
+            )),
+            ..RunEnd::unseen(of.run.key, SlotState::Failed, reason)
+        };
+        self.end(of, end).await?;
+        if let Some(channel) = channel {
+            self.deps.emit(Event::Outbox(channel));
         }
         Ok(())
+    }
+
+    /// Ends a run; the next one of its schedule may begin.
+    pub(super) async fn end(&self, of: &RunOf, end: RunEnd) -> Result<RunEnded, StoreError> {
+        let ended = self.deps.store.finish_run(end).await?;
+        if ended == RunEnded::AndPaused {
+            info!(schedule = of.run.key.schedule, "a schedule is paused: its runs keep failing");
+        }
+        self.deps.planned.ring();
+        Ok(ended)
+    }
+
+    /// Returns the line before what comes late, if it does.
+    pub(super) fn late_line(&self, of: &RunOf) -> Option<String> {
+        let is_late = was_away(of.run.due_at, self.deps.clock.now(), self.started);
+        is_late.then(|| due_line(of.run.key.slot.timestamp()))
     }
 
     /// Pauses a schedule and says so where it posts.

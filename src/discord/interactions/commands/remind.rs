@@ -7,6 +7,9 @@ use super::complete;
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::{Body, Button, Style};
+use crate::domain::Person;
+use crate::manager::Draft;
+use crate::store::{SchedulePlace, ScheduleRow};
 
 /// Be reminded by this channel's agent, once or again and again
 #[poise::command(category = "Tasks", slash_command, guild_only)]
@@ -32,15 +35,23 @@ pub(super) async fn remind(
             timezone.as_deref(),
             thread,
         )?;
-        let card = render::plan(&planned);
-        let id = ctx.interaction.id.get();
-        bot(ctx).drafts.keep(id, planned);
-        Ok(card.row(vec![
-            Button::new(format!("plan:create:{id}"), "Create", Style::Success),
-            Button::new(format!("plan:cancel:{id}"), "Cancel", Style::Secondary),
-        ]))
+        Ok(card(bot(ctx), ctx.interaction.id.get(), planned))
     })
     .await
+}
+
+/// Keeps a draft under the id of the interaction that asked for it, and shows its card.
+pub(super) fn card(bot: &Bot, id: u64, draft: Draft) -> Body {
+    let card = render::plan(&draft);
+    let create = match draft.replaces {
+        Some(_) => "Save",
+        None => "Create",
+    };
+    bot.drafts.keep(id, draft);
+    card.row(vec![
+        Button::new(format!("plan:create:{id}"), create, Style::Success),
+        Button::new(format!("plan:cancel:{id}"), "Cancel", Style::Secondary),
+    ])
 }
 
 /// A press on the card. `rest` is what follows `plan:` in its id.
@@ -63,9 +74,38 @@ pub(in crate::discord) async fn pressed(
             Refusal::new("This card is used already, or from before a restart, so nothing was stored. Run the command again.")
         })?;
         admits(bot, &person, &draft.agent).await?;
-        let created = bot.manager.schedules.create(draft).await?;
+        let created = confirmed(bot, draft, &person).await?;
         Ok(render::planned(&created))
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.replace(work).await;
+}
+
+/// Stores what a person confirmed. A schedule with a thread gets it first: without one it is not stored.
+async fn confirmed(bot: &Bot, draft: Draft, by: &Person) -> Result<ScheduleRow, Refusal> {
+    let mut draft = draft;
+    draft.owner = by.clone();
+    if draft.place == SchedulePlace::Thread && draft.thread.is_none() {
+        let name = draft.name.as_deref().unwrap_or("schedule");
+        let below = draft
+            .agent
+            .channel
+            .ok_or_else(|| Refusal::new("The agent has no channel. Use `/agent repair`."))?;
+        draft.thread = Some(bot.open_schedule_thread(below, name).await?);
+    }
+    let is_new = draft.replaces.is_none();
+    let is_seen = draft.pays.is_some() || draft.gate.is_some();
+    let channel = draft.agent.channel;
+    let line = render::announced(&draft);
+    let created = bot.manager.schedules.create(draft).await?;
+    if let (true, true, Some(channel)) = (is_new, is_seen, channel) {
+        let mut part = crate::store::NewPart::notice(line);
+        part.body.is_silent = true;
+        bot.store
+            .post(channel, None, part)
+            .await
+            .map_err(Refusal::from)?;
+        bot.deliver(channel);
+    }
+    Ok(created)
 }
