@@ -50,7 +50,7 @@ pub use conversation::mailbox::{
 };
 pub use deps::identity::Identity;
 pub use deps::interruptions::Pending;
-pub use deps::planned::{HandedRun, PlannedRuns};
+pub use deps::planned::{HandedRun, LATENESS_BOUNDS, PlannedRuns, RunFigures};
 pub use deps::questions::{OpenToPeople, PersonEnd};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};

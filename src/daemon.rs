@@ -128,7 +128,13 @@ async fn run_until_stopped(
     helpers.start(|stop| app.manager.recovery.clone().end_cards(stop));
     helpers.start(|stop| app.clone().keep_schedules(health.clone(), stop));
     if let Some(web) = web {
-        let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
+        let planned = app.manager.planned_runs();
+        let metrics = Metrics::new(
+            app.store.clone(),
+            health.clone(),
+            app.places.clone(),
+            planned,
+        );
         helpers.start(|stop| web.serve(watchdog, metrics, hosts, stop));
     }
     helpers.start(|stop| announce(health, phase.clone(), stop));

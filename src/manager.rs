@@ -53,7 +53,7 @@ use self::servers::budgets::Budgets;
 use self::servers::grants::GrantRules;
 use self::servers::records::ServerRecords;
 use self::servers::settings::ServerSettings;
-use crate::agent::{AgentDeps, Members};
+use crate::agent::{AgentDeps, Members, PlannedRuns};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
@@ -270,6 +270,11 @@ impl AgentManager {
             mcp,
             recovery,
         }
+    }
+
+    /// Returns the runs of schedules that are with their agents, with the figures of all runs.
+    pub(crate) fn planned_runs(&self) -> PlannedRuns {
+        self.deps.planned.clone()
     }
 
     /// Connects the port through which members' roles are read.

@@ -155,6 +155,11 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What people are shown of its effect besides the arguments, as Markdown, where they are asked.
+    async fn preview(&self, _args: &Self::Args, _context: &ToolContext) -> Option<String> {
+        None
+    }
+
     /// How long it may run before the guard ends it.
     ///
     /// `None` for a tool that keeps its own time: then it also watches `context.stop` itself.

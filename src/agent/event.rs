@@ -271,6 +271,8 @@ pub struct AskedCall {
     pub reason: String,
     /// The arguments that will run, pretty-printed JSON, in full.
     pub arguments: String,
+    /// What it would come to, as Markdown, where its arguments do not say it.
+    pub preview: Option<String>,
     /// How its command is confined, in words such as `in a sandbox`; `None` where it runs no command.
     pub sandbox: Option<String>,
     /// Whether an entry of `always_allow` would spare the question the next time: only the agent's own profile asks.

@@ -27,11 +27,15 @@ const SUB_AGENT: &str = "sub_agent";
 /// The tool that records a decision of the server.
 const RECORD_DECISION: &str = "record_decision";
 
+/// The tool that plans work at a time.
+pub(super) const SCHEDULE: &str = "schedule";
+
 /// Tools that no child turn has: they outlive it, or change the agent itself.
-const NOT_FOR_CHILDREN: [&str; 8] = [
+const NOT_FOR_CHILDREN: [&str; 9] = [
     "add_process_hooks",
     RECORD_DECISION,
     "run_background",
+    SCHEDULE,
     "self_edit_docs",
     "self_edit_model",
     "self_edit_permissions",

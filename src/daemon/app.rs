@@ -422,6 +422,7 @@ fn services(
         configure: link.clone(),
         decisions: link.clone(),
         mcp: None,
+        planner: link.clone(),
         shell: Ok(shell),
     })
 }

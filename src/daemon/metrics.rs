@@ -20,6 +20,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Mutex;
 
 use super::process;
+use crate::agent::{LATENESS_BOUNDS, PlannedRuns, RunFigures};
 use crate::discord::GatewayHealth;
 use crate::llm::places::Places;
 use crate::store::{CALL_BOUNDS, COST_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
@@ -34,15 +35,17 @@ pub(super) struct Metrics {
     store: Store,
     gateway: GatewayHealth,
     places: Places,
+    planned: PlannedRuns,
     tally: Arc<Mutex<Tally>>,
 }
 
 impl Metrics {
-    pub(super) fn new(store: Store, gateway: GatewayHealth, places: Places) -> Self {
+    pub(super) fn new(store: Store, gateway: GatewayHealth, places: Places, planned: PlannedRuns) -> Self {
         Self {
             store,
             gateway,
             places,
+            planned,
             tally: Arc::default(),
         }
     }
@@ -57,6 +60,7 @@ impl Metrics {
         self.agents(ours).await?;
         self.under_way(ours).await?;
         self.approvals(ours).await?;
+        schedules(ours, &self.planned.figures());
         let mut tally = self.tally.lock().await;
         self.store.bring_up_to_date(&mut tally).await?;
         turns(ours, &tally);
@@ -273,6 +277,29 @@ fn tools(registry: &mut Registry, tally: &Tally) {
         "How long tool calls took",
         CALL_BOUNDS,
         series.into_iter().collect(),
+    );
+}
+
+fn schedules(registry: &mut Registry, figures: &RunFigures) {
+    let runs = Count::default();
+    for (outcome, count) in &figures.ended {
+        runs.get_or_create(&vec![("outcome", (*outcome).to_owned())])
+            .inc_by(*count);
+    }
+    registry.register(
+        "schedule_runs",
+        "Runs of schedules that ended since the start, by outcome",
+        runs,
+    );
+    histogram(
+        registry,
+        "schedule_lateness",
+        "How long after their time runs of schedules began, since the start",
+        LATENESS_BOUNDS,
+        (figures.lateness.count > 0)
+            .then(|| (Vec::new(), figures.lateness.clone()))
+            .into_iter()
+            .collect(),
     );
 }
 

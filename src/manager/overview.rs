@@ -43,7 +43,7 @@ impl OverviewSource<'_> {
             running: self.store.running_runs(MOST).await?,
             waiting: self.store.waiting_things(MOST).await?,
             budgets: self.budgets(now).await?,
-            schedules: Vec::new(),
+            schedules: self.store.next_schedules(MOST).await?,
             failures: self.store.failures(now, MOST).await?,
         })
     }

@@ -2,6 +2,8 @@
 //!
 //! Tools are made before the manager that they need, so the link is made first and connected last.
 
+mod planner;
+
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -52,7 +52,7 @@ impl Action {
         }
         let detail = if PATH_TOOLS.contains(&tool.as_str()) {
             normal_path(&detail)
-        } else if tool == "git" || tool == "agent_comm" {
+        } else if tool == "git" || tool == "agent_comm" || tool == "schedule" {
             single_blanks(&detail)
         } else {
             detail.trim().to_owned()

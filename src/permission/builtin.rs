@@ -52,6 +52,7 @@ impl Profile {
                 &[
                     Group::Shell.pattern(),
                     Group::Tasks.pattern(),
+                    Group::Schedule.pattern(),
                     Group::WebFetch.pattern(),
                     Group::GitRemote.pattern(),
                     Group::SelfEdit.pattern(),

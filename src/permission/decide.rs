@@ -129,10 +129,12 @@ impl Profile {
         if verdict.decision <= written.decision {
             return written;
         }
-        Verdict {
-            reason: format!("{}, for it leads to `{}`", verdict.reason, reached.path()),
-            ..verdict
-        }
+        let reason = if reached.script().is_some() && action.script().is_none() {
+            format!("{}, for it runs a command", verdict.reason)
+        } else {
+            format!("{}, for it leads to `{}`", verdict.reason, reached.path())
+        };
+        Verdict { reason, ..verdict }
     }
 
     /// Judges one form of an action.

@@ -19,6 +19,8 @@ pub enum Group {
     /// Commands that continue beside the turn, and hooks on them.
     Tasks,
     StopTask,
+    /// Reminders and turns at a time.
+    Schedule,
     /// Fetching a page.
     WebFetch,
     /// The provider's own search.
@@ -37,7 +39,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order in which people see them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Files,
         Self::GitLocal,
         Self::GitRemote,
@@ -47,6 +49,7 @@ impl Group {
         Self::Shell,
         Self::Tasks,
         Self::StopTask,
+        Self::Schedule,
         Self::WebFetch,
         Self::WebSearch,
         Self::SelfEdit,
@@ -65,13 +68,14 @@ impl Group {
             Self::GitLocal => r"tool:git:(init|commit|branch|checkout|diff|log|status)(\s.*)?",
             Self::GitRemote => r"tool:git:(push|merge_request)(\s.*)?",
             Self::Information => {
-                "tool:(list_models|list_tasks|read_task_output|tool_output|ask_person|find_tools):.*"
+                r"tool:((list_models|list_tasks|read_task_output|tool_output|ask_person|find_tools):.*|schedule:list(\s.*)?)"
             }
             Self::Docs => "tool:self_edit:docs:.*",
             Self::AgentComm => r"tool:agent_comm:(list|read_docs|send)(\s.*)?",
             Self::Shell => "tool:bash:.*",
             Self::Tasks => "tool:(run_concurrent|run_background|add_process_hooks):.*",
             Self::StopTask => "tool:stop_task:.*",
+            Self::Schedule => r"tool:schedule:(create|remind|delete)(\s.*)?",
             Self::WebFetch => "tool:web_fetch:.*",
             Self::WebSearch => "tool:web_search:.*",
             Self::SelfEdit => {

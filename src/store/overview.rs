@@ -9,9 +9,10 @@ use sqlx::{Row as _, query};
 use super::Store;
 use super::codec::{counted, parsed, stamp, time, time_option};
 use super::error::StoreError;
+use super::schedule_runs::SlotState;
 use super::statement::checked;
 use crate::domain::{
-    AgentId, ChannelId, Failed, FailedKind, GuildId, RunningRun, UserId, WaitingKind, WaitingThing,
+    AgentId, ChannelId, Failed, FailedKind, GuildId, NextSchedule, RunningRun, UserId, WaitingKind, WaitingThing,
 };
 
 /// The state of an interrupted turn whose card waits for a press.
@@ -132,13 +133,42 @@ impl Store {
             &*since,
             most
         ));
+        // Runs with a turn are among the turns.
+        let schedules = checked(query!(
+            "SELECT a.name, coalesce(s.thread_id, a.channel_id, 0) AS channel_id, r.ended_at AS at,
+                 coalesce(r.reason, '') AS reason, CAST(NULL AS TEXT) AS run
+             FROM schedule_runs r JOIN schedules s ON s.id = r.schedule_id JOIN agents a ON a.id = s.agent_id
+             WHERE r.state = ? AND r.turn_id IS NULL AND r.ended_at > ? ORDER BY r.ended_at DESC LIMIT ?",
+            SlotState::Failed.as_str(),
+            &*since,
+            most
+        ));
         let db = &mut *self.reader().await?;
         let mut found = turns.all(db, |row| failed(FailedKind::Turn, row)).await?;
         let lost = deliveries.all(db, |row| failed(FailedKind::Delivery, row));
         found.extend(lost.await?);
+        let runs = schedules.all(db, |row| failed(FailedKind::Schedule, row));
+        found.extend(runs.await?);
         found.sort_by_key(|failed| std::cmp::Reverse(failed.at));
         found.truncate(most as usize);
         Ok(found)
+    }
+
+    /// Returns the schedules and reminders that are next, the earliest first.
+    pub async fn next_schedules(&self, most: u32) -> Result<Vec<NextSchedule>, StoreError> {
+        let query = checked(query!(
+            "SELECT s.name, a.name AS agent, s.next_at FROM schedules s JOIN agents a ON a.id = s.agent_id
+             WHERE s.state = 'active' AND s.next_at IS NOT NULL ORDER BY s.next_at, s.id LIMIT ?",
+            most
+        ));
+        let read = |row: &SqliteRow| {
+            Ok(NextSchedule {
+                name: row.try_get("name")?,
+                agent: row.try_get("agent")?,
+                next_at: time(row, "next_at")?,
+            })
+        };
+        query.all(&mut *self.reader().await?, read).await
     }
 
     /// Returns what each agent of a server spent since `since`.

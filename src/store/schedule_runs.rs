@@ -190,8 +190,8 @@ impl Store {
     }
 
     /// Takes slots (S1): stores a run for each, and moves the schedule to its next slot. Does nothing where the schedule is
-    /// no longer active at the slot `seen`; returns whether it was. While one run works and another waits, slots of `work`
-    /// are skipped.
+    /// no longer active at the slot `seen`. Returns how many were skipped. While one run works and another waits, slots of
+    /// `work` are skipped.
     pub async fn take_slots(
         &self,
         schedule: i64,
@@ -199,7 +199,7 @@ impl Store {
         slots: Vec<TakenSlot>,
         next: Option<DateTime<Utc>>,
         work: RunsOf,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let taken = self.write(move |db| {
             Box::pin(async move {
                 let is_full = work == RunsOf::Work && open_runs(db, schedule).await? >= MOST_OPEN;
@@ -212,16 +212,18 @@ impl Store {
                         stamp(seen)
                     ))
                     .must_change(format!("active schedule {schedule}"));
+                let mut count = 0;
                 for slot in slots {
                     let skipped = slot.skipped.or(is_full.then_some(STILL_RUNNING));
+                    count += u64::from(skipped.is_some());
                     add_run(&mut batch, schedule, &slot, skipped);
                 }
-                batch.run(db).await
+                batch.run(db).await.map(|_| count)
             })
         });
         match taken.await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound(_)) => Ok(false),
+            Ok(skipped) => Ok(Some(skipped)),
+            Err(StoreError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }

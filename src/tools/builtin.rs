@@ -29,6 +29,7 @@ mod record_decision;
 mod replace_lines;
 mod run_background;
 mod run_concurrent;
+pub(super) mod schedule;
 mod self_edit_docs;
 mod self_edit_model;
 mod self_edit_permissions;
@@ -100,6 +101,7 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(glob::Glob),
         erased(grep::Grep),
         erased(send_file::SendFile),
+        erased(schedule::Schedule),
         erased(bash::Bash),
         erased(run_concurrent::RunConcurrent),
         erased(run_background::RunBackground),

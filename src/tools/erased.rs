@@ -149,6 +149,11 @@ impl Prepared {
         Some(change.for_audit(&context.services.redactor))
     }
 
+    /// What people are shown of the call's effect besides its arguments, as Markdown.
+    pub async fn preview(&self, context: &ToolContext) -> Option<String> {
+        self.tool.preview(self.used(), context).await
+    }
+
     pub(super) async fn run(self, context: &ToolContext) -> Result<Output, ToolError> {
         if let (Some(path), Some(elsewhere)) = (&self.path, &self.elsewhere) {
             path.still_leads_to(&elsewhere.reached, context).await?;
@@ -183,6 +188,11 @@ pub(super) trait AnyTool: Send + Sync {
     fn at_place(&self, arguments: &Map<String, Value>, reached: &WorkspacePath) -> Option<AtPlace>;
     async fn change(&self, arguments: &Map<String, Value>, context: &ToolContext)
     -> Option<Change>;
+    async fn preview(
+        &self,
+        arguments: &Map<String, Value>,
+        context: &ToolContext,
+    ) -> Option<String>;
     async fn run(
         &self,
         arguments: Map<String, Value>,
@@ -308,6 +318,15 @@ impl<T: Tool> AnyTool for Typed<T> {
     ) -> Option<Change> {
         let args = Self::parse(arguments.clone()).ok()?;
         self.tool.change(&args, context).await
+    }
+
+    async fn preview(
+        &self,
+        arguments: &Map<String, Value>,
+        context: &ToolContext,
+    ) -> Option<String> {
+        let args = Self::parse(arguments.clone()).ok()?;
+        self.tool.preview(&args, context).await
     }
 
     async fn run(

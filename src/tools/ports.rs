@@ -204,6 +204,61 @@ pub trait ServerDecisions: Send + Sync {
     async fn record(&self, caller: &Caller, text: String) -> Result<u32, PortError>;
 }
 
+/// Plans work at a time.
+#[async_trait]
+pub trait Planner: Send + Sync {
+    /// What people are shown of a plan before it is made: its time in words, the zone, and the next times. Markdown.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be made.
+    async fn preview(&self, caller: &Caller, plan: Plan) -> Result<String, PortError>;
+
+    /// Makes a plan, which belongs to the person who began the turn. Returns what the model is told.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be made.
+    async fn plan(&self, caller: &Caller, plan: Plan) -> Result<String, PortError>;
+
+    /// Deletes a plan of the caller's agent. Returns what the model is told.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name, or the people behind the turn may not delete it.
+    async fn delete(&self, caller: &Caller, name: &str) -> Result<String, PortError>;
+
+    /// Returns what the caller's agent has planned, for the model.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    async fn list(&self, caller: &Caller) -> Result<String, PortError>;
+}
+
+/// Work at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub kind: PlanKind,
+    /// The time as the model wrote it.
+    pub when: String,
+    pub name: Option<String>,
+    /// What the agent is to do, or the text of a reminder.
+    pub prompt: String,
+    /// A command that runs before the turn.
+    pub gate: Option<String>,
+    pub timezone: Option<String>,
+}
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// The agent has a turn.
+    Turn,
+    /// The person is reminded.
+    Reminder,
+}
+
 /// The rules for the commands of an agent.
 pub trait ShellRules: Send + Sync {
     /// The rules for the caller, by the present settings and configuration.

@@ -9,7 +9,9 @@ use super::error::ToolError;
 use super::git_access::GitAccess;
 use super::hooks::HookWriter;
 use super::output_store::OutputStore;
-use super::ports::{AgentDirectory, Configure, Messenger, Models, ServerDecisions, ShellRules};
+use super::ports::{
+    AgentDirectory, Configure, Messenger, Models, Planner, ServerDecisions, ShellRules,
+};
 use super::rate_limit::RateLimit;
 use super::tasks::Tasks;
 use super::told_once::ToldOnce;
@@ -53,6 +55,8 @@ pub struct Services {
     pub decisions: Arc<dyn ServerDecisions>,
     /// The MCP servers of all agents; `None` where there are none.
     pub mcp: Option<Arc<Hub>>,
+    /// Plans reminders and turns at a time.
+    pub planner: Arc<dyn Planner>,
     /// Runs commands, or says why none can run.
     pub shell: Result<Shell, NoCommands>,
 }

@@ -11,6 +11,7 @@
 //! * `threads`: the same for the last words of a sub-agent.
 //! * `asked`: SIGKILL before and after the steps of questions to people, and of turns that go on.
 //! * `resumed`: SIGKILL once in each of many turns, which come to their answers.
+//! * `schedules`: the same for what is planned: reminders, commands, turns.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
@@ -21,6 +22,7 @@ mod jobs;
 mod lifecycle;
 mod random;
 mod resumed;
+mod schedules;
 mod steps;
 mod threads;
 mod verdict;

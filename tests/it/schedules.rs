@@ -1,4 +1,7 @@
-//! Reminders and schedules: planned by people, posted at their time, once.
+//! Reminders and schedules: planned by people, begun at their time, once.
 
+mod gates;
 mod reminders;
 mod times;
+mod tool;
+mod turns;

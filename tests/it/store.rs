@@ -198,5 +198,6 @@ pub(crate) fn finished(texts: &[&str]) -> FinishedTurn {
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
         report: None,
+        planned: None,
     }
 }

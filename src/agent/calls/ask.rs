@@ -19,7 +19,7 @@ use crate::agent::event::{Answer, AskedCall, Choice, Event, Presses, Question, Q
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolResult, UserId, size_of_fields};
-use crate::permission::{Action, Effort, Stack, binding_hash};
+use crate::permission::{Action, Effort, Group, Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
@@ -184,12 +184,19 @@ impl Calls<'_> {
                 call: one.call.id.clone(),
                 tool: one.prepared.name().to_owned(),
                 action: one.prepared.action.to_string(),
-                reached: one.prepared.action.reached().map(Action::to_string),
+                reached: one
+                    .prepared
+                    .action
+                    .reached()
+                    .filter(|_| one.prepared.info.group != Group::Schedule)
+                    .map(Action::to_string),
+                preview: self.preview_of(one).await,
                 address: one.prepared.address.clone(),
                 reason: one.reason.to_owned(),
                 arguments: long::work_on(size, || pretty(one.prepared)),
                 sandbox: self.sandbox_of(one).await,
-                may_be_kept: self.turn.context.working_for.is_none()
+                may_be_kept: one.prepared.info.group != Group::Schedule
+                    && self.turn.context.working_for.is_none()
                     && profiles.is_none_or(|profiles| {
                         let action = &one.prepared.action;
                         long::work_on(size, || profiles.asks_alone(action, &effort))
@@ -464,6 +471,17 @@ impl Calls<'_> {
     fn bound(&self, prepared: &Prepared, profiles: &Stack) -> String {
         let turn = self.turn.context.id();
         binding_hash(prepared.name(), &prepared.arguments, profiles, turn)
+    }
+
+    /// What people are shown of the effect of a call besides its arguments.
+    async fn preview_of(&self, asked: &ToAsk<'_>) -> Option<String> {
+        if asked.prepared.info.group != Group::Schedule {
+            return None;
+        }
+        let people = self.turn.context.people_now().await.ok()?;
+        let stop = self.turn.context.stop.now().clone();
+        let context = tool_context(self.turn, asked.call.id.clone(), people, stop);
+        asked.prepared.preview(&context).await
     }
 
     /// How the command of a call is confined, in words; `None` where it runs no command.

@@ -9,7 +9,8 @@ use tokio::task::spawn_blocking;
 use super::ask::ToAsk;
 use super::task::{Assignment, BegunChild, NotCalled, SpawnReservation};
 use super::{Call, Calls};
-use crate::agent::setup::modes;
+use crate::agent::setup::tool_specs::Watched;
+use crate::agent::setup::{SCHEDULE, modes};
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::mcp;
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
@@ -164,6 +165,12 @@ impl Calls<'_> {
             return Looked::Refused {
                 action: prepared.action.to_string(),
                 reason: refusal.to_string(),
+            };
+        }
+        if prepared.info.name == SCHEDULE && self.turn.context.watched() == Watched::ByNobody {
+            return Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: "no person began this turn, so it plans nothing".to_owned(),
             };
         }
         if !modes::has_tool(self.turn.mode(), prepared.info.name) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chorus_mcp::Mark;
 use parking_lot::Mutex;
 
-use super::Setup;
+use super::{SCHEDULE, Setup};
 use super::modes;
 use crate::domain::Mode;
 use crate::mcp::{RosterServer, RosterTool};
@@ -32,6 +32,7 @@ pub(in crate::agent) struct Able {
     /// It may put questions to people.
     pub(in crate::agent) asks_people: bool,
     pub(in crate::agent) of_servers: OfServers,
+    pub(in crate::agent) watched: Watched,
 }
 
 /// What the tools of a turn depend on.
@@ -82,6 +83,7 @@ impl ToolSpecs {
                 tools.toolset_with(offer, |tool| {
                     (able.delegates || !tool.delegates)
                         && (able.asks_people || tool.name != ASK_PERSON)
+                        && (able.watched == Watched::ByAPerson || tool.name != SCHEDULE)
                         && is_told(profiles, setup, tool, mode)
                 })
             });
@@ -98,5 +100,23 @@ fn is_denied(profiles: &Stack, server: &RosterServer, tool: &RosterTool) -> bool
 fn is_told(profiles: &Stack, setup: &Setup, tool: &ToolInfo, mode: Mode) -> bool {
     modes::has_tool(mode, tool.name)
         && setup.is_told(tool.name)
-        && !profiles.denies_all(tool.subject)
+        && !is_denied(profiles, tool)
+}
+
+/// Says whether the profiles deny everything of a tool that would be worth telling.
+fn is_denied(profiles: &Stack, tool: &ToolInfo) -> bool {
+    if tool.name == SCHEDULE {
+        // A list of what is planned is no reason to tell models of it.
+        return ["schedule:create", "schedule:remind"]
+            .iter()
+            .all(|subject| profiles.denies_all(subject));
+    }
+    profiles.denies_all(tool.subject)
+}
+
+/// Who watches a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::agent) enum Watched {
+    ByAPerson,
+    ByNobody,
 }

@@ -271,6 +271,7 @@ async fn skip_run(
     };
     let end = RunEnd::unseen(planned.run.key, SlotState::Skipped, reason);
     deps.store.finish_run(end).await?;
+    deps.planned.count(SlotState::Skipped, 1);
     planned.handed.settled();
     match over {
         Some(over) => deps.tell_unattended_over(agent, over).await,

@@ -229,6 +229,8 @@ impl Ready {
         };
         let begun = deps.store.begin_turn(opening).await?;
         handed.settled();
+        let late = (deps.clock.now() - run.due_at).to_std();
+        deps.planned.count_late(late.unwrap_or_default());
         Ok((begun == Stored::Running).then_some(Start {
             turn,
             items,

@@ -20,7 +20,7 @@ use crate::agent::models::ModelError;
 use crate::agent::models::budget::{Caps, RoleCap, Spender};
 use crate::agent::sessions::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
-use crate::agent::setup::tool_specs::{Able, OfServers};
+use crate::agent::setup::tool_specs::{Able, OfServers, Watched};
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::at_work::AtWork;
 use crate::agent::stop::work_clock::TimeAbove;
@@ -264,6 +264,7 @@ impl TurnContext {
                     delegates,
                     asks_people: self.asks_people(),
                     of_servers: self.of_servers(),
+                    watched: self.watched(),
                 };
                 told.of(&self.deps.tools, &profiles, setup, mode, able)
             }
@@ -292,6 +293,15 @@ impl TurnContext {
         let left = self.deps.questions.of_conversation(self.conversation);
         if let Err(error) = self.deps.end_questions(left, &PersonEnd::WentOn).await {
             warn!(turn.id = %self.id(), "failed to end a question that nobody waits for: {error}");
+        }
+    }
+
+    /// Who watches the run.
+    pub(in crate::agent) fn watched(&self) -> Watched {
+        if self.run.payer.is_unattended {
+            Watched::ByNobody
+        } else {
+            Watched::ByAPerson
         }
     }
 

@@ -145,7 +145,11 @@ pub(in crate::agent) async fn finish(
         planned: run_end,
     };
     let report = ended.report.clone();
+    let run_state = ended.planned.as_ref().map(|end| end.state);
     let queued = host.close(turn, ended, said).await?;
+    if let Some(state) = run_state {
+        turn.context.deps.planned.count(state, 1);
+    }
     turn.accounting.stored();
     turn.said_nothing = is_quiet;
     if let Some(answer) = answer {

@@ -349,6 +349,25 @@ mod tests {
         }
     }
 
+    #[async_trait]
+    impl ports::Planner for NoPorts {
+        async fn preview(&self, _: &Caller, _: ports::Plan) -> Result<String, PortError> {
+            no_port()
+        }
+
+        async fn plan(&self, _: &Caller, _: ports::Plan) -> Result<String, PortError> {
+            no_port()
+        }
+
+        async fn delete(&self, _: &Caller, _: &str) -> Result<String, PortError> {
+            no_port()
+        }
+
+        async fn list(&self, _: &Caller) -> Result<String, PortError> {
+            no_port()
+        }
+    }
+
     fn services(agents: &Path) -> Services {
         let none = Arc::new(NoPorts);
         Services {
@@ -369,7 +388,8 @@ mod tests {
             models: none.clone(),
             configure: none.clone(),
             mcp: None,
-            decisions: none,
+            decisions: none.clone(),
+            planner: none,
             shell: Err(NoCommands("these tests run no commands")),
         }
     }

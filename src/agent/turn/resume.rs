@@ -340,6 +340,7 @@ impl AgentDeps {
         let found = self.store.run_of_turn(turn).await?;
         Ok(found.map(|RunOf { run, schedule }| PlannedRun {
             key: run.key,
+            due_at: run.due_at,
             name: schedule.schedule.name,
             owner: schedule.schedule.owner,
             budget_usd: schedule.schedule.budget_usd,

@@ -1,5 +1,7 @@
 //! What starts a turn: whose words, and how it differs from an ordinary one.
 
+use chrono::{DateTime, Utc};
+
 use crate::agent::files::beginning::Beginning;
 use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, UserId, Via};
 use crate::agent::deps::planned::HandedRun;
@@ -81,6 +83,8 @@ pub struct PlannedRun {
     pub name: String,
     /// The person whose schedule it is.
     pub owner: UserId,
+    /// When it was to begin.
+    pub due_at: DateTime<Utc>,
     /// What it may cost, in US dollars, where the schedule says it.
     pub budget_usd: Option<f64>,
     /// Whether it begins late, because nobody was there.

@@ -162,6 +162,16 @@ impl Schedules {
         owner: Person,
         request: ScheduleRequest,
     ) -> Result<Draft, ManagerError> {
+        let draft = self.checked(agent, owner, request).await?;
+        self.complete(draft).await
+    }
+
+    async fn checked(
+        &self,
+        agent: AgentSummary,
+        owner: Person,
+        request: ScheduleRequest,
+    ) -> Result<Draft, ManagerError> {
         let kind = match request.then {
             Then::Turn => ScheduleKind::Turn,
             Then::Post => ScheduleKind::Post,
@@ -180,7 +190,7 @@ impl Schedules {
                 "`budget` is an amount in US dollars above 0, such as `0.50`.",
             ));
         }
-        let draft = Draft {
+        Ok(Draft {
             kind,
             name: request.name,
             place: request.place,
@@ -194,8 +204,46 @@ impl Schedules {
                 (request.when, request.timezone.as_deref()),
                 (request.prompt.unwrap_or_default(), request.gate),
             )?
-        };
-        self.complete(draft).await
+        })
+    }
+
+    /// The same for a schedule that a model asks for. Its gate was judged with the call, so whoever allowed that approved it.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be.
+    pub(crate) async fn plan_for_tool(
+        &self,
+        agent: AgentSummary,
+        owner: Person,
+        request: ScheduleRequest,
+    ) -> Result<Draft, ManagerError> {
+        let gate = request.gate.clone();
+        let draft = self.checked(agent, owner, request).await?;
+        let gate_binding = gate.map(|gate| gate_binding(draft.agent.id, gate.trim()));
+        let pays = Some(self.who_pays(&draft).await);
+        Ok(Draft {
+            gate_binding,
+            pays,
+            ..draft
+        })
+    }
+
+    /// Gives a draft a name.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be a name, or another schedule has it.
+    pub(crate) async fn named_draft(
+        &self,
+        draft: Draft,
+        name: String,
+    ) -> Result<Draft, ManagerError> {
+        self.is_free(&draft.agent, &name).await?;
+        Ok(Draft {
+            name: Some(name),
+            ..draft
+        })
     }
 
     /// Checks what a person wants to change of a schedule. Nothing is stored.

@@ -29,6 +29,7 @@ impl Schedules {
         let planned = Planned {
             run: PlannedRun {
                 key: of.run.key,
+                due_at: of.run.due_at,
                 name: schedule.name.clone(),
                 owner: schedule.owner,
                 budget_usd: schedule.budget_usd,

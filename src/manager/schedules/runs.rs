@@ -120,10 +120,13 @@ impl Schedules {
             ScheduleKind::Reminder => RunsOf::Reminders,
             ScheduleKind::Turn | ScheduleKind::Post => RunsOf::Work,
         };
-        store
+        let taken = store
             .take_slots(row.id, first, due.slots, due.next, work)
-            .await
-            .map(drop)
+            .await?;
+        self.deps
+            .planned
+            .count(SlotState::Skipped, taken.unwrap_or_default());
+        Ok(())
     }
 
     #[instrument(skip_all, fields(schedule = of.run.key.schedule, slot = %of.run.key.slot))]
@@ -203,6 +206,8 @@ impl Schedules {
             posts: vec![RunPost { channel, part }],
             ..RunEnd::unseen(of.run.key, SlotState::Done, "")
         };
+        let late = (self.deps.clock.now() - of.run.due_at).to_std();
+        self.deps.planned.count_late(late.unwrap_or_default());
         if self.end(of, end).await? != RunEnded::Before {
             info!("a reminder is posted");
             self.deps.emit(Event::Outbox(channel));
@@ -247,7 +252,11 @@ impl Schedules {
 
     /// Ends a run; the next one of its schedule may begin.
     pub(super) async fn end(&self, of: &RunOf, end: RunEnd) -> Result<RunEnded, StoreError> {
+        let state = end.state;
         let ended = self.deps.store.finish_run(end).await?;
+        if ended != RunEnded::Before {
+            self.deps.planned.count(state, 1);
+        }
         if ended == RunEnded::AndPaused {
             info!(schedule = of.run.key.schedule, "a schedule is paused: its runs keep failing");
         }

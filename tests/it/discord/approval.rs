@@ -31,6 +31,7 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
 
 fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
     AskedCall {
+        preview: None,
         may_be_kept: true,
         approval,
         call: CallId(format!("c{approval}")),

@@ -4,7 +4,7 @@ use super::{Identity, WENT_ON};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::questions::PersonEnd;
 use crate::agent::event::Event;
-use crate::agent::setup::tool_specs::{Able, OfServers};
+use crate::agent::setup::tool_specs::{Able, OfServers, Watched};
 use crate::domain::{ConversationId, Item, ToolCall, TurnId};
 use crate::permission::{Decision, Effort};
 use crate::store::{
@@ -90,6 +90,7 @@ impl AgentDeps {
             delegates: true,
             asks_people: true,
             of_servers: OfServers::All,
+            watched: Watched::ByAPerson,
         };
         let mode = setup.mode(None);
         let offered = self.told.of(&tools, &profiles, &setup, mode, able).shelf;

@@ -175,6 +175,9 @@ fn call_whole(call: &AskedCall) -> String {
             let _ = writeln!(shown, "**Leads to**\n{}", text::fenced(&place, ""));
         }
     }
+    if let Some(preview) = &call.preview {
+        let _ = writeln!(shown, "{preview}");
+    }
     if let Some(sandbox) = &call.sandbox {
         let _ = writeln!(shown, "Runs {sandbox}.");
     }
