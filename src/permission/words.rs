@@ -90,13 +90,14 @@ const ABILITIES: [Ability; 9] = [
         &["push", "merge_request"],
     ),
     ability(
-        "changes its settings",
-        "changing its settings",
+        "changes its settings or plans",
+        "changing its settings or plans",
         &[
             ("self_edit", "permissions:standard"),
             ("self_edit", "model:x"),
+            ("schedule", "create daily at 9:00"),
         ],
-        &["permissions", "system_prompt"],
+        &["permissions", "system_prompt", "schedule"],
     ),
 ];
 

@@ -115,7 +115,7 @@ fn is_denied(profiles: &Stack, tool: &ToolInfo) -> bool {
 }
 
 /// Who watches a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::agent) enum Watched {
     ByAPerson,
     ByNobody,

@@ -177,7 +177,7 @@ const PROFILES: [(&str, &str); 4] = [
     ("open", "does everything without asking"),
     (
         "standard (default)",
-        "asks before commands, web pages, pushes and changing its settings · everything else freely",
+        "asks before commands, web pages, pushes and changing its settings or plans · everything else freely",
     ),
     (
         "guarded",

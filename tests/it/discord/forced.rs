@@ -181,11 +181,13 @@ async fn forged_presses_decide_and_change_nothing() {
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
-const COMMANDS: [&str; 73] = [
+const COMMANDS: [&str; 78] = [
     "/agent init name:mine",
+    "/agent init name:mine folder:/srv",
     "/agent list",
     "/agent config name:lab key:permissions",
     "/agent config name:lab key:permissions value:open",
+    "/agent config name:lab key:workspace value:/srv",
     "/agent config name:lab key:access_roles value:1",
     "/agent destroy name:lab",
     "/agent destroy name:lab keep_files:true",
@@ -243,6 +245,9 @@ const COMMANDS: [&str; 73] = [
     "/audit agent_name:lab",
     "/purge",
     "/remind when:at 18:00 text:home",
+    "/schedule new when:daily at 9:00 prompt:steal",
+    "/schedule run name:reminder",
+    "/schedule edit name:reminder",
     "/schedule list",
     "/schedule pause name:all",
     "/mcp list",

@@ -16,7 +16,7 @@ use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
     AgentDirectory, BranchTask, Colleague, Configure, Grants, Messenger, Models, OutgoingFile,
-    Peer, PortError, ServerDecisions,
+    Peer, Plan, Planner, PortError, ServerDecisions,
 };
 use chorus::tools::{
     Caller, GitAccess, InvalidCall, NoCommands, Prepared, RateLimit, Registry, Services,
@@ -73,6 +73,7 @@ impl Lab {
             configure: seen.clone(),
             decisions: seen.clone(),
             mcp: None,
+            planner: seen.clone(),
             shell: Err(NoCommands("these tests run no commands")),
             git: GitAccess::default(),
             http: http_client().unwrap(),
@@ -245,6 +246,25 @@ impl Models for Seen {
             "small" | "demo-small" => Ok("demo-small".into()),
             other => Err(PortError::Refused(format!("there is no model `{other}`"))),
         }
+    }
+}
+
+#[async_trait]
+impl Planner for Seen {
+    async fn preview(&self, _: &Caller, _: Plan) -> Result<String, PortError> {
+        Err(PortError::Refused("nothing is planned here".to_owned()))
+    }
+
+    async fn plan(&self, _: &Caller, plan: Plan) -> Result<String, PortError> {
+        Ok(format!("{:?} {}: {}", plan.kind, plan.when, plan.prompt))
+    }
+
+    async fn delete(&self, _: &Caller, name: &str) -> Result<String, PortError> {
+        Ok(format!("deleted {name}"))
+    }
+
+    async fn list(&self, _: &Caller) -> Result<String, PortError> {
+        Ok("nothing".to_owned())
     }
 }
 

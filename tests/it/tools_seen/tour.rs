@@ -254,6 +254,9 @@ async fn others(tour: &mut Tour<'_>, page: &str) {
         .uses_with_aside("sub_agent", task, "There are two.")
         .await;
     assert!(report.contains("There are two."), "{report}");
+    let plan = json!({"action": "remind", "when": "at 18:00", "prompt": "the moon"});
+    let planned = tour.uses("schedule", plan).await;
+    assert!(planned.contains("Planned as `reminder`"), "{planned}");
     let found = tour
         .uses("find_tools", json!({"query": "which models"}))
         .await;
