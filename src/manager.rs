@@ -75,9 +75,7 @@ pub use ports::{ChannelError, Channels, Renamed};
 pub use recovery::Lacks;
 pub use routing::Received;
 pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
-pub use schedules::{
-    Draft, ScheduleChange, ScheduleEdit, ScheduleRequest, ScheduleView, Then,
-};
+pub use schedules::{Draft, ScheduleChange, ScheduleEdit, ScheduleRequest, ScheduleView, Then};
 pub use servers::budgets::{RaisedBudget, Share};
 pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;

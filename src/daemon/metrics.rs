@@ -40,7 +40,12 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn new(store: Store, gateway: GatewayHealth, places: Places, planned: PlannedRuns) -> Self {
+    pub(super) fn new(
+        store: Store,
+        gateway: GatewayHealth,
+        places: Places,
+        planned: PlannedRuns,
+    ) -> Self {
         Self {
             store,
             gateway,

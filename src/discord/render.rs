@@ -27,9 +27,7 @@ pub use overview::overview;
 pub use records::{ShownUse, ask_purge, audit, purged, usage};
 pub use role_list::role_list;
 pub use runs::{RUNS_PER_PAGE, run_file, run_list, run_shown};
-pub use schedules::{
-    announced, plan, planned, runs_now, schedule, schedules, schedules_changed,
-};
+pub use schedules::{announced, plan, planned, runs_now, schedule, schedules, schedules_changed};
 pub use server::{
     HelpKind, HelpLine, grants, help, keys, models, profiles, roles, setting_changed, settings,
 };

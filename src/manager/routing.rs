@@ -199,7 +199,11 @@ impl Routing {
     }
 
     /// Holds `command`, or returns it where nothing is held.
-    pub(crate) fn unless_held(&self, agent: &AgentSummary, command: AgentCommand) -> Option<AgentCommand> {
+    pub(crate) fn unless_held(
+        &self,
+        agent: &AgentSummary,
+        command: AgentCommand,
+    ) -> Option<AgentCommand> {
         match &mut *self.held.0.lock() {
             Some(held) => {
                 held.push((agent.clone(), command));

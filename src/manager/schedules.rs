@@ -10,6 +10,7 @@
 mod drafts;
 mod gates;
 mod hand_over;
+mod limits;
 mod runs;
 mod slots;
 mod timer;

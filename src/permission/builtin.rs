@@ -43,6 +43,7 @@ impl Profile {
                     Group::GitLocal.pattern(),
                     Group::Docs.pattern(),
                     Group::Information.pattern(),
+                    Group::LIST_OF_SCHEDULES,
                     Group::AgentComm.pattern(),
                     Group::StopTask.pattern(),
                     Group::WebSearch.pattern(),
@@ -71,7 +72,11 @@ impl Profile {
                 ],
             ),
             "locked" => Self::compile(
-                &["tool:(view|glob|grep):.*", Group::Information.pattern()],
+                &[
+                    "tool:(view|glob|grep):.*",
+                    Group::Information.pattern(),
+                    Group::LIST_OF_SCHEDULES,
+                ],
                 &[],
                 &[],
             ),

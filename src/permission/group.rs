@@ -59,6 +59,9 @@ impl Group {
         Self::McpWrite,
     ];
 
+    /// The pattern that matches the one action of the tool `schedule` that only looks: it counts as [`Self::Information`].
+    pub(super) const LIST_OF_SCHEDULES: &str = "tool:schedule:list";
+
     /// The pattern that matches every action of the group's tools, and no other action.
     pub const fn pattern(self) -> &'static str {
         match self {
@@ -68,7 +71,7 @@ impl Group {
             Self::GitLocal => r"tool:git:(init|commit|branch|checkout|diff|log|status)(\s.*)?",
             Self::GitRemote => r"tool:git:(push|merge_request)(\s.*)?",
             Self::Information => {
-                r"tool:((list_models|list_tasks|read_task_output|tool_output|ask_person|find_tools):.*|schedule:list(\s.*)?)"
+                "tool:(list_models|list_tasks|read_task_output|tool_output|ask_person|find_tools):.*"
             }
             Self::Docs => "tool:self_edit:docs:.*",
             Self::AgentComm => r"tool:agent_comm:(list|read_docs|send)(\s.*)?",

@@ -97,7 +97,7 @@ const ABILITIES: [Ability; 9] = [
             ("self_edit", "model:x"),
             ("schedule", "create daily at 9:00"),
         ],
-        &["permissions", "system_prompt", "schedule"],
+        &["permissions", "system_prompt"],
     ),
 ];
 

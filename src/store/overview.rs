@@ -12,7 +12,8 @@ use super::error::StoreError;
 use super::schedule_runs::SlotState;
 use super::statement::checked;
 use crate::domain::{
-    AgentId, ChannelId, Failed, FailedKind, GuildId, NextSchedule, RunningRun, UserId, WaitingKind, WaitingThing,
+    AgentId, ChannelId, Failed, FailedKind, GuildId, NextSchedule, RunningRun, UserId, WaitingKind,
+    WaitingThing,
 };
 
 /// The state of an interrupted turn whose card waits for a press.

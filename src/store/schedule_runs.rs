@@ -429,7 +429,10 @@ pub(super) fn skip_due(batch: &mut Batch, schedule: i64, reason: &str) {
 }
 
 /// Ends a run, counts its failure, and pauses its schedule after too many.
-pub(super) async fn end_run(db: &mut SqliteConnection, end: RunEnd) -> Result<RunEnded, StoreError> {
+pub(super) async fn end_run(
+    db: &mut SqliteConnection,
+    end: RunEnd,
+) -> Result<RunEnded, StoreError> {
     let RunEnd {
         key,
         state,

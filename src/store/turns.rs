@@ -444,8 +444,7 @@ impl Store {
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
         let size = end.answer.as_ref().map_or(0, |answer| answer.text.len());
-        let mut end = end;
-        let planned = end.planned.take();
+        let planned = end.planned.clone();
         let batch = long::work_on(size, || {
             let mut batch = Batch::default();
             end_turn(&mut batch, turn, &end)?;
@@ -467,8 +466,7 @@ impl Store {
         child: &EndedBelow,
     ) -> Result<Vec<Part>, StoreError> {
         let mut batch = Batch::default();
-        let mut end = end;
-        let planned = end.planned.take();
+        let planned = end.planned.clone();
         end_below(&mut batch, turn, child)?;
         end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
@@ -486,9 +484,9 @@ impl Store {
         };
         self.write(move |db| {
             Box::pin(async move {
-                // First, since the turn's end closes what is left of its run.
+                let parts = batch.rows(db, part_row).await?;
                 end_run(db, planned).await?;
-                batch.rows(db, part_row).await
+                Ok(parts)
             })
         })
         .await
@@ -546,7 +544,8 @@ async fn begin_caused(
     // A schedule's slots are its limit.
     if !is_by_press
         && planned.is_none()
-        && let Err(refusal) = cause.may_begin(most_hops) {
+        && let Err(refusal) = cause.may_begin(most_hops)
+    {
         return Ok((Begun::Refused(refusal), None));
     }
     batch.run(db).await?;
@@ -588,7 +587,7 @@ pub(super) fn end_turn(
         .must_change(format!("running turn {turn}"));
     if end.may_go_on {
         may_go_on(batch, turn);
-    } else {
+    } else if end.planned.is_none() {
         end_run_of(batch, turn, end.exit.as_str());
     }
     end.attached.add_to(batch);

@@ -66,7 +66,9 @@ pub async fn run(gate: &str, context: &ToolContext) -> Result<Gated, ToolError> 
                 (false, false) => Gated::Printed(printed.trim_end().to_owned()),
             }
         }
-        (Ended::Exited, Some(code)) => Gated::Failed(format!("the gate ended with exit code {code}")),
+        (Ended::Exited, Some(code)) => {
+            Gated::Failed(format!("the gate ended with exit code {code}"))
+        }
         (Ended::Exited, None) => Gated::Failed("the gate was killed".to_owned()),
     })
 }

@@ -6,9 +6,9 @@ use tracing::error;
 use super::Actor;
 use crate::agent::conversation::Conversation;
 use crate::agent::conversation::mailbox::{AgentCommand, NewBranch, Place, Prompt};
+use crate::clock;
 use crate::domain::{ChannelId, ConversationId, TurnId};
 use crate::store::{ConversationRow, NewConversation, StoreError};
-use crate::clock;
 use crate::text;
 
 /// How long a reply continues the conversation of a run of a schedule.

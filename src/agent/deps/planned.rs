@@ -101,13 +101,21 @@ impl PlannedRuns {
 
     /// Counts runs that ended.
     pub fn count(&self, state: SlotState, runs: u64) {
-        *self.0.figures.lock().ended.entry(state.as_str()).or_default() += runs;
+        *self
+            .0
+            .figures
+            .lock()
+            .ended
+            .entry(state.as_str())
+            .or_default() += runs;
     }
 
     /// Counts a run that begins so long after its time.
     pub fn count_late(&self, late: Duration) {
         let millis = u64::try_from(late.as_millis()).unwrap_or(u64::MAX);
-        let within = LATENESS_BOUNDS.iter().map(|most| u64::from(millis <= *most));
+        let within = LATENESS_BOUNDS
+            .iter()
+            .map(|most| u64::from(millis <= *most));
         self.0.figures.lock().lateness.add(&Durations {
             sum: late,
             count: 1,

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use chorus_mcp::Mark;
 use parking_lot::Mutex;
 
-use super::{SCHEDULE, Setup};
 use super::modes;
+use super::{SCHEDULE, Setup};
 use crate::domain::Mode;
 use crate::mcp::{RosterServer, RosterTool};
 use crate::permission::Stack;
@@ -98,9 +98,7 @@ fn is_denied(profiles: &Stack, server: &RosterServer, tool: &RosterTool) -> bool
 }
 
 fn is_told(profiles: &Stack, setup: &Setup, tool: &ToolInfo, mode: Mode) -> bool {
-    modes::has_tool(mode, tool.name)
-        && setup.is_told(tool.name)
-        && !is_denied(profiles, tool)
+    modes::has_tool(mode, tool.name) && setup.is_told(tool.name) && !is_denied(profiles, tool)
 }
 
 /// Says whether the profiles deny everything of a tool that would be worth telling.

@@ -14,8 +14,8 @@ use crate::agent::deps::identity::Identity;
 use crate::agent::deps::unattended::UnattendedPlace;
 use crate::agent::event::Event;
 use crate::agent::models::budget::Payer;
-use crate::domain::{Inbound, Via};
 use crate::agent::stop::Stopper;
+use crate::domain::{Inbound, Via};
 use crate::store::{Attendance, NewPart, Queued, RunEnd, SlotState, StoreError, TurnCause};
 use crate::text;
 

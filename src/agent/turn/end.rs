@@ -201,7 +201,13 @@ fn told(turn: &Turn, outcome: Outcome) -> Told {
                 return Told {
                     answer: None,
                     kind: PartKind::Failure,
-                    words: turn.context.deps.services.redactor.redact(&line).into_owned(),
+                    words: turn
+                        .context
+                        .deps
+                        .services
+                        .redactor
+                        .redact(&line)
+                        .into_owned(),
                 };
             }
             let report = FailureReport {
@@ -271,6 +277,9 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
         .filter(|_| said == Said::Report)
         .map_or_else(|| (reply::button(exit), Vec::new()), ModelFailure::buttons);
     // Nobody can have a run of a schedule go on: the next one comes.
+    if turn.context.run.planned.is_some() {
+        further.clear();
+    }
     let button = button.filter(|_| turn.context.run.planned.is_none());
     if let (Some(budget), EndReason::Budget) = (&turn.used_up, exit) {
         further.extend(budget_days::buttons(budget));

@@ -92,6 +92,8 @@ pub(in crate::agent) enum Taken {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 
+    mod no_ports;
+
     use std::collections::VecDeque;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -102,6 +104,7 @@ mod tests {
     use tokio::sync::{mpsc, watch};
     use tokio_util::sync::CancellationToken;
 
+    use self::no_ports::NoPorts;
     use super::*;
     use crate::agent::deps::AgentDeps;
     use crate::agent::deps::identity::Identity;
@@ -113,7 +116,7 @@ mod tests {
     use crate::agent::turn::begin::{self, Begun};
     use crate::agent::turn::end::{self, EndReason};
     use crate::agent::turn::trigger::{Overrides, Source, Trigger};
-    use crate::config::{Config, Key, Paths};
+    use crate::config::{Config, Paths};
     use crate::domain::{
         AgentId, AgentName, AgentStatus, CallId, ChannelId, GuildId, Inbound, MessageId, Person,
         ProfileRef, TurnId, Usage, UserId,
@@ -125,12 +128,10 @@ mod tests {
     use crate::llm::{
         Catalog, Encoded, LlmError, OnDelta, Provider, Providers, Reply, Request, client, discovery,
     };
-    use crate::permission::Profiles;
     use crate::store::{AgentRow, AttachedRows, Starting, Store};
     use crate::text::redact::Redactor;
     use crate::tools::output_store::OutputStore;
-    use crate::tools::ports::{self, AgentDirectory, Configure, Messenger, PortError};
-    use crate::tools::{Caller, NoCommands, RateLimit, Registry, Services, Web, http_client};
+    use crate::tools::{NoCommands, RateLimit, Registry, Services, Web, http_client};
     use crate::workspace::decisions::Decisions;
     use crate::workspace::template::Template;
 
@@ -276,95 +277,6 @@ mod tests {
         ) -> Result<Vec<Part>, StoreError> {
             let id = turn.context.id();
             turn.context.deps.store.finish_turn(id, ended).await
-        }
-    }
-
-    /// The ports of the tools, which no test here uses.
-    struct NoPorts;
-
-    fn no_port<T>() -> Result<T, PortError> {
-        Err(PortError::Broken("there is none".to_owned()))
-    }
-
-    #[async_trait]
-    impl Messenger for NoPorts {
-        async fn post_file(&self, _: &Caller, _: ports::OutgoingFile) -> Result<(), PortError> {
-            no_port()
-        }
-    }
-
-    #[async_trait]
-    impl AgentDirectory for NoPorts {
-        async fn list(&self, _: &Caller) -> Result<Vec<ports::Peer>, PortError> {
-            no_port()
-        }
-
-        async fn send(&self, _: &Caller, _: &AgentName, _: String) -> Result<(), PortError> {
-            no_port()
-        }
-
-        async fn find(&self, _: &Caller, _: &AgentName) -> Result<ports::Colleague, PortError> {
-            no_port()
-        }
-
-        async fn open_branch(&self, _: &Caller, _: ports::BranchTask) -> Result<u32, PortError> {
-            no_port()
-        }
-    }
-
-    #[async_trait]
-    impl ports::Models for NoPorts {
-        async fn list(&self) -> Result<Vec<String>, PortError> {
-            no_port()
-        }
-
-        async fn resolve(&self, _: &str) -> Result<String, PortError> {
-            no_port()
-        }
-    }
-
-    #[async_trait]
-    impl Configure for NoPorts {
-        async fn set(&self, _: &Caller, _: &'static Key, _: Value) -> Result<(), PortError> {
-            no_port()
-        }
-
-        fn profiles(&self) -> Arc<Profiles> {
-            Arc::default()
-        }
-
-        async fn manages_channels(&self, _: &Caller, _: UserId) -> bool {
-            false
-        }
-
-        async fn grants(&self, _: GuildId) -> Result<ports::Grants, PortError> {
-            no_port()
-        }
-    }
-
-    #[async_trait]
-    impl ports::ServerDecisions for NoPorts {
-        async fn record(&self, _: &Caller, _: String) -> Result<u32, PortError> {
-            no_port()
-        }
-    }
-
-    #[async_trait]
-    impl ports::Planner for NoPorts {
-        async fn preview(&self, _: &Caller, _: ports::Plan) -> Result<String, PortError> {
-            no_port()
-        }
-
-        async fn plan(&self, _: &Caller, _: ports::Plan) -> Result<String, PortError> {
-            no_port()
-        }
-
-        async fn delete(&self, _: &Caller, _: &str) -> Result<String, PortError> {
-            no_port()
-        }
-
-        async fn list(&self, _: &Caller) -> Result<String, PortError> {
-            no_port()
         }
     }
 

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::agent::deps::planned::HandedRun;
 use crate::agent::files::beginning::Beginning;
 use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, UserId, Via};
-use crate::agent::deps::planned::HandedRun;
 use crate::store::{ResumeChoice, SlotKey, TurnCause};
 
 #[derive(Debug)]

@@ -55,9 +55,9 @@ pub(super) use decisions::decisions_page;
 pub(super) use mcp::pressed as mcp_pressed;
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use remind::pressed as plan_pressed;
-pub(super) use schedule::{EDIT_SCHEDULE, edited as schedule_edited};
 pub(super) use roles::roles_page;
 pub(super) use run::{list_page as run_list_page, show_page as run_page};
+pub(super) use schedule::{EDIT_SCHEDULE, edited as schedule_edited};
 pub(super) use servers::pressed as decide_server;
 pub(super) use settings::{chosen as setting_chosen, loosened as setting_loosened};
 

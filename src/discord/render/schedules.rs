@@ -8,9 +8,7 @@ use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE};
 use crate::domain::Cost;
 use crate::manager::{Draft, ScheduleChange, ScheduleView};
-use crate::store::{
-    ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState, SlotRun, SlotState,
-};
+use crate::store::{ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState, SlotRun, SlotState};
 use crate::text::{self, clip_markdown, escape};
 
 /// What is about to be planned, in full.
@@ -28,9 +26,12 @@ pub fn plan(draft: &Draft) -> Body {
         draft.agent.name
     );
     // The longest prompt fits an embed, but not once it is escaped.
-    let mut embed = Embed::new(title, clip_markdown(&escape::lines(&draft.body), MAX_DESCRIPTION))
-        .field("Time", time)
-        .field(next_title(draft.next.len()), moments(&draft.next));
+    let mut embed = Embed::new(
+        title,
+        clip_markdown(&escape::lines(&draft.body), MAX_DESCRIPTION),
+    )
+    .field("Time", time)
+    .field(next_title(draft.next.len()), moments(&draft.next));
     if let Some(gate) = &draft.gate {
         embed = embed.field("Gate, which runs first", gate_block(gate));
         if draft.gate_binding.is_some() {
@@ -61,9 +62,7 @@ pub fn plan(draft: &Draft) -> Body {
         Some(_) => "Save",
         None => "Create",
     };
-    Body::embed(embed.footer(format!(
-        "{model}Nothing is stored until you press {press}."
-    )))
+    Body::embed(embed.footer(format!("{model}Nothing is stored until you press {press}.")))
 }
 
 /// The line about a new schedule that everybody in the agent's channel sees.

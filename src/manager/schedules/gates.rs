@@ -12,9 +12,7 @@ use crate::agent::event::Event;
 use crate::agent::{GateVerdict, HandedRun, gate_binding};
 use crate::domain::ChannelId;
 use crate::manager::directory::registry::AgentSummary;
-use crate::store::{
-    NewPart, OutFile, RunEnd, RunOf, RunPost, ScheduleKind, SlotState, StoreError,
-};
+use crate::store::{NewPart, OutFile, RunEnd, RunOf, RunPost, ScheduleKind, SlotState, StoreError};
 use crate::text::escape;
 use crate::tools::gate::Gated;
 
@@ -56,10 +54,15 @@ impl Schedules {
     pub(super) async fn pass_gate(&self, run: GateRun, gate: String, stop: CancellationToken) {
         let place = stop.run_until_cancelled(Arc::clone(&self.gates.places).acquire_owned());
         // Without a place the daemon stops; the run is still due.
-        let Some(Ok(_place)) = place.await else { return };
+        let Some(Ok(_place)) = place.await else {
+            return;
+        };
         let key = run.of.run.key;
         if let Err(error) = self.gated(run, &gate, stop).await {
-            warn!(schedule = key.schedule, "failed to store what came of a gate: {error}");
+            warn!(
+                schedule = key.schedule,
+                "failed to store what came of a gate: {error}"
+            );
         }
     }
 

@@ -62,7 +62,8 @@ impl Schedules {
             Ok(()) => Ok(()),
             Err(error) => {
                 let why = error.to_string();
-                self.fail(&of, agent.channel, why.trim_end_matches('.')).await
+                self.fail(&of, agent.channel, why.trim_end_matches('.'))
+                    .await
             }
         }
     }

@@ -18,8 +18,8 @@ use crate::agent::{HandedRun, due_line, failure_line, pausing_after};
 use crate::domain::{AgentId, ChannelId, Participant, UserId};
 use crate::manager::directory::registry::AgentSummary;
 use crate::store::{
-    NewPart, Repeats, RunEnd, RunEnded, RunOf, RunPost, RunsOf, ScheduleKind, ScheduleRow, SlotState,
-    StoreError,
+    NewPart, Repeats, RunEnd, RunEnded, RunOf, RunPost, RunsOf, ScheduleKind, ScheduleRow,
+    SlotState, StoreError,
 };
 use crate::text::escape;
 
@@ -140,12 +140,10 @@ impl Schedules {
         // A reminder is done at once; everything else is with its agent meanwhile.
         let handed = match of.schedule.schedule.kind {
             ScheduleKind::Reminder => None,
-            ScheduleKind::Turn | ScheduleKind::Post => {
-                match self.deps.planned.hand_over(key) {
-                    Some(handed) => Some(handed),
-                    None => return Ok(Begun::Before),
-                }
-            }
+            ScheduleKind::Turn | ScheduleKind::Post => match self.deps.planned.hand_over(key) {
+                Some(handed) => Some(handed),
+                None => return Ok(Begun::Before),
+            },
         };
         let settled = |handed: Option<HandedRun>| {
             if let Some(handed) = handed {
@@ -258,7 +256,10 @@ impl Schedules {
             self.deps.planned.count(state, 1);
         }
         if ended == RunEnded::AndPaused {
-            info!(schedule = of.run.key.schedule, "a schedule is paused: its runs keep failing");
+            info!(
+                schedule = of.run.key.schedule,
+                "a schedule is paused: its runs keep failing"
+            );
         }
         self.deps.planned.ring();
         Ok(ended)

@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use super::{ToolPorts, agent_of, broken};
 use crate::agent::event::Event;
 use crate::domain::{Participant, Person};
+use crate::manager::AgentManager;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
 use crate::manager::schedules::{Draft, ScheduleChange, ScheduleRequest, ScheduleView, Then};
-use crate::manager::AgentManager;
 use crate::store::{NewPart, ScheduleKind, SchedulePlace};
 use crate::text::{self, escape};
 use crate::tools::Caller;
@@ -122,7 +122,9 @@ async fn draft(manager: &AgentManager, caller: &Caller, plan: Plan) -> Result<Dr
             let thread = thread(&agent, caller);
             let words = (plan.when, prompt);
             let zone = plan.timezone.as_deref();
-            let draft = manager.schedules.plan_reminder(agent, owner, words, zone, thread)?;
+            let draft = manager
+                .schedules
+                .plan_reminder(agent, owner, words, zone, thread)?;
             let Some(name) = plan.name else {
                 return Ok(draft);
             };

@@ -21,12 +21,18 @@ const FEW: [usize; 5] = [2, 4, 7, 11, 16];
 const MOST: usize = 40;
 
 /// Runs that have not ended, and messages that are not sent.
-const OPEN: &str = "SELECT (SELECT count(*) FROM schedule_runs WHERE state IN ('due', 'gate', 'started'))
+const OPEN: &str =
+    "SELECT (SELECT count(*) FROM schedule_runs WHERE state IN ('due', 'gate', 'started'))
     + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
 
 fn kills() -> Vec<usize> {
-    match std::env::var(KILLS).ok().and_then(|count| count.parse().ok()) {
-        Some(count) => (1..=count).map(|kill: usize| (kill - 1) % MOST + 1).collect(),
+    match std::env::var(KILLS)
+        .ok()
+        .and_then(|count| count.parse().ok())
+    {
+        Some(count) => (1..=count)
+            .map(|kill: usize| (kill - 1) % MOST + 1)
+            .collect(),
         None => FEW.to_vec(),
     }
 }
@@ -106,6 +112,9 @@ async fn a_kill_at_any_step_leaves_each_slot_one_outcome() {
                  WHERE s.name = '{name}' AND r.state = '{state}'"
             )
         };
+        let all = "SELECT s.name || ' ' || r.slot || ' ' || r.state || ' ' || coalesce(r.reason, '') FROM schedule_runs r
+            JOIN schedules s ON s.id = r.schedule_id ORDER BY r.slot, s.id";
+        println!("{:#?}", world.ledger(all).await);
         let rounds = kills.len().to_string();
         assert_eq!(world.ledger(&by_outcome("reminder", "done")).await, [rounds.as_str()]);
         assert_eq!(world.ledger(&by_outcome("look", "done")).await, [rounds.as_str()]);

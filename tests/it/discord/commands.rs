@@ -56,6 +56,7 @@ fn kind(option: &Value) -> &'static str {
         Some(5) => "yes or no",
         Some(6) => "person",
         Some(8) => "role",
+        Some(10) => "amount",
         Some(11) => "file",
         other => panic!("option type {other:?}"),
     }

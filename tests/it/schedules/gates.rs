@@ -16,7 +16,11 @@ fn open() -> Setup {
 #[tokio::test]
 async fn without_output_nobody_is_asked_and_output_is_quoted_data() {
     run_test_with(open(), async |world| {
-        plans(world, "when:every 30 minutes prompt:Tell me. name:disk gate:cat news 2>/dev/null || true").await;
+        plans(
+            world,
+            "when:every 30 minutes prompt:Tell me. name:disk gate:cat news 2>/dev/null || true",
+        )
+        .await;
         world.sees("#lab", "planned `disk`").await;
         let before = world.messages("#lab").len();
         world.clock.moves(TimeDelta::minutes(31));
@@ -38,17 +42,28 @@ async fn without_output_nobody_is_asked_and_output_is_quoted_data() {
 #[tokio::test]
 async fn post_asks_no_model_and_a_long_output_is_a_file() {
     run_test_with(open(), async |world| {
-        plans(world, "when:every 1 minutes then:post name:post gate:cat news").await;
+        plans(
+            world,
+            "when:every 1 minutes then:post name:post gate:cat news",
+        )
+        .await;
         std::fs::write(world.workspace("lab").join("news"), "all is **well**\n").unwrap();
         world.clock.moves(TimeDelta::seconds(61));
         world.sees("#lab", "all is").await;
         world.ledger_says(RUNS, &["post done"]).await;
-        std::fs::write(world.workspace("lab").join("news"), "long line\n".repeat(300)).unwrap();
+        std::fs::write(
+            world.workspace("lab").join("news"),
+            "long line\n".repeat(300),
+        )
+        .unwrap();
         world.clock.moves(TimeDelta::seconds(60));
         world
             .waits("the file", |world| {
                 let messages = world.messages("#lab");
-                messages.iter().any(|one| !one.attachments.is_empty()).then_some(())
+                messages
+                    .iter()
+                    .any(|one| !one.attachments.is_empty())
+                    .then_some(())
             })
             .await;
         assert!(world.model.requests().is_empty());
@@ -59,16 +74,31 @@ async fn post_asks_no_model_and_a_long_output_is_a_file() {
 #[tokio::test]
 async fn a_gate_that_fails_is_told_once_a_day_and_pauses_after_three() {
     run_test_with(open(), async |world| {
-        plans(world, "when:every 30 minutes prompt:Tell me. name:disk gate:exit 3").await;
+        plans(
+            world,
+            "when:every 30 minutes prompt:Tell me. name:disk gate:exit 3",
+        )
+        .await;
         for count in 1..=3 {
             world.clock.moves(TimeDelta::minutes(31));
             world
-                .ledger_says(RUNS, &vec!["disk failed: the gate ended with exit code 3"; count])
+                .ledger_says(
+                    RUNS,
+                    &vec!["disk failed: the gate ended with exit code 3"; count],
+                )
                 .await;
         }
         let shown = world.sees("#lab", "is paused, because 3 runs").await;
-        assert_eq!(shown.matches("Schedule `disk` failed: the gate ended").count(), 1, "{shown}");
-        world.ledger_says("SELECT state FROM schedules", &["paused"]).await;
+        assert_eq!(
+            shown
+                .matches("Schedule `disk` failed: the gate ended")
+                .count(),
+            1,
+            "{shown}"
+        );
+        world
+            .ledger_says("SELECT state FROM schedules", &["paused"])
+            .await;
     })
     .await;
 }
@@ -77,7 +107,11 @@ async fn a_gate_that_fails_is_told_once_a_day_and_pauses_after_three() {
 async fn the_confirmation_approves_a_gate_and_is_bound_to_it() {
     run_test(async |world| {
         // The profile asks before commands; bob started nothing and is no approver, but may answer his own questions.
-        let card = plans(world, "when:every 30 minutes prompt:Tell me. name:disk gate:echo news").await;
+        let card = plans(
+            world,
+            "when:every 30 minutes prompt:Tell me. name:disk gate:echo news",
+        )
+        .await;
         assert!(card.contains("you approve it for every run"), "{card}");
         world.model.answers("News.");
         world.clock.moves(TimeDelta::minutes(31));
@@ -90,7 +124,10 @@ async fn the_confirmation_approves_a_gate_and_is_bound_to_it() {
         world.sees("#lab", "asks before this gate runs").await;
         let denied = world
             .ann
-            .asks("/schedule new when:daily at 9:00 prompt:Tell. gate:rm -rf /", "#lab")
+            .asks(
+                "/schedule new when:daily at 9:00 prompt:Tell. gate:rm -rf /",
+                "#lab",
+            )
             .await;
         assert!(denied.contains("This gate may not run"), "{denied}");
     })
@@ -100,7 +137,11 @@ async fn the_confirmation_approves_a_gate_and_is_bound_to_it() {
 #[tokio::test]
 async fn an_interrupted_gate_does_not_run_again() {
     run_test_with(open(), async |world| {
-        plans(world, "when:every 30 minutes prompt:Tell me. name:disk gate:echo ran >> log; sleep 1000").await;
+        plans(
+            world,
+            "when:every 30 minutes prompt:Tell me. name:disk gate:echo ran >> log; sleep 1000",
+        )
+        .await;
         world.clock.moves(TimeDelta::minutes(31));
         let log = world.workspace("lab").join("log");
         world.becomes("the gate to run", || log.exists()).await;

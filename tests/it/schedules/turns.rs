@@ -128,7 +128,10 @@ async fn while_one_runs_one_waits_and_a_further_one_is_skipped() {
         world.ledger_says(RUNS, &["look started", "look due"]).await;
         world.clock.moves(TimeDelta::minutes(30));
         world
-            .ledger_says(RUNS, &["look started", "look due", "look skipped: still running"])
+            .ledger_says(
+                RUNS,
+                &["look started", "look due", "look skipped: still running"],
+            )
             .await;
         let refused = world.ann.asks("/schedule run name:look", "#lab").await;
         assert!(refused.contains("still runs"), "{refused}");
@@ -136,7 +139,10 @@ async fn while_one_runs_one_waits_and_a_further_one_is_skipped() {
         thought.ends();
         world.sees("#lab", "second").await;
         world
-            .ledger_says(RUNS, &["look done", "look done", "look skipped: still running"])
+            .ledger_says(
+                RUNS,
+                &["look done", "look done", "look skipped: still running"],
+            )
             .await;
     })
     .await;
@@ -178,12 +184,16 @@ async fn a_run_obeys_the_budgets_of_a_day() {
         plans(world, "when:every 30 minutes prompt:Look. name:look").await;
         for count in 1..=2 {
             world.clock.moves(TimeDelta::minutes(31));
-            world.ledger_says(RUNS, &vec!["look skipped: budget"; count]).await;
+            world
+                .ledger_says(RUNS, &vec!["look skipped: budget"; count])
+                .await;
         }
         let shown = world.sees("#lab", "`budgets.unattended_day` is 0").await;
         assert_eq!(shown.matches("unattended_day").count(), 1, "{shown}");
         assert!(world.model.requests().is_empty());
-        world.ledger_says("SELECT state FROM schedules", &["active"]).await;
+        world
+            .ledger_says("SELECT state FROM schedules", &["active"])
+            .await;
     })
     .await;
 }
@@ -265,13 +275,21 @@ async fn a_turn_of_the_main_conversation_knows_it_and_a_thread_is_one() {
         world.model.answers("Hello.");
         world.ann.says("#lab", "remember the number 42").await;
         world.sees("#lab", "Hello.").await;
-        plans(world, "when:every 30 minutes prompt:Which number? name:main where:main").await;
+        plans(
+            world,
+            "when:every 30 minutes prompt:Which number? name:main where:main",
+        )
+        .await;
         world.model.answers("It is 42.");
         world.clock.moves(TimeDelta::minutes(31));
         world.sees("#lab", "It is 42.").await;
         assert!(told(&world.model.last_request()).contains("remember the number 42"));
         world.ann.asks("/schedule delete name:main", "#lab").await;
-        plans(world, "when:every 30 minutes prompt:Look. name:threaded where:thread").await;
+        plans(
+            world,
+            "when:every 30 minutes prompt:Look. name:threaded where:thread",
+        )
+        .await;
         let thread = world
             .waits("the thread", |world| world.discord.channel("#threaded"))
             .await;
@@ -281,7 +299,10 @@ async fn a_turn_of_the_main_conversation_knows_it_and_a_thread_is_one() {
             world
                 .waits(text, |world| {
                     let messages = world.discord.messages(thread);
-                    messages.iter().any(|one| one.content.contains(text)).then_some(())
+                    messages
+                        .iter()
+                        .any(|one| one.content.contains(text))
+                        .then_some(())
                 })
                 .await;
         }

@@ -39,7 +39,12 @@ pub fn due_line(at: i64) -> String {
 }
 
 /// Returns the end of the run that a turn is; `None` where it is none.
-pub(super) fn end_of_run(turn: &Turn, exit: EndReason, is_quiet: bool, error: &str) -> Option<RunEnd> {
+pub(super) fn end_of_run(
+    turn: &Turn,
+    exit: EndReason,
+    is_quiet: bool,
+    error: &str,
+) -> Option<RunEnd> {
     let run = turn.context.run.planned.as_ref()?;
     let (state, reason) = match exit {
         EndReason::Answered if is_quiet => (SlotState::Quiet, None),
@@ -72,7 +77,10 @@ pub(super) fn end_of_run(turn: &Turn, exit: EndReason, is_quiet: bool, error: &s
 /// Returns the one line about a turn of a schedule that gave no answer; `None` where it is of none.
 pub(super) fn failure(turn: &Turn, exit: EndReason, error: &str) -> Option<String> {
     let run = turn.context.run.planned.as_ref()?;
-    if matches!(exit, EndReason::Stopped | EndReason::Aborted | EndReason::Interrupted) {
+    if matches!(
+        exit,
+        EndReason::Stopped | EndReason::Aborted | EndReason::Interrupted
+    ) {
         return None;
     }
     let why = why(exit, error);

@@ -39,8 +39,11 @@ impl Named for SchedulePlace {
 }
 
 impl Named for Missed {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("once", Self::Once), ("skip", Self::Skip), ("all", Self::All)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("once", Self::Once),
+        ("skip", Self::Skip),
+        ("all", Self::All),
+    ];
 }
 
 impl Named for Then {
@@ -62,7 +65,10 @@ pub(super) async fn schedule(_: Context<'_>) -> Result<(), Refusal> {
 
 /// Have this channel's agent do something at a time, once or again and again
 #[poise::command(slash_command)]
-#[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is an option of the command"
+)]
 async fn new(
     ctx: Context<'_>,
     #[description = "e.g. every weekday at 7:00, every 10 minutes, tomorrow at 9am, 0 7 * * 1-5"]
@@ -74,8 +80,9 @@ async fn new(
     #[description = "A command that runs first; without output the agent is not asked"]
     #[max_length = 1000]
     gate: Option<String>,
-    #[description = "turn asks the agent; post only posts the output of the gate"]
-    then: Option<Choice<Then>>,
+    #[description = "turn asks the agent; post only posts the output of the gate"] then: Option<
+        Choice<Then>,
+    >,
     #[description = "Its name"]
     #[max_length = 32]
     name: Option<String>,
