@@ -77,7 +77,10 @@ pub(super) async fn run(
     if turn.context.stop.asked() != Some(Stop::Shutdown) {
         turn.context.leave_no_question().await;
     }
-    if matches!(turn.context.run.cause, TurnCause::Schedule | TurnCause::Resume) {
+    if matches!(
+        turn.context.run.cause,
+        TurnCause::Schedule | TurnCause::Resume
+    ) {
         // The next run of its schedule may wait for this one.
         turn.context.deps.planned.ring();
     }

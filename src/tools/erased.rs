@@ -100,6 +100,7 @@ impl Prepared {
             address: None,
             writes: None,
             delegation: None,
+            question: None,
             asks: false,
             // It keeps its own time, which reports of progress extend.
             deadline: None,

@@ -152,6 +152,10 @@ impl AnyTool for ServerTool {
         None
     }
 
+    async fn preview(&self, _: &Map<String, Value>, _: &ToolContext) -> Option<String> {
+        None
+    }
+
     /// Calls the server. A stop lets the call end; an abort cancels it.
     async fn run(
         &self,

@@ -87,6 +87,7 @@ impl AgentDeps {
             rights: Arc::new(self.rights_of(&setup)),
             address: None,
             reader: None,
+            progress: None,
         };
         match gate::run(gate, &context).await {
             Ok(Gated::Printed(output)) => {

@@ -78,7 +78,7 @@ impl ToolSpecs {
                     modes::has_tool(mode, mcp::TOOL)
                         && (able.of_servers == OfServers::All || tool.mark == Mark::Read)
                         && setup.has_tool_of(server, tool)
-                        && !is_denied(profiles, server, tool)
+                        && !is_denied_of(profiles, server, tool)
                 });
                 tools.toolset_with(offer, |tool| {
                     (able.delegates || !tool.delegates)
@@ -91,8 +91,8 @@ impl ToolSpecs {
     }
 }
 
-/// Whether the profiles deny every call of a tool.
-fn is_denied(profiles: &Stack, server: &RosterServer, tool: &RosterTool) -> bool {
+/// Whether the profiles deny every call of a tool of a server.
+fn is_denied_of(profiles: &Stack, server: &RosterServer, tool: &RosterTool) -> bool {
     let operation = mcp::action_of(&server.name, &tool.name, tool.mark);
     profiles.denies_each(&format!("{}:{}", mcp::TOOL, tool.mark), &operation)
 }

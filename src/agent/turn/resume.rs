@@ -21,7 +21,7 @@ use crate::agent::event::Event;
 use crate::agent::models::budget::{Payer, Spent};
 use crate::agent::setup::{Setup, modes};
 use crate::clock;
-use crate::domain::{Author, Cost, Item, Participant, ToolCall, Usage, UserText};
+use crate::domain::{Author, Cost, Item, Participant, ToolCall, TurnId, Usage, UserText};
 use crate::store::{
     Begun as Stored, InterruptedTurn, NewPart, NewTurn, Opening as Stores, ResumeChoice, Resuming,
     RunOf, StartedCall, StoreError, TurnCause, TurnFacts, TurnRow, UsedBefore,
