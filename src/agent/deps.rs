@@ -62,6 +62,9 @@ pub trait Members: Send + Sync {
     /// The member with their current roles; `None` when they have left.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person>;
 
+    /// Whether Discord says that the user is no member of the server. A failure to ask says nothing.
+    async fn has_left(&self, guild: GuildId, user: UserId) -> bool;
+
     /// Whether Discord has described the server: members of another one cannot be looked up.
     fn knows(&self, guild: GuildId) -> bool;
 
@@ -282,6 +285,14 @@ impl AgentDeps {
             None => None,
         };
         person.map_or(Participant::Unknown(user), Participant::Member)
+    }
+
+    /// Whether a user is known to be no member of the server: Discord says so, and has described the server.
+    pub async fn has_left(&self, guild: GuildId, user: UserId) -> bool {
+        match self.members.get() {
+            Some(members) => members.knows(guild) && members.has_left(guild, user).await,
+            None => false,
+        }
     }
 
     /// Whether the member sees a text channel.

@@ -290,10 +290,9 @@ pub fn words_of(text: &str) -> Vec<String> {
     let mut word = String::new();
     let mut was_small = false;
     for c in text.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && was_small) {
-            if !word.is_empty() {
-                found.push(std::mem::take(&mut word));
-            }
+        let begins = !c.is_alphanumeric() || (c.is_uppercase() && was_small);
+        if begins && !word.is_empty() {
+            found.push(std::mem::take(&mut word));
         }
         was_small = c.is_lowercase();
         if c.is_alphanumeric() {

@@ -72,11 +72,9 @@ impl Actor {
 
     /// Closes the conversation of a run of a schedule that said nothing: nobody can reply to it.
     pub(super) async fn close_unsaid(&mut self, id: ConversationId) {
-        let conversation = self.conversations.get(&id);
-        let is_meant = |one: &&Box<Conversation>| {
-            one.schedule.is_some() && one.waiting.is_empty() && one.is_quiet()
-        };
-        if conversation.filter(is_meant).is_some() {
+        let is_meant =
+            |one: &Conversation| one.schedule.is_some() && one.waiting.is_empty() && one.is_quiet();
+        if self.conversations.get(&id).is_some_and(|one| is_meant(one)) {
             self.close_silently(id).await;
         }
     }

@@ -47,6 +47,11 @@ impl Members for Bot {
         Some(people::person(&server, user.0, name, &roles))
     }
 
+    async fn has_left(&self, guild: GuildId, user: UserId) -> bool {
+        let answer = self.rest.call(route::member(guild, user)).await;
+        answer.is_err_and(|error| is_no_member(&error))
+    }
+
     fn knows(&self, guild: GuildId) -> bool {
         self.server(guild).is_some()
     }

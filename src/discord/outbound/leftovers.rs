@@ -25,7 +25,7 @@ const LOOKED_AT: usize = 50;
 enum Cleanup {
     /// It says how it ended already; only the buttons are removed.
     RemoveButtons,
-    Replace(Body),
+    Replace(Box<Body>),
     /// The answer is there: the message is deleted.
     Delete,
 }
@@ -115,7 +115,9 @@ async fn end_preview(
         None => None,
     };
     let why = status_text::unfinished(exit.unwrap_or(EndReason::Interrupted));
-    Some(Cleanup::Replace(status_text::preview_ended(said, &why)))
+    Some(Cleanup::Replace(Box::new(status_text::preview_ended(
+        said, &why,
+    ))))
 }
 
 /// The ids of a message's buttons.
@@ -140,7 +142,7 @@ async fn cleanup(bot: &Bot, buttons: &[&str]) -> Option<Cleanup> {
         return Some(if is_decided {
             Cleanup::RemoveButtons
         } else {
-            Cleanup::Replace(approval::expired())
+            Cleanup::Replace(Box::new(approval::expired()))
         });
     }
     let turn = first
@@ -149,7 +151,7 @@ async fn cleanup(bot: &Bot, buttons: &[&str]) -> Option<Cleanup> {
     let turn: TurnId = turn.parse().ok()?;
     let row = bot.store.turn(turn).await.ok()??;
     match row.state {
-        TurnEnd::Interrupted => Some(Cleanup::Replace(status_text::interrupted())),
+        TurnEnd::Interrupted => Some(Cleanup::Replace(Box::new(status_text::interrupted()))),
         TurnEnd::Finished => Some(Cleanup::Delete),
         TurnEnd::Running => None,
     }

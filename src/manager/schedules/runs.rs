@@ -307,7 +307,8 @@ impl Schedules {
         let identity = self.directory.identity(agent);
         let may = match self.deps.participant(agent.guild, owner).await {
             Participant::Member(person) => self.deps.access(&identity).await.admits(&person),
-            Participant::Unknown(_) => !self.deps.knows(agent.guild),
+            // Only who has left is taken for gone: a request that fails pauses nothing.
+            Participant::Unknown(_) => !self.deps.has_left(agent.guild, owner).await,
         };
         known.insert((agent.id, owner), may);
         may
