@@ -285,26 +285,30 @@ fn tools(registry: &mut Registry, tally: &Tally) {
     );
 }
 
+/// How runs of schedules end.
+const OUTCOMES: [&str; 4] = ["done", "quiet", "failed", "skipped"];
+
 fn schedules(registry: &mut Registry, figures: &RunFigures) {
     let runs = Count::default();
-    for (outcome, count) in &figures.ended {
-        runs.get_or_create(&vec![("outcome", (*outcome).to_owned())])
-            .inc_by(*count);
+    // What has not happened is 0, so that a rule can compare it with what came later.
+    for outcome in OUTCOMES {
+        let count = figures.ended.get(outcome).copied().unwrap_or_default();
+        runs.get_or_create(&vec![("outcome", outcome.to_owned())])
+            .inc_by(count);
     }
     registry.register(
         "schedule_runs",
         "Runs of schedules that ended since the start, by outcome",
         runs,
     );
+    let mut lateness = figures.lateness.clone();
+    lateness.within.resize(LATENESS_BOUNDS.len(), 0);
     histogram(
         registry,
         "schedule_lateness",
         "How long after their time runs of schedules began, since the start",
         LATENESS_BOUNDS,
-        (figures.lateness.count > 0)
-            .then(|| (Vec::new(), figures.lateness.clone()))
-            .into_iter()
-            .collect(),
+        vec![(Vec::new(), lateness)],
     );
 }
 
