@@ -17,6 +17,7 @@ use super::failure::Failure;
 use super::looking;
 use super::output::{print_json, print_line};
 use super::progress::Progress;
+use super::run::Signals;
 use super::table::{self, Side};
 use crate::config::{Config, Env};
 use crate::domain::AgentName;
@@ -207,9 +208,12 @@ impl Test {
         let launch = Launch::of(entry, seen, config, |name| server.variable(env, name));
         let launch = launch.map_err(|error| self.failed(&error))?;
         let redactor = redactor(env, &launch);
-        let found = self
-            .examine(config, &launch, entry.timeout, &arguments)
-            .await;
+        // A test that is stopped leaves no folder behind.
+        let signals = Signals::listen()?;
+        let found = tokio::select! {
+            found = self.examine(config, &launch, entry.timeout, &arguments) => found,
+            () = signals.stop.cancelled() => Err(anyhow!("the test was stopped")),
+        };
         let found = match found {
             Ok(found) => found,
             Err(error) => {

@@ -453,7 +453,7 @@ mod tests {
         bounds: Bounds,
     ) -> Result<(Arc<Live>, CancellationToken), NotRunning> {
         let key = Key {
-            agent: agent,
+            agent,
             server: server.to_owned(),
         };
         let dies = CancellationToken::new();

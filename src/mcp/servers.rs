@@ -6,6 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use chorus_mcp::{Entry, EntryError, Place, is_server_name};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -141,23 +143,29 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Value>, FileError> {
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(unreadable(error)),
+    // Neither a link nor a pipe that nobody writes to is waited for.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(BTreeMap::new()),
+        Err(error) => return Err(unreadable(error.into())),
     };
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err(unreadable(io::Error::other("it is not a regular file")));
+    }
     let mut text = String::new();
     let mut bounded = file.take(MAX_FILE + 1);
     bounded.read_to_string(&mut text).map_err(unreadable)?;
     if text.len() as u64 > MAX_FILE {
         return Err(FileError::TooLarge(path.to_owned()));
     }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let invalid = |error: serde_json::Error| FileError::Invalid {
         path: path.to_owned(),
         line: error.line(),
-        reason: reason(&error, &text),
+        reason: reason(&error, text),
     };
-    refuse_double_keys(&text).map_err(invalid)?;
-    let read: AgentFile = serde_json::from_str(&text).map_err(invalid)?;
+    refuse_double_keys(text).map_err(invalid)?;
+    let read: AgentFile = serde_json::from_str(text).map_err(invalid)?;
     Ok(read.servers)
 }

@@ -190,6 +190,18 @@ fn servers_of_both_places_are_listed() {
     let broken = run(home.path(), &["mcp", "list", "--agent", "lab"]);
     assert_eq!(broken.code, 78, "{}", broken.err);
     assert!(broken.err.contains(".mcp.json:4:"), "{}", broken.err);
+
+    let file = agent.join(".mcp.json");
+    fs::remove_file(&file).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &file, rustix::fs::Mode::RWXU).unwrap();
+    let pipe = run(home.path(), &["mcp", "list", "--agent", "lab"]);
+    assert!(pipe.err.contains("not a regular file"), "{}", pipe.err);
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
+    assert_ne!(run(home.path(), &["mcp", "list", "--agent", "lab"]).code, 0);
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, [b"\xef\xbb\xbf{}".as_slice()].concat()).unwrap();
+    assert_eq!(run(home.path(), &["mcp", "list", "--agent", "lab"]).code, 0);
 }
 
 /// Servers of npm and `PyPI` that others wrote, behind the walls and limits of a server.
