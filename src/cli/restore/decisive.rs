@@ -5,6 +5,7 @@
 //! found too.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use serde_json::Value;
@@ -43,8 +44,12 @@ fn widens(key: &str, value: &Value) -> bool {
         "folders" | "sandbox_read" | "web_fetch_private" | "metrics_hosts" | "servers" => {
             value.as_array().is_some_and(|all| !all.is_empty())
         }
-        "allow_bots" | "permission_grants" | "operator_channel" | "metrics_listen" => {
-            !value.is_null()
+        "allow_bots" | "permission_grants" | "operator_channel" => !value.is_null(),
+        "metrics_listen" => {
+            let address = value
+                .as_str()
+                .and_then(|text| text.parse::<SocketAddr>().ok());
+            !value.is_null() && address.is_none_or(|address| !address.ip().is_loopback())
         }
         _ => false,
     }

@@ -81,6 +81,8 @@ async fn a_kill_at_any_step_leaves_each_slot_one_outcome() {
                 .await;
         }
         world.model.always_answers("look", "Looked.");
+        // A turn that goes on has the note of its interruption as its latest words.
+        world.model.always_answers("Chorus stopped at", "Looked.");
         let kills = kills();
         for (round, kill) in kills.iter().copied().enumerate() {
             world.stops().await;

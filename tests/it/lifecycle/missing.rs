@@ -43,8 +43,11 @@ async fn a_folder_that_is_gone_is_told_once() {
         // Nothing is said that is not so.
         world.model.answers("I know nothing.");
         world.ann.says("#lab", "who are you?").await;
-        let seen = world.sees("#lab", "agent.json").await;
-        assert!(!seen.contains("last good configuration"), "{seen}");
+        let seen = world.sees("#lab", "My folder is missing").await;
+        assert!(seen.contains("/agent repair"), "{seen}");
+        for untrue in ["last good configuration", "charter.md"] {
+            assert!(!seen.contains(untrue), "{untrue}: {seen}");
+        }
     })
     .await;
 }

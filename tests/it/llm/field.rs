@@ -349,7 +349,7 @@ async fn a_request_that_is_too_long_is_shortened_whatever_the_words() {
 #[tokio::test]
 async fn a_refusal_in_unknown_words_shortens_a_long_request() {
     let refusal = json!({"error": {"message": "The blue cat cannot carry this."}});
-    is_shortened_and_answered(6_000, 400, refusal).await;
+    is_shortened_and_answered(8_000, 400, refusal).await;
     for (status, refusal) in [
         (
             400,
@@ -361,7 +361,7 @@ async fn a_refusal_in_unknown_words_shortens_a_long_request() {
         ),
         (400, json!({})),
     ] {
-        is_shortened_by(says_and_counts_ten, 6_000, status, refusal).await;
+        is_shortened_by(says_and_counts_ten, 8_000, status, refusal).await;
     }
 }
 

@@ -151,3 +151,17 @@ async fn where_somebody_had_stopped_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn where_the_person_who_asked_left() {
+    run_test(async |world| {
+        let thought = world.model.is_thinking();
+        world.bob.says("#lab", "think").await;
+        world.model.was_asked(1).await;
+        world.kills().await;
+        drop(thought);
+        world.bob.person.leaves();
+        does_not_go_on(world, "bob may no longer talk to this agent").await;
+    })
+    .await;
+}

@@ -30,7 +30,7 @@ pub(super) async fn mcp(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// List this agent's MCP servers; further `/mcp` commands manage them
+/// List this agent's MCP servers; further /mcp commands manage them
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
