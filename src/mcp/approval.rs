@@ -223,7 +223,7 @@ impl Hub {
         };
         let (new, came) = match press {
             Press::Approve(how) => {
-                let pins = pins::approved(&kept.pins, how, by, at);
+                let pins = pins::approved(&kept.pins, kept.row.state, how, by, at);
                 let reads = |pin: &&McpPinRow| pins::mark(server.place, entry, pin) == Mark::Read;
                 let came = Decided::Approved {
                     tools: pins.len(),

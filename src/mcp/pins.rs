@@ -7,7 +7,7 @@ use chorus_mcp::{Entry, Mark, Place, Tool, sha256};
 use chrono::{DateTime, Utc};
 
 use crate::domain::UserId;
-use crate::store::{McpMark, McpPinRow, McpServerRow, PinnedDefinition};
+use crate::store::{McpMark, McpPinRow, McpServerRow, McpState, PinnedDefinition};
 
 /// A server with its tools, as they are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,16 +130,24 @@ pub(super) fn reconcile(server: &str, pins: &[McpPinRow], tools: &[Tool]) -> Rec
     }
 }
 
-/// Approves everything that waits.
+/// Approves everything that waits. Where the server itself waited (`was`), nobody has vouched yet that its tools only read.
 pub(super) fn approved(
     pins: &[McpPinRow],
+    was: McpState,
     how: Approval,
     by: UserId,
     at: DateTime<Utc>,
 ) -> Vec<McpPinRow> {
     let approve = |pin: &McpPinRow| {
         let Some(tool) = pin.waiting.as_deref().and_then(read) else {
+            let mark = match (pin.mark, how) {
+                (McpMark::Read, Approval::AskEachTime) if was != McpState::Approved => {
+                    McpMark::Write
+                }
+                (mark, _) => mark,
+            };
             return McpPinRow {
+                mark,
                 waiting: None,
                 ..pin.clone()
             };
@@ -260,7 +268,13 @@ mod tests {
         let back = reconcile("s", &changed.pins, &[tool("a", "1"), tool("b", "1")]);
         assert!(!back.is_news);
         assert_eq!(names(&back.pins), [("a", true, false), ("b", true, false)]);
-        let done = approved(&changed.pins, Approval::AskEachTime, BY, now());
+        let done = approved(
+            &changed.pins,
+            McpState::Approved,
+            Approval::AskEachTime,
+            BY,
+            now(),
+        );
         assert_eq!(waiting(&done), WaitingTools::default());
         assert_eq!(done.len(), 3);
     }
@@ -269,14 +283,14 @@ mod tests {
     fn an_approval_marks_what_it_approves() {
         let waiting = reconcile("s", &[], &[tool("look", "1"), tool("do", "1")]).pins;
         let marks = |how| -> Vec<McpMark> {
-            let done = approved(&waiting, how, BY, now());
+            let done = approved(&waiting, McpState::Approved, how, BY, now());
             done.iter().map(|pin| pin.mark).collect()
         };
         assert_eq!(marks(Approval::AskEachTime), [McpMark::Write; 2]);
         assert_eq!(marks(Approval::AsMarked), [McpMark::Read, McpMark::Write]);
         let mut off = waiting.clone();
         off[0].mark = McpMark::Off;
-        let done = approved(&off, Approval::AsMarked, BY, now());
+        let done = approved(&off, McpState::Approved, Approval::AsMarked, BY, now());
         assert_eq!(done[0].mark, McpMark::Off);
     }
 
@@ -304,7 +318,7 @@ mod tests {
                 name: "s".to_owned(),
                 sha256: "x".to_owned(),
                 revision: String::new(),
-                state: crate::store::McpState::Waiting,
+                state: McpState::Waiting,
                 resolved_version: None,
                 instructions: String::new(),
                 decided_by: None,

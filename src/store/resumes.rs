@@ -168,7 +168,7 @@ impl Store {
     /// The interrupted turns about which nothing is settled, in their order.
     pub async fn interrupted_turns(&self) -> Result<Vec<InterruptedTurn>, StoreError> {
         let query = sql(format!(
-            "{INTERRUPTED} WHERE r.state IN ('waiting', 'asked', 'question') AND t.state = 'interrupted' ORDER BY t.rowid"
+            "{INTERRUPTED} WHERE r.state IN ('waiting', 'asked', 'question') AND (r.reason IS NULL OR t.state <> 'finished') ORDER BY t.rowid"
         ));
         query
             .readable(&mut *self.reader().await?, "resumes", "id", interrupted)

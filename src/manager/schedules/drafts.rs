@@ -369,6 +369,19 @@ impl Schedules {
     }
 
     /// Judges a gate. Returns what its approval is bound to, where the confirmation is its approval.
+    /// Stores what a person confirmed, if their rights still allow it: they may have changed since the card was shown.
+    pub(crate) async fn confirm(&self, draft: Draft) -> Result<ScheduleRow, ManagerError> {
+        let gate_binding = match &draft.gate {
+            Some(gate) => self.approves_gate(&draft.agent, &draft.owner, gate).await?,
+            None => None,
+        };
+        self.create(Draft {
+            gate_binding,
+            ..draft
+        })
+        .await
+    }
+
     async fn approves_gate(
         &self,
         agent: &AgentSummary,
@@ -514,6 +527,7 @@ impl Schedules {
                 "This schedule was deleted meanwhile, so nothing was stored.",
             ));
         }
+        may_change(&old, &draft.owner)?;
         let (before, after) = (described(&old.schedule), described(&new));
         let words = (before.as_str(), new.name.as_str(), after.as_str());
         let row = self.row("schedule_edit", agent, &draft.owner, words);

@@ -112,7 +112,12 @@ async fn a_turn_that_a_person_stopped_does_not_go_on() {
         world.ann.runs("/stop", "#lab").await;
         world.model.was_asked(2).await;
         world.restarts().await;
-        world.ledger_says("SELECT state FROM resumes", &[]).await;
+        world
+            .ledger_says(
+                "SELECT r.reason || ' ' || t.state FROM resumes r JOIN turns t ON t.id = r.turn_id",
+                &["stopped finished"],
+            )
+            .await;
         assert_eq!(asked(world).len(), 1);
     })
     .await;

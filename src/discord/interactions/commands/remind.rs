@@ -97,7 +97,7 @@ async fn confirmed(bot: &Bot, draft: Draft, by: &Person) -> Result<ScheduleRow, 
     let is_seen = draft.pays.is_some() || draft.gate.is_some();
     let channel = draft.agent.channel;
     let line = render::announced(&draft);
-    let created = bot.manager.schedules.create(draft).await?;
+    let created = bot.manager.schedules.confirm(draft).await?;
     if let (true, true, Some(channel)) = (is_new, is_seen, channel) {
         let mut part = crate::store::NewPart::notice(line);
         part.body.is_silent = true;
