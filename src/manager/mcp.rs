@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::audit::Audit;
+use super::directory::folder;
 use super::directory::registry::AgentSummary;
 use super::error::ManagerError;
 use super::servers::grants::GrantRules;
@@ -14,7 +15,7 @@ use crate::agent::AgentDeps;
 use crate::domain::{GuildId, Person, ProfileRef};
 use crate::exec::Policy;
 use crate::mcp::{
-    Asked, Decided, Hub, McpError, Press, ProcessView, Restart, Roster, RosterServer, Who,
+    Approval, Asked, Decided, Hub, McpError, Press, ProcessView, Restart, Roster, RosterServer, Who,
 };
 use crate::permission::may_grant;
 use crate::store::AuditRow;
@@ -243,8 +244,28 @@ impl McpServers {
             by,
             (json!(name), Value::Null),
         );
-        let removed = async { Ok(hub.remove(&who, name).await?) };
+        let removed = async {
+            self.end_always(agent, name).await?;
+            Ok(hub.remove(&who, name).await?)
+        };
         self.audit.audited(row, removed).await
+    }
+
+    /// Ends what people allowed permanently of a server's tools: they allowed it of what the server was then.
+    async fn end_always(&self, agent: &AgentSummary, server: &str) -> Result<(), ManagerError> {
+        let path = self.deps.paths.agent(agent.name.as_str());
+        let beginnings = ["read", "write"].map(|mark| format!("tool:mcp:{mark} {server} "));
+        let is_its = move |entry: &str| beginnings.iter().any(|one| entry.starts_with(one));
+        let old = folder::load(path.clone()).await?.config.always_allow;
+        if !old.iter().any(|entry| is_its(entry)) {
+            return Ok(());
+        }
+        let changed = folder::change(path, move |keys| {
+            if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
+                list.retain(|one| !one.as_str().is_some_and(&is_its));
+            }
+        });
+        changed.await.map(drop)
     }
 
     /// Reads a server and posts a card about what waits.
@@ -285,7 +306,12 @@ impl McpServers {
             by,
             (Value::Null, json!(shown)),
         );
-        let decided = async { Ok(hub.decide(&who, name, shown, press, by.person.id).await?) };
+        let decided = async {
+            if press == Press::Approve(Approval::AskEachTime) {
+                self.end_always(agent, name).await?;
+            }
+            Ok(hub.decide(&who, name, shown, press, by.person.id).await?)
+        };
         self.audit.audited(row, decided).await
     }
 

@@ -25,6 +25,8 @@ pub struct Launch {
     pub secrets: Vec<String>,
     /// Its home, and the folder that is the agent's workspace where there is an agent.
     seen: Seen,
+    /// Folders of the machine in which agents may work, so that no server's program may lie there.
+    folders: Vec<PathBuf>,
     limits: ProgramLimits,
     policy: Policy,
 }
@@ -53,6 +55,8 @@ pub enum LaunchError {
     NoProgram(PathBuf),
     #[error("{} lies in Chorus's home, where agents may write; move it elsewhere", .0.display())]
     InHome(PathBuf),
+    #[error("{} lies in a folder in which agents may work (`folders` of config.json); move it elsewhere", .0.display())]
+    InFolder(PathBuf),
     #[error("{0}")]
     BrokeOff(#[from] JoinError),
     #[error("its home is larger than {}", text::bytes(*.0))]
@@ -75,6 +79,7 @@ impl Launch {
         Ok(Self {
             secrets,
             seen,
+            folders: config.folders.clone(),
             limits: config.program_limits,
             policy: Policy {
                 mode: config.sandbox,
@@ -196,6 +201,13 @@ impl Launch {
         let chorus = fs::canonicalize(&self.seen.chorus);
         if chorus.is_ok_and(|chorus| real.starts_with(chorus)) {
             return Err(LaunchError::InHome(file));
+        }
+        let mut folders = self
+            .folders
+            .iter()
+            .filter_map(|one| fs::canonicalize(one).ok());
+        if folders.any(|folder| real.starts_with(folder)) {
+            return Err(LaunchError::InFolder(file));
         }
         Ok(file)
     }

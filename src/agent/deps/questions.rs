@@ -81,11 +81,10 @@ impl PersonEnd {
     fn for_model(&self) -> String {
         match self {
             Self::Chose(by, labels) => {
-                let labels: Vec<String> =
-                    labels.iter().map(|label| format!("\"{label}\"")).collect();
+                let labels: Vec<String> = labels.iter().map(|label| quoted(label)).collect();
                 format!("{} chose: {}", one_name(by), labels.join(", "))
             }
-            Self::Answered(by, words) => format!("{} answered: \"{words}\"", one_name(by)),
+            Self::Answered(by, words) => format!("{} answered: {}", one_name(by), quoted(words)),
             Self::Expired => NO_ANSWER.to_owned(),
             Self::Restarted => RESTARTED.to_owned(),
             Self::Stopped(_) | Self::WentOn => CANCELLED.to_owned(),
@@ -101,6 +100,11 @@ impl PersonEnd {
             card: card::ended(question.id, &question.body, self),
         }
     }
+}
+
+/// Returns words as a text of JSON, so that none of them looks like an answer of somebody else.
+fn quoted(words: &str) -> String {
+    serde_json::Value::from(text::visible(words).0).to_string()
 }
 
 fn one_name(person: &Author) -> String {

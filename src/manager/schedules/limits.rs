@@ -54,6 +54,11 @@ impl Schedules {
                 text::sentence(&error.to_string())
             )));
         }
+        if name == "all" {
+            return Err(ManagerError::refused(
+                "`all` means every schedule; choose another name.",
+            ));
+        }
         let rows = self.deps.store.schedules(agent.id).await?;
         if rows.iter().all(|row| row.schedule.name != name) {
             return Ok(());

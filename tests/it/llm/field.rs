@@ -361,7 +361,7 @@ async fn a_refusal_in_unknown_words_shortens_a_long_request() {
         ),
         (400, json!({})),
     ] {
-        is_shortened_by(says_and_counts_ten, 8_000, status, refusal).await;
+        is_shortened_by(says_and_counts_ten, 6_000, status, refusal).await;
     }
 }
 

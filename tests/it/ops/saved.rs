@@ -50,7 +50,12 @@ async fn a_home_restored_from_a_running_daemons_backup_goes_on() {
         .await;
         assert_eq!(checked.code, 0, "{}", checked.err);
         assert!(!fresh.exists(), "checking wrote something");
-        let restored = seen(&mut at_fresh(&["restore", saved.to_str().unwrap()])).await;
+        let restored = seen(&mut at_fresh(&[
+            "restore",
+            "--yes",
+            saved.to_str().unwrap(),
+        ]))
+        .await;
         assert_eq!(restored.code, 0, "{}", restored.err);
         let again = seen(&mut at_fresh(&["sessions", "list"])).await;
         assert_eq!(again.out, listed.out);

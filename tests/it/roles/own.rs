@@ -57,7 +57,10 @@ async fn a_tool_that_the_role_lacks_is_refused_by_its_name_and_nothing_runs() {
         assert!(!world.workspace("lab").join("ran.txt").exists());
         let audited =
             "SELECT decision || ' ' || action_string FROM audit_log WHERE turn_id IS NOT NULL";
-        assert_eq!(world.ledger(audited).await, ["deny bash"]);
+        assert_eq!(
+            world.ledger(audited).await,
+            ["deny tool:bash:echo ran > ran.txt"]
+        );
         let run = "SELECT count(*) || '' FROM attempts WHERE kind = 'tool'";
         assert_eq!(world.ledger(run).await, ["0"]);
     })
