@@ -1,16 +1,15 @@
-//! A bound folder that changes while its agent works: its disk, its rights, its size, and who may bind it.
+//! A bound folder at work: its disk that goes, its rights, its size.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use rustix::process::Signal;
 use serde_json::json;
 
 use super::bound_folder::Machine;
 use super::bound_mounts::Mounted;
 use super::uses;
 use crate::not_run::{Missing, not_run};
-use crate::world::{Setup, Way, run_test_with};
+use crate::world::run_test_with;
 
 /// Files of a large folder.
 const MANY: usize = 200_000;
@@ -51,37 +50,6 @@ async fn a_disk_that_is_unmounted_during_a_command_gets_what_the_command_writes(
         let told = uses(world, "create_file", new).await.refused();
         assert!(told.contains("disk may not be mounted"), "{told}");
         assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_reload_takes_the_right_to_a_folder_and_gives_it_back() {
-    let machine = Machine::new();
-    let setup = Setup {
-        way: Way::Program,
-        ..machine.setup()
-    };
-    run_test_with(setup, async |world| {
-        machine.binds(world).await;
-        let config = world.home().join("config.json");
-        let allowed = fs::read_to_string(&config).unwrap();
-        let mut without: serde_json::Value = serde_json::from_str(&allowed).unwrap();
-        without["folders"] = json!([]);
-        fs::write(&config, without.to_string()).unwrap();
-        world.signals(Signal::HUP).await;
-        let new = json!({"path": "a.txt", "content": "x"});
-        let told = uses(world, "create_file", new.clone()).await.refused();
-        assert!(told.contains("only view, glob, grep"), "{told}");
-        uses(world, "view", json!({"path": "compose.yaml"}))
-            .await
-            .ok();
-        fs::write(&config, allowed).unwrap();
-        world.signals(Signal::HUP).await;
-        uses(world, "create_file", new).await.ok();
-        world.sees("#lab", "My folder can be used again").await;
-        let shown = world.discord.transcript(world.channel("#lab"));
-        assert_eq!(shown.matches("I can only look at it").count(), 1, "{shown}");
     })
     .await;
 }

@@ -220,7 +220,7 @@ async fn a_first_request_is_small() {
         world.exchange("hello", "Hello!").await;
         let standard = world.model.last_request().to_string();
         assert!(
-            standard.len() <= 10_500,
+            standard.len() < 12_000,
             "{} bytes: {standard}",
             standard.len()
         );
@@ -228,14 +228,14 @@ async fn a_first_request_is_small() {
         world.exchange("hello again", "Hello again!").await;
         let locked = world.model.last_request();
         let fixed = json!([locked["tools"], locked["system"]]).to_string();
-        assert!(fixed.len() < 3_900, "{} bytes: {fixed}", fixed.len());
+        assert!(fixed.len() < 4_300, "{} bytes: {fixed}", fixed.len());
         let tools = locked["tools"].as_array().unwrap().iter();
         let names: Vec<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
         assert_eq!(
             names.join(" "),
             "view glob grep list_tasks read_task_output tool_output ask_person find_tools call_tool"
         );
-        assert!(locked.to_string().len() < 4_500, "{locked}");
+        assert!(locked.to_string().len() < 5_000, "{locked}");
     })
     .await;
 }
