@@ -14,6 +14,7 @@
 //! rename in between leads anywhere else.
 
 pub mod agent_file;
+mod attributes;
 pub mod bound;
 pub mod charter_file;
 pub mod charter_places;

@@ -9,6 +9,7 @@ use cap_std::fs::{
 use rustix::fs::{Gid, OFlags, Uid, fchown};
 use uuid::Uuid;
 
+use super::attributes::Attributes;
 use super::error::FileError;
 use super::path::WorkspacePath;
 
@@ -92,8 +93,8 @@ impl Place {
         Ok(())
     }
 
-    /// Puts a new file with what `content` gives under the name. `permissions` are those of the file that it replaces, whose owner it
-    /// keeps too: a file whose owner cannot be kept is written in place.
+    /// Replaces the file of this name by one with what `content` gives, or makes it. `permissions` are those of the replaced file, whose
+    /// owner and attributes are kept too. A file whose owner or attributes cannot be kept is written in place.
     pub(super) fn put(
         &self,
         content: &mut dyn Read,
@@ -106,7 +107,10 @@ impl Place {
             None => None,
         };
         let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
-        let file = match self.new_file(&name, permissions.as_ref(), replaced.as_ref()) {
+        let new = self
+            .attributes(replaced.as_ref())
+            .and_then(|kept| self.new_file(&name, permissions.as_ref(), replaced.as_ref(), &kept));
+        let file = match new {
             Ok(file) => file,
             Err(error) => {
                 let _ = self.parent.remove_file(&name);
@@ -126,12 +130,24 @@ impl Place {
         })
     }
 
-    /// Makes the file `name`, with the owner and group of the one that it will replace.
+    /// Reads the attributes of the file that is replaced.
+    fn attributes(&self, replaced: Option<&Metadata>) -> io::Result<Attributes> {
+        if replaced.is_none() {
+            return Ok(Attributes::default());
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags.bits() as i32);
+        Attributes::of(self.parent.open_with(&self.name, &options)?)
+    }
+
+    /// Makes the file `name`, with the owner, group and attributes of the one that it will replace.
     fn new_file(
         &self,
         name: &str,
         permissions: Option<&Permissions>,
         replaced: Option<&Metadata>,
+        kept: &Attributes,
     ) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -147,6 +163,8 @@ impl Place {
             if user.is_some() || group.is_some() {
                 fchown(&file, user, group)?;
             }
+            // Whether they can be given is known before a byte is written.
+            kept.give_to(&file)?;
         }
         Ok(file)
     }
@@ -236,6 +254,45 @@ mod tests {
         let what = |meta: &fs::Metadata| (meta.uid(), meta.gid(), meta.mode());
         assert_eq!(what(&after), what(&before));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_attributes_and_its_access_control_list() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        fs::write(&file, "one").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        // Version 2: the owner, user 4321, the group, the mask, others.
+        let entry = |tag: u16, rights: u16, id: u32| {
+            let (tag, rights) = (tag.to_le_bytes(), rights.to_le_bytes());
+            [&tag[..], &rights[..], &id.to_le_bytes()[..]].concat()
+        };
+        let list = [
+            2u32.to_le_bytes().to_vec(),
+            entry(0x01, 6, u32::MAX),
+            entry(0x02, 4, 4321),
+            entry(0x04, 4, u32::MAX),
+            entry(0x10, 4, u32::MAX),
+            entry(0x20, 0, u32::MAX),
+        ]
+        .concat();
+        let given = [
+            ("user.comment", b"kept".to_vec()),
+            ("system.posix_acl_access", list),
+        ];
+        for (name, value) in &given {
+            setxattr(&file, *name, value, XattrFlags::empty()).unwrap();
+        }
+        let mode = Permissions::from_mode(fs::metadata(&file).unwrap().mode());
+        let written = place(folder.path(), "a.txt").put(&mut &b"two"[..], Some(mode));
+        written.unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+        for (name, value) in &given {
+            let mut now = vec![0; 1_000];
+            let length = getxattr(&file, *name, &mut *now).unwrap();
+            assert_eq!(&now[..length], value, "{name}");
+        }
     }
 
     #[test]

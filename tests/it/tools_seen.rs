@@ -2,7 +2,7 @@
 
 mod agents;
 mod behind;
-mod bound_folder;
+pub(crate) mod bound_folder;
 mod bound_mounts;
 mod bound_use;
 mod bounded;
@@ -27,13 +27,13 @@ use crate::world::{Actor, World};
 
 /// What a tool gave back to the model.
 #[derive(Debug)]
-struct Given {
+pub(crate) struct Given {
     text: String,
     is_error: bool,
 }
 
 /// Has the model of `#lab` use one tool; a question about it is answered with Allow.
-async fn uses(world: &mut World, tool: &str, arguments: Value) -> Given {
+pub(crate) async fn uses(world: &mut World, tool: &str, arguments: Value) -> Given {
     world.model.calls_tool(tool, arguments);
     is_used(world, tool).await
 }
@@ -111,13 +111,13 @@ fn words(content: &Value) -> String {
 
 impl Given {
     /// The text of a call that went well.
-    fn ok(self) -> String {
+    pub(crate) fn ok(self) -> String {
         assert!(!self.is_error, "{}", self.text);
         self.text
     }
 
     /// The text of a call that failed.
-    fn refused(self) -> String {
+    pub(crate) fn refused(self) -> String {
         assert!(self.is_error, "{}", self.text);
         self.text
     }

@@ -16,6 +16,7 @@ use crate::domain::{AskedOfPeople, PersonOption, PersonQuestion, ToolResult, Use
 use crate::store::{
     AttachedRows, AuditRow, CallEnd, MOST_QUESTIONS, NewPersonQuestion, PersonAsked, StoreError,
 };
+use crate::text;
 
 /// What the history says of a question that the daemon's stop left open.
 const STAYS_OPEN: &str = "the daemon stopped while the question was open";
@@ -37,8 +38,14 @@ impl Calls<'_> {
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
         let context = &self.turn.context;
-        let time = self.time_of_questions();
+        let action = runnable.prepared.action.to_string();
         let body = self.asked_of_people(question);
+        if let Some(why) = shown_labels(&body.asked).problems().first() {
+            return self
+                .deny(call, &action, &format!("as people see it, {why}"))
+                .await;
+        }
+        let time = self.time_of_questions();
         let to = card::Addressed {
             mention: self.owner_of_unattended(),
             reply_to: context.reference.reply_to,
@@ -58,7 +65,6 @@ impl Calls<'_> {
         };
         let store = &context.deps.store;
         let asked = store.ask_person(new, attached, move |id| card::open(id, &body, to));
-        let action = runnable.prepared.action.to_string();
         let id = match asked.await? {
             PersonAsked::Now(id) => id,
             PersonAsked::AlreadyOpen => {
@@ -190,5 +196,18 @@ impl Calls<'_> {
             asker: context.path.replace('/', " ▸ "),
             agents: context.agents().iter().map(|agent| agent.id).collect(),
         }
+    }
+}
+
+/// The options with the labels that people see: without secrets, and with hidden characters written out.
+fn shown_labels(asked: &PersonQuestion) -> PersonQuestion {
+    let options = asked.options.iter().map(|option| PersonOption {
+        label: text::prose(&option.label).into_owned(),
+        description: None,
+    });
+    PersonQuestion {
+        question: "?".to_owned(),
+        options: options.collect(),
+        several: asked.several,
     }
 }

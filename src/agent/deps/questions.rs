@@ -33,6 +33,9 @@ const NO_ANSWER: &str =
 /// What the model is told where the question ended with its turn.
 const CANCELLED: &str = "cancelled";
 
+/// What the model is told where Discord took no card.
+const UNSEEN: &str = "Nobody saw the question: Discord refused the message with it. Go on with what you think best, and say what you assumed.";
+
 /// What the model is told where a restart ended the question.
 const RESTARTED: &str = "Nobody answered: the daemon was restarted while the question was open, and the question has expired.";
 
@@ -45,6 +48,8 @@ pub enum PersonEnd {
     Answered(Author, String),
     /// Nobody answered in time.
     Expired,
+    /// Discord refused the card, so that nobody can answer.
+    Unseen,
     /// Its turn was stopped.
     Stopped(Stopper),
     /// A restart interrupted calls beside it, and people are asked about those.
@@ -66,14 +71,16 @@ impl PersonEnd {
         match self {
             Self::Chose(..) | Self::Answered(..) => QuestionOutcome::Answered,
             Self::Expired | Self::Restarted => QuestionOutcome::Expired,
-            Self::Stopped(_) | Self::WentOn => QuestionOutcome::Cancelled,
+            Self::Unseen | Self::Stopped(_) | Self::WentOn => QuestionOutcome::Cancelled,
         }
     }
 
     fn by(&self) -> Option<&Author> {
         match self {
             Self::Chose(by, _) | Self::Answered(by, _) => Some(by),
-            Self::Expired | Self::Restarted | Self::Stopped(_) | Self::WentOn => None,
+            Self::Expired | Self::Unseen | Self::Restarted | Self::Stopped(_) | Self::WentOn => {
+                None
+            }
         }
     }
 
@@ -86,6 +93,7 @@ impl PersonEnd {
             }
             Self::Answered(by, words) => format!("{} answered: {}", one_name(by), quoted(words)),
             Self::Expired => NO_ANSWER.to_owned(),
+            Self::Unseen => UNSEEN.to_owned(),
             Self::Restarted => RESTARTED.to_owned(),
             Self::Stopped(_) | Self::WentOn => CANCELLED.to_owned(),
         }
@@ -333,13 +341,13 @@ impl AgentDeps {
         Ok(())
     }
 
-    /// The card of a question cannot be posted: nobody can answer it, and its turn does not wait.
+    /// Ends a question whose card cannot be posted, and wakes the turn that waits for it.
     ///
     /// # Errors
     ///
     /// When the ledger fails.
-    pub async fn question_unseen(&self, id: i64) -> Result<(), StoreError> {
-        self.end_questions(vec![id], &PersonEnd::Expired).await
+    pub async fn end_question_unseen(&self, id: i64) -> Result<(), StoreError> {
+        self.end_questions(vec![id], &PersonEnd::Unseen).await
     }
 }
 

@@ -203,8 +203,7 @@ impl OutboundContext {
         warn!(part.id, channel.id = %part.channel, "failed to deliver part {}: {why}", part.id);
         self.bot.store.mark_failed(part.id, &why).await?;
         if let Some(question) = part.body.question {
-            let deps = self.bot.manager.deps();
-            deps.question_unseen(question).await?;
+            self.bot.manager.recovery.question_unseen(question).await?;
         }
         if operation == Operation::PostFile {
             // Discord may accept the text without the file.

@@ -279,8 +279,14 @@ impl Recovery {
         let waiting = rows.iter().filter(|row| row.state == ResumeState::Question);
         for row in waiting {
             for question in self.untold(row).await? {
-                if question.outcome.is_some() {
-                    continue;
+                match question.outcome {
+                    // Who answered has the turn go on.
+                    Some(QuestionOutcome::Answered) => continue,
+                    Some(QuestionOutcome::Expired | QuestionOutcome::Cancelled) => {
+                        self.goes_on_without(row).await;
+                        continue;
+                    }
+                    None => {}
                 }
                 let end = question.expires_at;
                 if end > clock::now() {
@@ -294,6 +300,17 @@ impl Recovery {
             }
         }
         Ok(next)
+    }
+
+    /// Ends a question whose card Discord refused: nobody can answer it, and its turn does not wait.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub(crate) async fn question_unseen(&self, id: i64) -> Result<(), StoreError> {
+        self.deps.end_question_unseen(id).await?;
+        self.cards.0.notify_one();
+        Ok(())
     }
 
     /// A turn whose question expired is decided about like one without a question: it goes on by itself at most once.

@@ -83,22 +83,31 @@ elif name == "odd":
 elif name == "flood":
     for n in range(2000): raw("noise %d" % n)
 "#;
-        let mut entry = bad(body.trim());
-        entry["timeout"] = json!(1000);
-        writes_file(world, &json!({ "bad": entry }));
-        world.ann.asks("/mcp approve server:bad", "#lab").await;
-        world.ann.clicks("#lab", "Approve, ask each time").await;
-        world.sees("#lab", "approved MCP server").await;
+        let patient = bad(body.trim());
+        // Only what never answers is given little time.
+        let mut hasty = patient.clone();
+        hasty["timeout"] = json!(1000);
+        writes_file(world, &json!({ "bad": patient, "hasty": hasty }));
+        for name in ["bad", "hasty"] {
+            world
+                .ann
+                .asks(&format!("/mcp approve server:{name}"), "#lab")
+                .await;
+            world.ann.clicks("#lab", "Approve, ask each time").await;
+            world
+                .sees("#lab", &format!("approved MCP server `{name}`"))
+                .await;
+        }
         world.edits_agent_json("lab", json!({"permissions": "open"}));
         for (tool, said) in [
-            ("noise", "after the noise"),
-            ("long", "after a long line"),
-            ("error", "answered with an error (-1)"),
-            ("odd", "may have run"),
-            ("hangs", "did not answer in time"),
-            ("flood", "may have run"),
+            ("bad__noise", "after the noise"),
+            ("bad__long", "after a long line"),
+            ("bad__error", "answered with an error (-1)"),
+            ("bad__odd", "may have run"),
+            ("hasty__hangs", "did not answer in time"),
+            ("bad__flood", "may have run"),
         ] {
-            let given = calls(world, &format!("mcp__bad__{tool}"), json!({})).await;
+            let given = calls(world, &format!("mcp__{tool}"), json!({})).await;
             assert!(given.contains(said), "{tool}: {given}");
         }
         world.exchange("hello", "Hello.").await;

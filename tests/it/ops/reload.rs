@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::program;
 use super::systemd::Systemd;
-use crate::world::{World, run_test_with};
+use crate::tools_seen::bound_folder::Machine;
+use crate::tools_seen::uses;
+use crate::world::{Setup, World, run_test_with};
 
 fn writes(world: &World, text: &str) {
     fs::write(world.home().join("config.json"), text).unwrap();
@@ -57,6 +59,46 @@ async fn the_last_good_configuration_stays_in_force() {
         world.exchange("hello?", "Still here.").await;
         let letters = world.discord.messages(direct).len();
         assert_eq!(letters, 1, "the same cause is told once");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_taken_back_and_given_again_can_be_used_again() {
+    let machine = Machine::new();
+    let mut systemd = Systemd::listen();
+    let bound = machine.setup();
+    let setup = Setup {
+        config: bound.config,
+        lab: bound.lab,
+        ..program(vec![systemd.variable()])
+    };
+    run_test_with(setup, async |world| {
+        systemd.hears("READY=1").await;
+        machine.binds(world).await;
+        let allowed = fs::read_to_string(world.home().join("config.json")).unwrap();
+        let mut without: serde_json::Value = serde_json::from_str(&allowed).unwrap();
+        without["folders"] = json!([]);
+        let new = json!({"path": "a.txt", "content": "x"});
+
+        writes(world, &without.to_string());
+        world.signals(Signal::HUP).await;
+        systemd.hears("RELOADING=1").await;
+        systemd.hears("READY=1").await;
+        let told = uses(world, "create_file", new.clone()).await.refused();
+        assert!(told.contains("only view, glob, grep"), "{told}");
+        uses(world, "view", json!({"path": "compose.yaml"}))
+            .await
+            .ok();
+
+        writes(world, &allowed);
+        world.signals(Signal::HUP).await;
+        systemd.hears("RELOADING=1").await;
+        systemd.hears("READY=1").await;
+        uses(world, "create_file", new).await.ok();
+        world.sees("#lab", "My folder can be used again").await;
+        let shown = world.discord.transcript(world.channel("#lab"));
+        assert_eq!(shown.matches("I can only look at it").count(), 1, "{shown}");
     })
     .await;
 }

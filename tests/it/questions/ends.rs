@@ -1,5 +1,6 @@
 //! How a question ends: by the first of two answers, by a stop, in time.
 
+use chorus_playground::{Effect, Fault};
 use serde_json::json;
 
 use super::{QUESTION, asks, ended, question, told};
@@ -114,4 +115,56 @@ async fn it_is_counted_by_the_overview() {
         world.sees("#lab", "Thanks.").await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn where_discord_refuses_the_card_the_turn_goes_on_at_once() {
+    run_test(async |world| {
+        world.discord.order(refused_card());
+        world.model.calls_tool("ask_person", question(2));
+        world.model.answers("I took Staging.");
+        world.ann.says("#lab", "migrate it").await;
+        world.sees("#lab", "I took Staging.").await;
+        assert!(told(world).contains("Nobody saw the question"));
+        let end = "SELECT outcome || ' ' || coalesce(message_id, '-') FROM questions";
+        world.ledger_says(end, &["cancelled -"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_discord_refuses_the_card_after_a_restart_the_turn_goes_on_at_once() {
+    run_test(async |world| {
+        world.discord.order(Fault {
+            times: usize::MAX,
+            effect: Effect::DropBefore,
+            ..refused_card()
+        });
+        world.model.calls_tool("ask_person", question(2));
+        world.model.answers("I took Staging.");
+        world.ann.says("#lab", "migrate it").await;
+        let asked = "SELECT count(*) || '' FROM questions WHERE message_id IS NULL";
+        world.ledger_says(asked, &["1"]).await;
+        world.kills().await;
+        world.discord.heals();
+        world.discord.order(refused_card());
+        world.starts().await;
+        world.sees("#lab", "I took Staging.").await;
+        let request = world.model.last_request()["messages"].to_string();
+        assert!(request.contains("Nobody saw the question"), "{request}");
+    })
+    .await;
+}
+
+/// The next message of the bot is refused.
+fn refused_card() -> Fault {
+    Fault {
+        method: "POST",
+        path: "/messages".to_owned(),
+        times: 1,
+        effect: Effect::Refused {
+            status: 403,
+            code: 50_013,
+        },
+    }
 }

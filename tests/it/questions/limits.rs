@@ -33,6 +33,14 @@ async fn what_is_over_a_limit_is_an_error_that_names_it() {
                 json!({"question": "", "options": [{"label": "a"}, {"label": "b"}]}),
                 "`question`: empty, expected 1 to 300 characters",
             ),
+            (
+                // People would see the same 80 characters twice.
+                json!({"question": "Which?", "options": [
+                    {"label": format!("{}\u{200b}a", "x".repeat(78))},
+                    {"label": format!("{}\u{200b}b", "x".repeat(78))},
+                ]}),
+                "as people see it, `options[0].label`: 87 characters, expected 1 to 80",
+            ),
         ];
         assert_eq!(LABELS.len(), 11);
         for (call, why) in cases {

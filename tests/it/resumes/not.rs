@@ -165,3 +165,21 @@ async fn where_the_person_who_asked_left() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn where_its_channel_is_gone() {
+    run_test(async |world| {
+        is_interrupted(world).await;
+        let lab = world.channel("#lab");
+        world.ann.person.deletes_channel(lab);
+        world.starts().await;
+        world
+            .ledger_says(
+                "SELECT state FROM resumes WHERE state NOT IN ('waiting', 'resumed')",
+                &["refused"],
+            )
+            .await;
+        assert_eq!(asked(world).len(), 1);
+    })
+    .await;
+}

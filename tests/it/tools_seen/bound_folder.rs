@@ -13,12 +13,12 @@ use crate::lifecycle::destroys;
 use crate::world::{Lab, Setup, World, run_test_with};
 
 /// A folder of the machine with a project in it, and something beside that.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     root: tempfile::TempDir,
 }
 
 impl Machine {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let machine = Self { root };
         fs::create_dir_all(machine.at("web/conf")).unwrap();
@@ -32,7 +32,7 @@ impl Machine {
         self.root.path().join(name)
     }
 
-    pub(super) fn setup(&self) -> Setup {
+    pub(crate) fn setup(&self) -> Setup {
         Setup {
             config: json!({"folders": [self.root.path()]}),
             lab: Lab::Missing,
@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// Makes the agent `lab` in `web`.
-    pub(super) async fn binds(&self, world: &World) -> String {
+    pub(crate) async fn binds(&self, world: &World) -> String {
         let command = format!("/agent init name:lab folder:{}", self.at("web").display());
         world.ann.asks(&command, "#general").await
     }

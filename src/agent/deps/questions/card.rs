@@ -112,6 +112,7 @@ fn outcome(end: &PersonEnd) -> String {
             escape::text(&text::one_line(words, ANSWER))
         ),
         PersonEnd::Expired => EXPIRED.to_owned(),
+        PersonEnd::Unseen => "Cancelled: Discord refused the message with the question.".to_owned(),
         PersonEnd::Restarted => {
             "Expired: I was restarted, and ask about what was running first.".to_owned()
         }
