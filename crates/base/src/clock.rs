@@ -8,17 +8,18 @@ use tokio::sync::watch;
 #[cfg(test)]
 mod tests;
 
-/// Now, cut to microseconds, so that a time read back from a file or the database equals the one written.
+/// Returns the current time, cut to microseconds, so that a time read back from a file or the database equals the one
+/// written.
 pub fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
 }
 
-/// `time` as RFC 3339 with six decimals and `Z`: all of one width, so that they sort as the times do.
+/// Returns `time` as RFC 3339 with six decimals and `Z`: all of one width, so that they sort as the times do.
 pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// How long ago `time` was, in one unit: `just now`, `5 min ago`, `3 h ago`, `2 days ago`.
+/// Returns how long ago `time` was, in one unit: `just now`, `5 min ago`, `3 h ago`, `2 days ago`.
 ///
 /// A time that has not come yet counts as now: clocks of two machines differ.
 pub fn ago(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
@@ -29,7 +30,7 @@ pub fn ago(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     format!("{} ago", duration(passed))
 }
 
-/// A length of time in its largest whole unit: `12 s`, `5 min`, `3 h`, `1 day`, `2 days`.
+/// Returns `length` in its largest whole unit: `12 s`, `5 min`, `3 h`, `1 day`, `2 days`.
 pub fn duration(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {
@@ -41,7 +42,7 @@ pub fn duration(length: Duration) -> String {
     }
 }
 
-/// The clock by which planned work begins: the machine's, or in a test one that can be moved.
+/// The clock that starts planned work: the machine's, or in a test one that can be moved.
 #[derive(Clone, Debug, Default)]
 pub struct WallClock {
     ahead: Option<watch::Sender<TimeDelta>>,
@@ -61,7 +62,7 @@ impl WallClock {
         now() + ahead.unwrap_or_default()
     }
 
-    /// Moves it, forwards or back. The machine's clock stays as it is.
+    /// Moves it, forwards or back. The machine's clock is not changed.
     pub fn moves(&self, by: TimeDelta) {
         if let Some(ahead) = &self.ahead {
             ahead.send_modify(|so_far| *so_far += by);

@@ -13,13 +13,13 @@ const EPOCH: i64 = 1_420_070_400_000;
 /// The bits of a snowflake below its time.
 const BELOW_TIME: u32 = 22;
 
-/// The smallest snowflake that a thing made at `time` can have.
+/// Returns the smallest snowflake that a thing made at `time` can have.
 pub fn first_at(time: DateTime<Utc>) -> u64 {
     let since = time.timestamp_millis().saturating_sub(EPOCH);
     u64::try_from(since).unwrap_or_default() << BELOW_TIME
 }
 
-/// When the thing with this snowflake was made.
+/// Returns when the thing with this snowflake was created.
 pub fn made_at(id: u64) -> DateTime<Utc> {
     // 42 bits of milliseconds reach to the year 2154, which chrono can represent.
     DateTime::from_timestamp_millis((id >> BELOW_TIME) as i64 + EPOCH).unwrap_or_default()
@@ -34,12 +34,12 @@ macro_rules! snowflake {
         pub struct $name(pub u64);
 
         impl $name {
-            /// The id as SQLite holds it: the same 64 bits, signed.
+            /// Returns the id as SQLite holds it: the same 64 bits, signed.
             pub const fn as_i64(self) -> i64 {
                 self.0 as i64
             }
 
-            /// The id that SQLite held as `stored`.
+            /// Returns the id that SQLite held as `stored`.
             pub const fn from_i64(stored: i64) -> Self {
                 Self(stored as u64)
             }
@@ -81,12 +81,12 @@ snowflake! {
 }
 
 impl MessageId {
-    /// When Discord received the message, which its id contains.
+    /// Returns when Discord received the message, which its id contains.
     pub fn sent_at(self) -> DateTime<Utc> {
         made_at(self.0)
     }
 
-    /// The smallest id that a message sent at `time` can have.
+    /// Returns the smallest id that a message sent at `time` can have.
     pub fn first_at(time: DateTime<Utc>) -> Self {
         Self(first_at(time))
     }

@@ -1,8 +1,8 @@
 //! Keeps secrets out of everything that leaves the daemon.
 //!
-//! The redactor knows the real values of the configured secrets, so what it removes is exact. It also knows each value in
-//! Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. Tokens of well-known shapes
-//! that are not ours are masked too, and so is what is left of a value where a text was cut.
+//! The redactor knows the values of the configured secrets, so it removes exactly these. It also knows each value in
+//! Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. It also masks tokens of
+//! well-known shapes that are not ours, and the remains of a value where a text was cut.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,19 +21,20 @@ mod tests;
 
 pub use super::shapes::PLACEHOLDER;
 
-/// Values of fewer bytes are not treated as secrets: masking `main` or `1234` everywhere would hide nothing and break much.
+/// Shortest value, in bytes, that is treated as a secret: masking `main` or `1234` everywhere would hide nothing and
+/// break much.
 const SHORTEST: usize = 8;
 
 /// Length in bytes from which a single line of a secret counts as a secret: a key shown in part is a key shown.
 const SECRET_LINE: usize = 20;
 
-/// What stands where a text was cut.
+/// Marks the place where a text was cut.
 const CUT: char = '…';
 
 /// Most bytes that a stream holds back while something in it may still become a secret.
 const MOST_HELD: usize = 32 * 1024;
 
-/// Removes configured secrets and tokens of known shapes from text. A clone is cheap, and shares what is learned.
+/// Removes configured secrets and tokens of known shapes from text. A clone is cheap and shares newly learned secrets.
 #[derive(Clone, Default)]
 pub struct Redactor {
     known: Arc<ArcSwap<Known>>,
@@ -43,12 +44,12 @@ pub struct Redactor {
 #[derive(Default)]
 struct Known {
     values: Vec<String>,
-    /// Each as it is written, and each of its lines that counts as one.
+    /// Each as written, and each of its lines that counts as a secret.
     plain: Vec<String>,
-    /// All runs of 8 bytes in them: what a cut leaves of a secret begins and ends with one.
+    /// All runs of 8 bytes in them: the remains of a cut secret begin and end with one.
     runs: HashSet<[u8; SHORTEST]>,
     secrets: Option<Regex>,
-    /// Whether a secret contains white space, so that a stream cannot be cut at any.
+    /// Whether a secret contains white space, so that a stream cannot be cut at white space.
     holds_blanks: bool,
     /// Longest spelling of a secret in bytes.
     longest: usize,
@@ -61,14 +62,14 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// A redactor for these secrets. Values of fewer than 8 bytes are ignored.
+    /// Creates a redactor for these secrets. Values of fewer than 8 bytes are ignored.
     pub fn new(secrets: Vec<String>) -> Self {
         Self {
             known: Arc::new(ArcSwap::from_pointee(Known::of(secrets))),
         }
     }
 
-    /// Removes these secrets too, from now on.
+    /// Adds these secrets from now on.
     pub fn learn(&self, secrets: Vec<String>) {
         let known = self.known.load();
         if secrets.iter().all(|secret| known.values.contains(secret)) {
@@ -78,12 +79,12 @@ impl Redactor {
         self.known.store(Arc::new(Known::of(all)));
     }
 
-    /// `text` without secrets.
+    /// Returns `text` without secrets.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         long::work_on(text.len(), || self.known.load().redact(text))
     }
 
-    /// A redactor for a text that comes in pieces.
+    /// Creates a redactor for a text that comes in pieces.
     pub fn stream(&self) -> RedactedStream {
         RedactedStream {
             known: self.known.load_full(),
@@ -93,7 +94,7 @@ impl Redactor {
     }
 }
 
-/// What `change` makes of `text`, without a copy where it changes nothing.
+/// Applies `change` to `text`, without a copy if nothing changes.
 fn then<'a>(text: Cow<'a, str>, change: impl FnOnce(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match text {
         Cow::Borrowed(text) => change(text),
@@ -116,7 +117,7 @@ impl Known {
             .chain(lines)
             .filter(|secret| secret.len() >= SHORTEST)
             .collect();
-        // The longer first: a secret may begin with another.
+        // Longer ones first: a secret may begin with another.
         secrets.sort_by_key(|secret| (std::cmp::Reverse(secret.len()), *secret));
         secrets.dedup();
         let spellings: Vec<String> = secrets
@@ -161,7 +162,7 @@ impl Known {
         then(shaped, |text| self.mask_cut(text))
     }
 
-    /// `text` without what is left of a secret where something was cut out, which [`CUT`] stands for.
+    /// Returns `text` without the remains of a secret at a place where something was cut out, marked by [`CUT`].
     fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut masked = String::new();
         let mut done = 0;
@@ -187,7 +188,7 @@ impl Known {
         Cow::Owned(masked)
     }
 
-    /// Bytes at the end of `text` that a secret begins with: at least 8, or none.
+    /// Returns how many bytes at the end of `text` are the beginning of a secret: at least 8, or none.
     fn begun_at_end(&self, text: &str) -> usize {
         let last = text.as_bytes().last_chunk();
         if !last.is_some_and(|run| self.runs.contains(run)) {
@@ -201,7 +202,7 @@ impl Known {
         begun.map(str::len).max().unwrap_or_default()
     }
 
-    /// Bytes at the beginning of `text` that a secret ends with: at least 8, or none.
+    /// Returns how many bytes at the beginning of `text` are the end of a secret: at least 8, or none.
     fn ended_at_start(&self, text: &str) -> usize {
         let first = text.as_bytes().first_chunk();
         if !first.is_some_and(|run| self.runs.contains(run)) {
@@ -215,7 +216,7 @@ impl Known {
         ended.map(str::len).max().unwrap_or_default()
     }
 
-    /// `place`, or the beginning of the secret that contains it.
+    /// Returns `place`, or the beginning of the secret that contains it.
     fn before_any_across(&self, text: &str, place: usize) -> usize {
         let across = |found: &regex::Match<'_>| found.start() < place && place < found.end();
         let secret = self
@@ -229,13 +230,13 @@ impl Known {
     }
 }
 
-/// Redacts a text that comes in pieces, in whatever way it is cut.
+/// Redacts a text that comes in pieces, wherever it is cut.
 ///
-/// What may still become a secret is held back until more has come or the text ends.
+/// Text that may still become a secret is held back until more has come or the text ends.
 pub struct RedactedStream {
     known: Arc<Known>,
     held: String,
-    /// Bytes to hold before it is looked at again: what stays is not searched for each piece.
+    /// Held bytes at which it is searched again, so that not every piece causes a search.
     looks_at: usize,
 }
 
@@ -264,7 +265,7 @@ impl RedactedStream {
         self.known.redact(&self.held).into_owned()
     }
 
-    /// How many bytes of what is held cannot be part of an unfinished secret.
+    /// Returns how many held bytes cannot be part of an unfinished secret.
     fn safe(&self) -> usize {
         let held = self.held.as_str();
         let mut safe = last_gap(held);
@@ -276,14 +277,14 @@ impl RedactedStream {
             safe = safe.min(last_gap(&held[..held.floor_char_boundary(late)]));
         }
         if held.len() - safe > MOST_HELD.max(2 * self.known.longest) {
-            // No token is that long. Only what a secret could still need stays.
+            // No token is that long. Keep only the bytes that a secret could still need.
             safe = held.floor_char_boundary(held.len() - self.known.longest.max(1024));
         }
         self.known.before_any_across(held, safe)
     }
 }
 
-/// The beginning of the last word of `text`. Lines that consist of Base64 belong to one word, because encoders break them.
+/// Returns the beginning of the last word of `text`. Lines of Base64 belong to one word, because encoders break them.
 fn last_gap(text: &str) -> usize {
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
     let mut start = text.len();
@@ -307,7 +308,7 @@ fn last_gap(text: &str) -> usize {
     }
 }
 
-/// Patterns for every spelling of `secret`.
+/// Returns patterns for every spelling of `secret`.
 fn spellings(secret: &str) -> Vec<String> {
     let mut spellings = vec![url_encoded(secret)];
     let json = serde_json::Value::from(secret).to_string();
@@ -321,7 +322,7 @@ fn spellings(secret: &str) -> Vec<String> {
     spellings
 }
 
-/// Each byte as it is or in URL encoding; a blank also as `+`.
+/// Returns a pattern for each byte, as it is or in URL encoding; a blank also as `+`.
 fn url_encoded(secret: &str) -> String {
     let mut pattern = String::new();
     for c in secret.chars() {
@@ -340,11 +341,12 @@ fn url_encoded(secret: &str) -> String {
     pattern
 }
 
-/// The characters that Base64 gives `secret` after `offset` other bytes, independent of these and of what follows.
+/// Returns the Base64 characters of `secret` after `offset` other bytes, independent of these and of the bytes after
+/// it.
 fn base64_at(secret: &str, offset: usize) -> Vec<String> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret.as_bytes());
-    // Characters that hold bits of the bytes before or after are left out.
+    // Characters that contain bits of the bytes before or after are left out.
     let first = (offset * 8).div_ceil(6);
     let last = bytes.len() * 8 / 6;
     [

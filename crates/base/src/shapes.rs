@@ -1,4 +1,4 @@
-//! Tokens that are recognised by their shape, of any owner.
+//! Tokens of any owner that are recognised by their shape.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Regex;
 /// Replaces a secret.
 pub const PLACEHOLDER: &str = "[redacted]";
 
-/// The shapes. The groups `k1` to `k5` stay in the text: they say what was masked.
+/// The shapes. The groups `k1` to `k5` stay in the text: they show what was masked.
 const SHAPES: [&str; 20] = [
     // Private keys, whole.
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
@@ -39,12 +39,12 @@ const SHAPES: [&str; 20] = [
     r#"(?<k5>\b[A-Z0-9_]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_KEY)[A-Z0-9_]*["']?[ \t]*[=:][ \t]*["']?)[A-Za-z0-9+/=_.-]{16,}"#,
 ];
 
-/// A word ends where ASCII's letters do. By Unicode's rule a token behind a letter of another script (`密钥sk-…`) would begin within a word and
-/// stay, and each text with such letters would take a hundred times as long.
+/// Word boundaries are those of ASCII. With Unicode's rule a token after a letter of another script (`密钥sk-…`) would
+/// begin within a word and stay, and each text with such letters would take a hundred times as long.
 static TOKENS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&SHAPES.join("|").replace(r"\b", r"(?-u:\b)")).ok());
 
-/// `text` with every token of a known shape masked.
+/// Masks every token of a known shape in `text`.
 pub(super) fn mask(text: &str) -> Cow<'_, str> {
     match &*TOKENS {
         Some(tokens) => tokens.replace_all(
@@ -55,12 +55,12 @@ pub(super) fn mask(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The tokens of a known shape in `text`.
+/// Returns the tokens of a known shape in `text`.
 pub(super) fn find(text: &str) -> impl Iterator<Item = regex::Match<'_>> {
     TOKENS.iter().flat_map(|tokens| tokens.find_iter(text))
 }
 
-/// The beginning of something in `text` that may still become a token, although white space has followed.
+/// Returns the beginning of a part of `text` that may still become a token, although white space has followed.
 pub(super) fn unfinished(text: &str) -> Option<usize> {
     let key = text
         .rfind("-----BEGIN ")

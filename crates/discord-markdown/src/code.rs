@@ -1,7 +1,7 @@
 //! Code in Discord's Markdown.
 //!
-//! Discord's own rules, not CommonMark's: a block of code begins with three backticks anywhere in a line and ends with the
-//! next three; there are no longer fences, and no fences of tildes. A span of code within a line has marks of one or two
+//! Discord's own rules, not CommonMark's: three backticks anywhere in a line begin a block of code, and the next three
+//! end it. There are no longer fences, and no fences of tildes. A span of code within a line has marks of one or two
 //! backticks.
 
 use std::borrow::Cow;
@@ -19,17 +19,18 @@ const MAX_LANGUAGE: usize = 30;
 /// Opens and closes a block.
 pub(super) const FENCE: &str = "```";
 
-/// Whether `text` contains what would end a block: three backticks in a row.
+/// Returns whether `text` contains three backticks in a row, which would end a block.
 pub fn holds_fence(text: &str) -> bool {
     text.contains(FENCE)
 }
 
-/// `code` in a block that nothing inside can end.
+/// Puts `code` into a block that nothing inside can end.
 ///
-/// Invisible characters are written by number (`\u{202E}`), and so is each backtick where three or more meet (`\u{60}`).
+/// Invisible characters are written by number (`\u{202E}`), and so is each backtick in a run of three or more
+/// (`\u{60}`).
 pub fn fenced(code: &str, language: &str) -> String {
     let code = without_runs(code, FENCE.len());
-    // A block of line feeds alone would reach to the next fence of the message.
+    // A block of line feeds only would reach to the next fence of the message.
     let code = match code.trim_matches('\n') {
         "" => " ",
         _ => &code,
@@ -38,7 +39,7 @@ pub fn fenced(code: &str, language: &str) -> String {
     format!("{FENCE}{language}\n{code}{end}{FENCE}")
 }
 
-/// The beginning of `code` in a block, at most `max` characters with its fences.
+/// Returns the beginning of `code` in a block, at most `max` characters with its fences.
 pub fn fenced_head(code: &str, language: &str, max: usize) -> String {
     let count = code.chars().count();
     within(count, max, |kept| {
@@ -48,7 +49,7 @@ pub fn fenced_head(code: &str, language: &str, max: usize) -> String {
     })
 }
 
-/// The end of `code` in a block, at most `max` characters with its fences.
+/// Returns the end of `code` in a block, at most `max` characters with its fences.
 pub fn fenced_tail(code: &str, language: &str, max: usize) -> String {
     let count = code.chars().count();
     within(count, max, |kept| {
@@ -58,9 +59,9 @@ pub fn fenced_tail(code: &str, language: &str, max: usize) -> String {
     })
 }
 
-/// `text` as a span of code on one line.
+/// Returns `text` as a code span on one line.
 ///
-/// Invisible characters are written by number, and so is each backtick where two or more meet.
+/// Invisible characters are written by number, and so is each backtick in a run of two or more.
 pub fn span(text: &str) -> String {
     let line = without_runs(
         &text.replace("\r\n", " ").replace(['\n', '\t'], " "),
@@ -77,12 +78,12 @@ pub fn span(text: &str) -> String {
 /// Backticks in the longest mark of a span.
 const LONGEST_MARK: usize = 2;
 
-/// `text` on one line as a span of at most `max` characters with its marks.
+/// Returns `text` on one line as a span of at most `max` characters with its marks.
 pub fn span_within(text: &str, max: usize) -> String {
     within(max, max, |kept| span(&one_line(text, kept)))
 }
 
-/// The longest of what `make` makes of up to `count` characters that has at most `max`.
+/// Returns the longest result of `make`, for up to `count` characters, that has at most `max` characters.
 fn within(count: usize, max: usize, make: impl Fn(usize) -> String) -> String {
     let mut kept = count.min(max);
     loop {
@@ -96,7 +97,7 @@ fn within(count: usize, max: usize, make: impl Fn(usize) -> String) -> String {
     }
 }
 
-/// `code` with all invisible characters written out, and each backtick where at least `least` meet.
+/// Returns `code` with all invisible characters written out, and each backtick in a run of at least `least`.
 fn without_runs(code: &str, least: usize) -> String {
     let runs = runs(code, least);
     if runs.is_empty() {
@@ -105,7 +106,7 @@ fn without_runs(code: &str, least: usize) -> String {
     written_out(code, |index, c| is_hidden(c) || is_within(&runs, index))
 }
 
-/// `code` in a block that nothing inside can end; invisible characters are written out already.
+/// Puts `code`, with invisible characters already written out, into a block that nothing inside can end.
 pub(super) fn block(code: &str) -> String {
     let runs = runs(code, FENCE.len());
     if runs.is_empty() {
@@ -115,7 +116,7 @@ pub(super) fn block(code: &str) -> String {
     format!("{FENCE}\n{}\n{FENCE}", code.trim_end_matches('\n'))
 }
 
-/// Where at least `least` backticks meet.
+/// Returns the runs of at least `least` backticks.
 fn runs(code: &str, least: usize) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut at = 0;
@@ -135,13 +136,13 @@ fn is_within(runs: &[Range<usize>], index: usize) -> bool {
     runs.get(next).is_some_and(|run| run.start <= index)
 }
 
-/// How many backticks `text` begins with.
+/// Returns how many backticks `text` begins with.
 pub(super) fn run_length(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// At most `max` characters of a Markdown text; an ellipsis replaces what is left out, and code that the cut would leave
-/// open is closed.
+/// Returns at most `max` characters of a Markdown text. An ellipsis replaces the rest, and code that the cut would
+/// leave open is closed.
 pub fn clip_markdown(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
@@ -168,7 +169,7 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     }
 }
 
-/// A Markdown text with its block of code closed, where the text ends within one: what follows is not code.
+/// Closes the code block in which a Markdown text ends, so that text after it is not code.
 pub fn close_code(text: &str) -> Cow<'_, str> {
     match open_code(text) {
         Some(open) if open.mark == FENCE => format!("{text}\n{FENCE}").into(),
@@ -176,7 +177,7 @@ pub fn close_code(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The end of a Markdown text in at most `max` characters; an ellipsis replaces what is left out, and code that the cut
+/// Returns the end of a Markdown text in at most `max` characters. An ellipsis replaces the rest, and code that the cut
 /// falls into is opened again.
 pub fn tail_markdown(text: &str, max: usize) -> String {
     let count = text.chars().count();
@@ -189,7 +190,7 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
     let start = text[start..]
         .find('\n')
         .map_or(start, |line| start + line + 1);
-    // The rest of a mark would be another one.
+    // The rest of a mark would be a different mark.
     let start = if text[..start].ends_with('`') {
         start + run_length(&text[start..])
     } else {
@@ -200,7 +201,7 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
     };
     let mut around = codes(text).filter_map(|code| Some((code, code.inside(text)?)));
     let Some((Code { mark, .. }, inside)) = around.find(is_around) else {
-        // A backslash that is left out takes the character behind it along.
+        // Leaving out a backslash also leaves out the character after it.
         let escaped = text[start..].chars().next();
         let escaped = escaped.filter(|_| is_escaped(text, start));
         let rest = &text[start + escaped.map_or(0, char::len_utf8)..];
@@ -208,7 +209,7 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
     };
     let left = text.get(start.max(inside.start)..inside.end);
     if left.is_none_or(|left| left.trim().is_empty()) {
-        // Its last mark alone would open code.
+        // Its last mark by itself would open code.
         let rest = text.get(inside.end + mark.len()..).unwrap_or_default();
         return format!("…\n{rest}").trim_end().to_owned();
     }
@@ -216,7 +217,8 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
     format!("…\n{}{rest}", opening(mark, "", rest))
 }
 
-/// What opens code again before `rest`: a mark, and the first line of a block if that names a `language`.
+/// Returns the text that opens code again before `rest`: a mark, and the first line of a block if that names a
+/// `language`.
 pub(super) fn opening(mark: &str, language: &str, rest: &str) -> String {
     let between = match mark {
         FENCE if language.is_empty() => "\n",
@@ -227,13 +229,13 @@ pub(super) fn opening(mark: &str, language: &str, rest: &str) -> String {
     format!("{mark}{between}")
 }
 
-/// Whether a block is shown in this language.
+/// Returns whether a word names a language for a block.
 pub(super) fn is_language(word: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-.#".contains(&byte);
     (1..=MAX_LANGUAGE).contains(&word.len()) && word.bytes().all(is_plain)
 }
 
-/// Whether a backslash takes the meaning of the character at `at`.
+/// Returns whether a backslash escapes the character at `at`.
 pub(super) fn is_escaped(text: &str, at: usize) -> bool {
     let before = &text[..at];
     (before.len() - before.trim_end_matches('\\').len()) % 2 == 1
@@ -250,7 +252,8 @@ pub(super) struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// What is between its marks; a block that is never closed reaches to the end of its `text`, and a span is none then.
+    /// Returns the range between its marks. A block that is never closed reaches to the end of its `text`; a span that
+    /// is never closed has no inside.
     pub(super) fn inside(&self, text: &str) -> Option<Range<usize>> {
         let start = self.start + self.mark.len();
         match self.end {
@@ -261,7 +264,7 @@ impl Code<'_> {
     }
 }
 
-/// The mark in `text` that is not closed: that of a block, or else the first.
+/// Returns the mark in `text` that is not closed: that of a block, or otherwise the first.
 pub(super) fn open_code(text: &str) -> Option<Code<'_>> {
     let mut open = codes(text).filter(|code| code.end.is_none());
     let first = open.next()?;
@@ -270,14 +273,14 @@ pub(super) fn open_code(text: &str) -> Option<Code<'_>> {
     Some(if last.mark == FENCE { last } else { first })
 }
 
-/// All code in `text`, in order. Nothing follows a block that is never closed.
+/// Returns all code in `text`, in order. Nothing follows a block that is never closed.
 pub(super) fn codes(text: &str) -> impl Iterator<Item = Code<'_>> {
     let mut at = 0;
-    // Marks of which none closes anything from here on: to look again for each would take the square of the length.
+    // Marks that nothing closes from here on. Searching again for each would take quadratic time.
     let mut is_absent = [false; FENCE.len() + 1];
     std::iter::from_fn(move || {
         let start = next_mark(text, at)?;
-        // A long run is looked at three by three, and not counted to its end each time.
+        // A long run is read three at a time, and not counted to its end each time.
         let marks = text[start..].bytes().take(FENCE.len());
         let length = marks.take_while(|byte| *byte == b'`').count();
         let mark = &text[start..start + length];
@@ -298,7 +301,7 @@ pub(super) fn codes(text: &str) -> impl Iterator<Item = Code<'_>> {
     })
 }
 
-/// The first backtick after `at` that no backslash is before.
+/// Returns the first backtick after `at` that is not escaped.
 fn next_mark(text: &str, mut at: usize) -> Option<usize> {
     loop {
         let found = at + text[at..].find(['`', '\\'])?;
@@ -310,10 +313,10 @@ fn next_mark(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// The end of the code whose opening `mark` ends at `from`.
+/// Returns the end of the code whose opening `mark` ends at `from`.
 fn end_of_code(text: &str, from: usize, mark: &str) -> Option<usize> {
     if mark == FENCE {
-        // There is at least one character inside that is no line feed.
+        // At least one character inside is not a line feed.
         let inside = text[from..].trim_start_matches('\n');
         let first = text.len() - inside.len() + inside.chars().next()?.len_utf8();
         let end = text[first..].find(FENCE)?;

@@ -1,9 +1,10 @@
-//! Translates what a model writes into Discord's dialect of Markdown.
+//! Translates a model's text into Discord's dialect of Markdown.
 //!
-//! Models write CommonMark and GitHub's additions to it. Discord renders a part of that and shows the rest as it is typed:
-//! pipes of a table, `[ ]`, `####`, `![`, `&nbsp;`, `---`. Each of these becomes what Discord renders: a table an aligned
-//! block of code or, where that would be too wide, a list; an image a link; a deep heading a bold line. Code is not changed
-//! except for its [`fences`]. Everything else stays as it was typed: the text is edited in places, not written again.
+//! Models write CommonMark and GitHub's additions to it. Discord renders a part of that and shows the rest as typed:
+//! pipes of a table, `[ ]`, `####`, `![`, `&nbsp;`, `---`. Each of these becomes something that Discord renders: a
+//! table becomes an aligned code block, or a list if it is too wide; an image a link; a deep heading a bold line. Code
+//! is not changed except for its [`fences`]. Everything else stays as typed: the text is edited in places, not written
+//! again.
 
 mod fence_lines;
 mod fences;
@@ -27,7 +28,7 @@ use chorus_text::prose;
 #[cfg(test)]
 mod tests;
 
-/// `markdown` in a form that Discord shows as its author meant, with invisible characters shown.
+/// Returns `markdown` in a form that Discord shows as its author meant, with invisible characters visible.
 pub fn for_discord(markdown: &str) -> String {
     let text = prose(markdown);
     if !text.bytes().any(may_mean_something) && !text.contains("    ") {
@@ -40,12 +41,12 @@ pub fn for_discord(markdown: &str) -> String {
     rendered(&text, 0..text.len(), edits)
 }
 
-/// The same for a text that is still being written: the first lines of a possible table wait until it is one.
+/// Does the same for a text that is still being written: the first lines of a possible table wait until it is one.
 pub fn for_preview(markdown: &str) -> String {
     for_discord(table::without_half(markdown))
 }
 
-/// A byte that CommonMark and Discord may read differently.
+/// Returns whether CommonMark and Discord may read the byte differently.
 const fn may_mean_something(byte: u8) -> bool {
     matches!(
         byte,
@@ -67,7 +68,7 @@ const fn may_mean_something(byte: u8) -> bool {
     )
 }
 
-/// GitHub's additions that models use.
+/// Returns GitHub's additions that models use.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -76,7 +77,7 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// A place of the text, and its replacement; without one it is code that stays as it is.
+/// A range of the text and its replacement; without one it is code that stays as it is.
 struct Edit {
     range: Range<usize>,
     by: Option<Cow<'static, str>>,
@@ -91,7 +92,7 @@ impl Edit {
     }
 }
 
-/// The part of `text` in `range` with its `edits`. Where one is inside another, the outer one is used.
+/// Applies `edits` to the part of `text` in `range`. If one is inside another, the outer one is used.
 fn rendered(text: &str, range: Range<usize>, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.range.start);
     let mut end = range.start;

@@ -1,7 +1,7 @@
 //! Makes names and other foreign text harmless in Discord's Markdown.
 //!
-//! Invisible characters are shown ([`prose`]); those that mean something in Markdown get a backslash, which Discord does
-//! not show.
+//! Invisible characters are shown ([`prose`]); characters that mean something in Markdown get a backslash, which
+//! Discord does not show.
 
 use super::code;
 use chorus_text::{is_hidden, prose};
@@ -14,7 +14,7 @@ mod tests;
 /// Characters that mean something in Markdown, or begin a mention, an emoji or a link.
 const SPECIAL: &str = r"\*_~`|>#-[]()<:@.+!";
 
-/// `text` as one line that shows as it is written: no formatting, no mention, no link, nothing invisible.
+/// Returns `text` as one line that shows exactly as written: no formatting, no mention, no link, nothing invisible.
 ///
 /// For names of people and channels, which their owners choose.
 pub fn name(text: &str) -> String {
@@ -31,22 +31,22 @@ pub fn name(text: &str) -> String {
     safe.trim().to_owned()
 }
 
-/// `text` as one line of plain words: no formatting, no mention, no link. Characters that only mean something in
-/// combination with others stay as they are, so that sentences, paths and ids are easy to read.
+/// Returns `text` as one line of plain words: no formatting, no mention, no link. Characters that mean something only
+/// in combination with others stay, so that sentences, paths and ids are easy to read.
 pub fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     push_words(&mut safe, &prose(text).replace(['\n', '\t'], " "));
     guarded(safe.trim())
 }
 
-/// `text`, line by line, as plain words: shown as it is written.
+/// Returns `text`, line by line, as plain words that show as written.
 pub fn lines(text: &str) -> String {
     let lines: Vec<String> = prose(text).lines().map(self::text).collect();
     lines.join("\n")
 }
 
-/// A sentence of ours with foreign words between backticks: spans of code stay spans, everything else is plain words.
-/// Mentions of channels, people and roles by id stay mentions, and times stay times.
+/// Returns a sentence of ours with foreign words between backticks: spans of code stay spans, everything else is plain
+/// words. Mentions of channels, people and roles by id stay mentions, and times stay times.
 pub fn sentence(text: &str) -> String {
     let lines: Vec<String> = prose(text).lines().map(sentence_line).collect();
     lines.join("\n")
@@ -75,7 +75,7 @@ fn sentence_line(line: &str) -> String {
     guarded(&safe)
 }
 
-/// Plain words, with mentions by id unchanged: our posts notify nobody.
+/// Appends plain words, with mentions by id unchanged: our posts notify no one.
 fn push_mentions(safe: &mut String, text: &str) {
     let mut rest = text;
     while let Some(start) = rest.find('<') {
@@ -92,7 +92,7 @@ fn push_mentions(safe: &mut String, text: &str) {
     push_words(safe, rest);
 }
 
-/// The length of the mention or the time with which `text` begins: `<#1>`, `<@1>`, `<@&1>`, `<t:1:R>`.
+/// Returns the length of the mention or the time at the start of `text`: `<#1>`, `<@1>`, `<@&1>`, `<t:1:R>`.
 fn mention(text: &str) -> Option<usize> {
     let (inside, _) = text.strip_prefix('<')?.split_once('>')?;
     if is_time(inside) {
@@ -105,7 +105,7 @@ fn mention(text: &str) -> Option<usize> {
     is_id.then_some(inside.len() + 2)
 }
 
-/// Whether the text between the brackets is a time of our days, such as `t:1795442449:R`.
+/// Returns whether the text between the brackets is a time of our days, such as `t:1795442449:R`.
 fn is_time(inside: &str) -> bool {
     let Some(seconds) = inside.strip_prefix("t:") else {
         return false;
@@ -127,7 +127,7 @@ fn push_words(safe: &mut String, text: &str) {
     safe.push_str(&without_invites(words));
 }
 
-/// Hosts whose addresses become an invitation even without `https://` before them.
+/// Hosts with addresses that become an invitation even without `https://` before them.
 const INVITING: [&str; 4] = [
     "discord.gg",
     "discord.com/invite",
@@ -147,7 +147,7 @@ fn without_invites(mut words: String) -> String {
     words
 }
 
-/// `line` with its beginning escaped if that would make it a heading, small print, a quote or a list item.
+/// Returns `line` with its beginning escaped if that would make it a heading, small print, a quote or a list item.
 fn guarded(line: &str) -> String {
     let body = line.trim_start();
     let indent = &line[..line.len() - body.len()];

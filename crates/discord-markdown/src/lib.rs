@@ -8,7 +8,7 @@
 //! Discord renders a part of CommonMark and has rules of its own: three backticks open a block anywhere in a line, tables
 //! and images do not exist, and a fence does not reach into the next message.
 //!
-//! Every function takes text and returns text. Nothing is sent, and nothing knows Discord's API.
+//! Every function takes text and returns text. The crate sends nothing and does not know Discord's API.
 
 // A test that cannot go on fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]

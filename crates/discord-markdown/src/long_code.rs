@@ -1,4 +1,4 @@
-//! Long blocks of code in an answer as files, in which they are easier to read than over many messages.
+//! Moves long code blocks of an answer into files, which are easier to read than many messages.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use chorus_text::count;
 /// Longest block, in characters, that is shown in messages: three of them.
 const SHOWN: usize = 6_000;
 
-/// Longest answer, in bytes, in which blocks are looked for: a longer one is a file as a whole, and each sign of Markdown takes
-/// the parser a hundred bytes.
+/// Longest answer, in bytes, that is searched for blocks: a longer one is a file as a whole, and each sign of Markdown
+/// costs the parser a hundred bytes.
 const LOOKED_THROUGH: usize = 256 << 10;
 
 /// Files under one message; Discord takes ten.
@@ -26,7 +26,7 @@ pub struct CodeFile {
     pub text: String,
 }
 
-/// `markdown` with each long block of code replaced by a line that names its file.
+/// Returns `markdown` with each long block of code replaced by a line that names its file.
 pub fn without_long_code(markdown: &str) -> (String, Vec<CodeFile>) {
     let markdown = &*dialect::on_own_lines(markdown);
     let mut blocks = if (SHOWN + 1..=LOOKED_THROUGH).contains(&markdown.len()) {
@@ -96,7 +96,7 @@ fn long_blocks(markdown: &str) -> Vec<LongBlock> {
     blocks
 }
 
-/// The extension of files in a language, as fences name it.
+/// Returns the extension of files in a language, as fences name it.
 fn extension(language: &str) -> &str {
     match language {
         "assembly" => "asm",

@@ -1,4 +1,4 @@
-//! Where a Markdown text in Discord's dialect may be cut.
+//! Finds the places where a Markdown text in Discord's dialect may be cut.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl Rank {
     ];
 }
 
-/// A place to cut: the part ends at `end`, the next begins at `next`; in between there is only white space.
+/// A place to cut: the part ends at `end`, the next begins at `next`, with only white space in between.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub(super) end: usize,
@@ -72,12 +72,12 @@ impl Code {
         self.mark == FENCE
     }
 
-    /// What opens it again before `rest`.
+    /// Returns the text that opens it again before `rest`.
     pub(super) fn reopened(&self, rest: &str) -> String {
         code::opening(&self.mark, &self.language, rest)
     }
 
-    /// What closes it after `body`.
+    /// Returns the text that closes it after `body`.
     pub(super) fn closed(&self, body: &str) -> String {
         let between = match self.mark.as_str() {
             FENCE => "\n",
@@ -87,7 +87,8 @@ impl Code {
         format!("{between}{}", self.mark)
     }
 
-    /// Whether there is some of it on both sides of a `cut`; code without content is none, and its marks would open other code.
+    /// Returns whether some of it is on both sides of a `cut`. Code without content is not code, and its marks would
+    /// open other code.
     pub(super) fn bears(&self, text: &str, cut: Range<usize>) -> bool {
         let is_some =
             |part: Range<usize>| text.get(part).is_some_and(|part| !part.trim().is_empty());
@@ -95,7 +96,7 @@ impl Code {
     }
 }
 
-/// The language of a block and the end of its line, if its first line is one.
+/// Returns the language of a block and the end of its line, if its first line is one.
 fn language(inside: &str) -> &str {
     match inside.split_once('\n') {
         Some((word, _)) if code::is_language(word) => &inside[..=word.len()],
@@ -160,14 +161,14 @@ impl Outline {
         outline
     }
 
-    /// The cuts whose end lies after `start` and not after `limit`.
+    /// Returns the cuts whose end lies after `start` and not after `limit`.
     pub(super) fn between(&self, start: usize, limit: usize) -> &[Cut] {
         let first = self.cuts.partition_point(|cut| cut.end <= start);
         let last = self.cuts.partition_point(|cut| cut.end <= limit);
         &self.cuts[first..last.max(first)]
     }
 
-    /// The code that a cut at `end` would break.
+    /// Returns the code that a cut at `end` would break.
     pub(super) fn code_around(&self, end: usize) -> Option<&Code> {
         let next = self.codes.partition_point(|code| code.range.start < end);
         self.codes[..next]
@@ -175,7 +176,7 @@ impl Outline {
             .filter(|code| end < code.range.end)
     }
 
-    /// The table, list or code that begins at `start`, after spaces.
+    /// Returns the table, list or code that begins at `start`, after spaces.
     pub(super) fn whole_block_at(&self, start: usize) -> Option<Range<usize>> {
         let index = self.whole.partition_point(|block| block.start < start);
         self.whole
@@ -204,7 +205,7 @@ impl Outline {
         self.drop_cuts_beside_marks(text);
     }
 
-    /// Cuts between sentences and words of one line. Code is cut between lines only, unless there is no other way.
+    /// Adds cuts between sentences and words of one line. Code is cut only between lines, unless there is no other way.
     fn cuts_within(&mut self, text: &str, start: usize, line: &str, spans: &[Range<usize>]) {
         if self.code_around(start + 1).is_some_and(Code::is_block) {
             return;
@@ -233,7 +234,7 @@ impl Outline {
     fn raise(&mut self, text: &str, starts: &[usize], rank: Rank) {
         for start in starts {
             let index = self.cuts.partition_point(|cut| cut.next <= *start);
-            // Only white space and marks of a quote or a list may be between.
+            // Only white space and marks of a quote or a list may be in between.
             let Some(cut) = index
                 .checked_sub(1)
                 .and_then(|index| self.cuts.get_mut(index))
@@ -246,7 +247,7 @@ impl Outline {
                 cut.rank = rank;
             }
         }
-        // An empty line separates what is around it.
+        // An empty line separates the text around it.
         for index in 1..self.cuts.len() {
             let (before, cut) = (&self.cuts[index - 1], &self.cuts[index]);
             let is_empty = before.next <= cut.end
@@ -259,7 +260,8 @@ impl Outline {
         }
     }
 
-    /// A cut right after the mark that opens code, or right before the one that closes it, would leave code without content.
+    /// Drops cuts right after a mark that opens code or right before one that closes it: they would leave code without
+    /// content.
     fn drop_cuts_beside_marks(&mut self, text: &str) {
         let mut cuts = std::mem::take(&mut self.cuts);
         cuts.retain(|cut| {
@@ -270,8 +272,8 @@ impl Outline {
     }
 }
 
-/// Whether `text` would be read as code, a heading, a quote or a list if it began a message: in the middle of its line it
-/// is none of them, so no message may begin with it.
+/// Returns whether `text` would be read as code, a heading, a quote or a list at the start of a message. In the middle
+/// of its line it is none of them, so no message may begin with it.
 pub(super) fn begins_block(text: &str) -> bool {
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = after_digits.len() < text.len() && after_digits.starts_with(['.', ')']);
@@ -281,9 +283,9 @@ pub(super) fn begins_block(text: &str) -> bool {
             .any(|mark| text.starts_with(mark))
 }
 
-/// Whether `place` lies inside one of `spans`, which are in order of their start.
+/// Returns whether `place` lies inside one of `spans`, which are in order of their start.
 fn covers(spans: &[Range<usize>], place: usize) -> bool {
-    /// Spans are not nested deeper in what a person reads.
+    /// Deepest nesting of spans in text that people read.
     const NESTED: usize = 8;
     let index = spans.partition_point(|span| span.start < place);
     spans[..index]

@@ -24,16 +24,16 @@ const CLOSING: usize = 1 + FENCE.len();
 /// A reply as Discord takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// As messages, in order; an empty list when there is nothing to say.
+    /// As messages, in order; empty if there is nothing to post.
     Parts(Vec<String>),
-    /// As one file, because it is too long to be read in a channel.
+    /// As one file, because it is too long for a channel.
     File,
 }
 
 /// Splits `reply` into parts that each fit in one message, in order.
 ///
-/// Cuts are made between paragraphs, items, lines, sentences or words, in that order, and never inside what a reader sees
-/// as one character unless that alone is longer than a message.
+/// Cuts are made between paragraphs, items, lines, sentences or words, in that order, and never inside a character as
+/// readers see it, unless that character is longer than a message.
 ///
 /// The parts are in Discord's dialect ([`for_discord`]); the file is left to the caller.
 pub fn split(reply: &str) -> Split {
@@ -60,7 +60,7 @@ pub fn split(reply: &str) -> Split {
     }
 }
 
-/// Cuts a text, which is in Discord's dialect already, into pieces of at most `most` characters, in order.
+/// Cuts a text, already in Discord's dialect, into pieces of at most `most` characters, in order.
 pub fn pieces(text: &str, most: usize) -> Vec<String> {
     let outline = Outline::of(text);
     let splitter = Splitter {
@@ -121,7 +121,7 @@ impl Splitter<'_> {
         self.text[start..].chars().nth(room).is_none()
     }
 
-    /// The end of the part that begins at `start`, and the beginning of the next.
+    /// Returns the end of the part that begins at `start`, and the beginning of the next.
     fn cut(&self, start: usize, room: usize) -> (usize, usize) {
         let limit = self.text[start..]
             .char_indices()
@@ -145,17 +145,17 @@ impl Splitter<'_> {
         }
     }
 
-    /// The cut before a table, list or code that does not fit here but does in a message of its own.
+    /// Returns the cut before a table, list or code that does not fit here but fits into a message of its own.
     fn keeps_block_whole<'c>(&self, cuts: &'c [Cut], room: usize) -> Option<&'c Cut> {
         let last = cuts.iter().rev().find(|cut| cut.rank == Rank::Block)?;
         let block = self.outline.whole_block_at(last.next)?;
         (self.text[block].chars().count() <= room).then_some(last)
     }
 
-    /// The end of the last whole grapheme cluster before `limit` that separates no marks; `limit` itself when there is
-    /// none.
+    /// Returns the end of the last whole grapheme cluster before `limit` that separates no marks; `limit` itself when
+    /// there is none.
     fn last_grapheme(&self, start: usize, limit: usize) -> usize {
-        // One cluster beyond the limit shows whether the last one before it is whole.
+        // One more cluster shows whether the last one before the limit is complete.
         let window = self.text[start..]
             .char_indices()
             .nth(PART_CHARS + 64)
@@ -169,8 +169,8 @@ impl Splitter<'_> {
             .unwrap_or(limit)
     }
 
-    /// Whether a cut at `end` would begin a block where there was none, tear a mark apart or from the backslash before it, or
-    /// leave code without content.
+    /// Returns whether a cut at `end` would begin a block where there was none, split a mark or separate it from the
+    /// backslash before it, or leave code without content.
     fn parts_marks(&self, end: usize) -> bool {
         let (before, rest) = self.text.split_at(end);
         let is_in_run = before.ends_with('`') && rest.starts_with('`');
@@ -183,7 +183,7 @@ impl Splitter<'_> {
     }
 }
 
-/// The last cut of `rank` that leaves no part nearly empty.
+/// Returns the last cut of `rank` that leaves no part nearly empty.
 fn well_filled(cuts: &[Cut], rank: Rank, start: usize, limit: usize) -> Option<&Cut> {
     let least = start + (limit - start) / 4;
     cuts.iter()

@@ -1,4 +1,4 @@
-//! No word of an answer is lost on its way: all are shown, in order, code as code and prose as prose.
+//! No word of an answer is lost on the way: all are shown, in order, code as code and prose as prose.
 
 // A test that cannot go on fails.
 #![allow(clippy::panic)]
@@ -8,7 +8,7 @@ mod corpus;
 use corpus::{Kind, Sample, samples};
 use discord_markdown::{Split, for_discord, split, without_long_code};
 
-/// The text as Discord reads it, in runs of code and of prose.
+/// Returns the text as Discord reads it, in runs of code and of prose.
 fn runs(text: &str) -> Vec<(bool, &str)> {
     let mut runs = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -50,7 +50,7 @@ fn code_length(rest: &str, length: usize) -> Option<usize> {
     }
 }
 
-/// What is wrong with the text that is shown for a sample.
+/// Returns the fault in the text that is shown for a sample.
 fn fault(sample: &Sample, shown: &[String]) -> Option<String> {
     let runs: Vec<(bool, &str)> = shown.iter().flat_map(|text| runs(text)).collect();
     let (mut run, mut at) = (0, 0);
@@ -79,7 +79,7 @@ fn fault(sample: &Sample, shown: &[String]) -> Option<String> {
     None
 }
 
-/// The end of `word` in `text`, where it does not end another word.
+/// Returns the end of `word` in `text`, if it is a whole word there.
 fn find_word(text: &str, word: &str) -> Option<usize> {
     let mut matches = text.match_indices(word);
     let found = matches.find(|(at, _)| !text[..*at].ends_with(|c: char| c.is_ascii_alphanumeric()));

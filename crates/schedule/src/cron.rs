@@ -1,4 +1,5 @@
-//! Cron expressions of five fields, by croner: only their wall-clock times. A [`crate::Zone`] makes instants of them.
+//! Cron expressions of five fields, by croner. It gives only wall-clock times; a [`crate::Zone`] turns them into
+//! instants.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use croner::parser::{CronParser, Seconds, Year};
@@ -26,7 +27,7 @@ pub(crate) enum BadCron {
 }
 
 impl Cron {
-    /// Says whether a text is meant to be a cron expression. `24 December 2026 at 18:00` has five words and is none.
+    /// Returns whether a text is meant as a cron expression. `24 December 2026 at 18:00` has five words and is not one.
     pub(crate) fn is_meant(text: &str) -> bool {
         let of_cron = |field: &str| {
             field

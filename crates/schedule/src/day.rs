@@ -47,7 +47,7 @@ impl Weekdays {
         self.0 & Self::one(day).0 != 0
     }
 
-    /// The digits 1 (Monday) to 7 of its days.
+    /// Returns the digits 1 (Monday) to 7 of its days.
     pub(crate) fn digits(self) -> String {
         WEEK.iter()
             .filter(|day| self.has(**day))
@@ -80,7 +80,7 @@ impl Weekdays {
 }
 
 impl DayOfMonth {
-    /// The day of the month that begins with `first`, if the month has it.
+    /// Returns the day of the month that begins with `first`, if the month has it.
     pub(crate) fn of_month(self, first: NaiveDate) -> Option<NaiveDate> {
         let last = last_of_month(first)?;
         match self {
@@ -95,7 +95,7 @@ impl DayOfMonth {
         }
     }
 
-    /// `15`, `last`, `2fri`, `lastfri`.
+    /// Returns its code: `15`, `last`, `2fri`, `lastfri`.
     pub(crate) fn code(self) -> String {
         match self {
             Self::Day(day) => day.to_string(),
@@ -134,7 +134,7 @@ impl DayOfMonth {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins the words: `a`, `a and b`, `a, b and c`.
 pub(crate) fn listed(mut words: Vec<String>) -> String {
     let Some(last) = words.pop() else {
         return String::new();

@@ -1,10 +1,10 @@
-//! The delay that spreads what is due at minute 0.
+//! The delay that spreads schedules due at minute 0.
 
 use std::time::Duration;
 
 /// Returns how long after its slot a recurring schedule with this id begins: 0 to 59 s, the same each time.
 ///
-/// Everybody writes `0 7 * * *`. Without a delay, all of these would ask the same models in the same second.
+/// Most people write `0 7 * * *`. Without a delay, all of these would call the same models in the same second.
 pub fn start_delay(id: i64) -> Duration {
     // SplitMix64: neighbouring ids have unrelated delays.
     let mut mixed = id.cast_unsigned().wrapping_add(0x9e37_79b9_7f4a_7c15);

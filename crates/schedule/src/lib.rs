@@ -10,8 +10,8 @@
 //! the same two sentences about daylight saving: a time that does not exist is the first minute after the gap, and a time that occurs
 //! twice is the first of the two.
 //!
-//! The crate waits for nothing and stores nothing. [`missed`] says what becomes of slots that passed while the daemon was away, and
-//! [`start_delay`] how long after its minute a recurring schedule begins.
+//! The crate waits for nothing and stores nothing. [`missed`] decides what happens to slots that passed while the
+//! daemon was not running, and [`start_delay`] how long after its minute a recurring schedule begins.
 
 // A test that cannot go on fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]

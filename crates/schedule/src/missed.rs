@@ -1,11 +1,11 @@
-//! Decides what becomes of slots that passed while the daemon was not there.
+//! Decides what happens to slots that passed while the daemon was not running.
 
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// What a schedule wants to happen with slots that it missed.
+/// What a schedule does with slots that it missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missed {
     /// The latest one runs, if it is younger than 24 hours.
@@ -26,7 +26,7 @@ pub enum Fate {
     Skip,
 }
 
-/// Slots of `missed:all` that run at most.
+/// Most slots of `missed:all` that run.
 pub const MOST: usize = 24;
 
 impl Missed {

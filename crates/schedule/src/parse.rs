@@ -1,6 +1,6 @@
 //! Reads the five forms of a time: cron, interval, weekly, monthly, once.
 //!
-//! Every word is used, or the text is refused: a word that was passed over could have changed the meaning.
+//! Every word is used, or the text is refused: an ignored word could have changed the meaning.
 
 use chrono::{
     DateTime, Datelike as _, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc, Weekday,
@@ -13,14 +13,14 @@ use crate::rule::{Form, Rule, whole_second};
 use crate::words::{TimeOfDay, Words, date, month, number, ordinal, unit, weekday};
 use crate::zone::Zone;
 
-/// Characters of a text that are looked at.
+/// Characters of a text that are read.
 const LONGEST: usize = 200;
 /// Times of a day that one rule may name.
 const TIMES: usize = 24;
 /// Ten years, in seconds.
 const FURTHEST: u32 = 315_360_000;
 
-/// Reads `text` as it is meant at `now` in `zone`.
+/// Reads `text` in the sense it has at `now` in `zone`.
 ///
 /// # Errors
 ///
@@ -144,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `every 10 minutes`, `every monday and friday at 9am`.
+    /// Reads `every 10 minutes`, `every monday and friday at 9am`.
     fn every(&mut self) -> Result<Form, Why> {
         self.words.take();
         if self.words.peek() == Some("other") {
@@ -163,7 +163,7 @@ impl Reader<'_> {
                     "an interval has at least one minute and at most ten years",
                 ));
             };
-            // `every day at 18:00` is no interval.
+            // `every day at 18:00` is not an interval.
             if self.words.peek().is_none() {
                 return Ok(Form::Interval {
                     seconds,
@@ -209,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `at 9:00`, `9:00, 18:00`: sorted, each once.
+    /// Reads `at 9:00`, `9:00, 18:00`, and returns the times sorted, each once.
     fn times(&mut self) -> Result<Vec<NaiveTime>, Why> {
         self.words.accept("at");
         let mut times = vec![self.time()?];
@@ -244,7 +244,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `on the 15th day of the month at 8:00`, `on the last friday of the month at noon`.
+    /// Reads `on the 15th day of the month at 8:00`, `on the last friday of the month at noon`.
     fn monthly(&mut self) -> Result<Form, Why> {
         let last = self.words.accept("last");
         let nth = if last {
@@ -278,7 +278,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `in 20 minutes`.
+    /// Reads `in 20 minutes`.
     fn relative(&mut self) -> Result<Form, Why> {
         self.words.take();
         let one = |word: &str| ["a", "an", "one"].contains(&word).then_some(1);
@@ -299,7 +299,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `tomorrow at 9am`, `2026-12-24 18:00`, `at 18:00`.
+    /// Reads `tomorrow at 9am`, `2026-12-24 18:00`, `at 18:00`.
     fn once(&mut self) -> Result<Form, Why> {
         let on = self.words.accept("on");
         let today = self.zone.wall_clock(self.now).date();
@@ -382,7 +382,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The first of the days on which this time is still to come.
+    /// Returns the first of the days on which this time is still in the future.
     fn first_of(
         &self,
         days: impl Iterator<Item = NaiveDate>,
@@ -413,7 +413,7 @@ enum OnceDay {
     },
 }
 
-/// `3/4/2027`: the third of April or the fourth of March.
+/// Refuses `3/4/2027`: the third of April or the fourth of March.
 fn ambiguous_date(word: &str, today: NaiveDate) -> Option<Why> {
     let parts: Vec<u32> = word.split('/').map(number).collect::<Option<_>>()?;
     let [first, second, year] = <[u32; 3]>::try_from(parts).ok()?;

@@ -26,7 +26,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The three accepted texts that are most similar to `text`, after `meant`, which fit it better than any likeness of letters.
+/// Returns the three accepted texts that are most similar to `text`. Those in `meant` come first: they fit better than
+/// any similarity of letters.
 pub(crate) fn nearest(text: &str, meant: Vec<String>, now: DateTime<Utc>) -> [String; 3] {
     let mut others = accepted(now);
     others.sort_by_cached_key(|example| std::cmp::Reverse(similarity(text, example)));
@@ -42,7 +43,7 @@ pub(crate) fn nearest(text: &str, meant: Vec<String>, now: DateTime<Utc>) -> [St
     [(); 3].map(|()| seen.next().unwrap_or_default())
 }
 
-/// One text or two of each form. None of them depends on the hour.
+/// Returns one or two texts of each form. None of them depends on the hour.
 fn accepted(now: DateTime<Utc>) -> Vec<String> {
     let year = now.year() + 1;
     let mut texts: Vec<String> = [
@@ -86,7 +87,7 @@ fn accepted(now: DateTime<Utc>) -> Vec<String> {
     texts
 }
 
-/// Similarity in thousandths: of the letters, and of the words that both have.
+/// Returns the similarity in thousandths: of the letters, and of the words that both have.
 fn similarity(text: &str, example: &str) -> u32 {
     let text: String = text.chars().take(200).collect::<String>().to_lowercase();
     let example = example.to_lowercase();

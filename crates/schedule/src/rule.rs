@@ -11,7 +11,7 @@ use crate::cron::Cron;
 use crate::day::{DayOfMonth, Weekdays, listed};
 use crate::zone::Zone;
 
-/// When something is due.
+/// The times at which something is due.
 ///
 /// Its text (`Display`, `FromStr`) is one line that means the same in any later version.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub(crate) enum Form {
     Once(DateTime<Utc>),
 }
 
-/// A stored text that is no rule.
+/// A stored text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRule;
 
@@ -138,7 +138,7 @@ impl Rule {
         }
     }
 
-    /// The first wall-clock time after `after`.
+    /// Returns the first wall-clock time after `after`.
     fn next_time(&self, after: NaiveDateTime) -> Option<NaiveDateTime> {
         let later = |date: chrono::NaiveDate, times: &[NaiveTime]| {
             times
@@ -199,7 +199,7 @@ impl fmt::Display for BadRule {
 
 impl std::error::Error for BadRule {}
 
-/// Cuts what is smaller than a second: slots are whole seconds.
+/// Cuts fractions of a second: slots are whole seconds.
 pub(crate) fn whole_second(at: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp(at.timestamp(), 0).unwrap_or(at)
 }
@@ -259,7 +259,7 @@ fn clock_times(times: &[NaiveTime]) -> String {
     )
 }
 
-/// `2 weeks`, `hour`, `90 minutes`.
+/// Returns the length in words: `2 weeks`, `hour`, `90 minutes`.
 fn length(seconds: u32) -> String {
     let units = [
         (604_800, "week"),

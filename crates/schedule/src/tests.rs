@@ -2,8 +2,8 @@ use chrono::{DateTime, Utc};
 
 use super::*;
 
-/// Lines `# zone now` begin a part; each other line is a text and its next three slots. A program of its own in Python made them, which
-/// walks over the minutes of the zone (`zoneinfo`) and knows nothing of this crate.
+/// Lines `# zone now` begin a part; each other line is a text and its next three slots. A separate program in Python
+/// generated them: it steps through the minutes of the zone (`zoneinfo`) and knows nothing of this crate.
 const TIMES: &str = include_str!("tests/times.txt");
 
 fn now() -> DateTime<Utc> {

@@ -9,7 +9,7 @@ pub(crate) struct Words {
     next: usize,
 }
 
-/// A time of day as somebody wrote it.
+/// A time of day as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimeOfDay {
     Clear(NaiveTime),
@@ -43,7 +43,7 @@ impl Words {
         here
     }
 
-    /// Takes what `meaning` understands of the next word.
+    /// Takes the next word if `meaning` understands it.
     pub(crate) fn take_as<T>(&mut self, meaning: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let meant = meaning(self.peek()?)?;
         self.next += 1;
@@ -64,7 +64,7 @@ impl Words {
         self.next = mark;
     }
 
-    /// Takes a time of day, `9 am` in two words too.
+    /// Takes a time of day, also `9 am` in two words.
     pub(crate) fn time(&mut self) -> Option<TimeOfDay> {
         let word = self.peek()?.to_owned();
         if let Some(number) = word
@@ -103,7 +103,7 @@ pub(crate) fn weekday(word: &str) -> Option<Weekday> {
     }
 }
 
-/// Seconds of a unit of time.
+/// Returns the seconds in a unit of time.
 pub(crate) fn unit(word: &str) -> Option<u32> {
     match word {
         "minute" | "minutes" | "min" | "mins" => Some(60),
@@ -114,7 +114,7 @@ pub(crate) fn unit(word: &str) -> Option<u32> {
     }
 }
 
-/// `1st` to `31st`, `first` to `fifth`.
+/// Reads `1st` to `31st`, `first` to `fifth`.
 pub(crate) fn ordinal(word: &str) -> Option<u8> {
     let spelled = ["first", "second", "third", "fourth", "fifth"]
         .iter()
@@ -133,7 +133,7 @@ pub(crate) fn ordinal(word: &str) -> Option<u8> {
         .filter(|number| (1..=31).contains(number) && !digits.starts_with(['+', '0']))
 }
 
-/// `2026-12-24` or `24.12.2026`.
+/// Reads `2026-12-24` or `24.12.2026`.
 pub(crate) fn date(word: &str) -> Option<NaiveDate> {
     let parts = |separator: char| {
         let parts: Vec<u32> = word
@@ -180,7 +180,7 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     u32::try_from(found + 1).ok()
 }
 
-/// Digits only, no sign.
+/// Reads digits only, without a sign.
 pub(crate) fn number(word: &str) -> Option<u32> {
     word.parse()
         .ok()
@@ -207,7 +207,7 @@ fn clock_time(word: &str) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(hour, minute, 0)
 }
 
-/// `7:00`, `18:30`: one or two digits, a colon, two digits.
+/// Reads `7:00`, `18:30`: one or two digits, a colon, two digits.
 fn hour_and_minute(word: &str) -> Option<(u32, u32)> {
     let (hour, minute) = word.split_once(':')?;
     ((1..=2).contains(&hour.len()) && minute.len() == 2).then_some(())?;

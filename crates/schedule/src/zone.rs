@@ -14,7 +14,7 @@ pub struct Zone {
     rules: TimeZone,
 }
 
-/// A name that names no zone, or a system without time zone data.
+/// A name of no zone, or a system without time zone data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownZone {
     /// The system has time zone data, and the name is not in it.
@@ -97,8 +97,8 @@ impl Zone {
         }
     }
 
-    /// Returns the one instant of a wall-clock time. A time in a gap is the first minute after the gap; of a time that occurs twice it is
-    /// the first.
+    /// Returns the one instant of a wall-clock time. A time in a gap becomes the first minute after the gap; a time
+    /// that occurs twice is the first of the two.
     ///
     /// It grows with the time, so that slots computed from wall-clock times are in order. `None` beyond the year 9999.
     pub fn instant(&self, wall_clock: NaiveDateTime) -> Option<DateTime<Utc>> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A sum of money, with as many digits as it needs: `$1.20`, `$0.012`.
+/// Formats a sum of money, with as many digits as it needs: `$1.20`, `$0.012`.
 pub fn dollars(sum: f64) -> String {
     match sum {
         sum if sum >= 1.0 => format!("${sum:.2}"),
@@ -11,7 +11,7 @@ pub fn dollars(sum: f64) -> String {
     }
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between its thousands.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
@@ -24,7 +24,7 @@ pub fn thousands(number: u64) -> String {
     shown
 }
 
-/// A running time: `7 s`, `2 min 5 s`, `1 h 3 min`.
+/// Formats a running time: `7 s`, `2 min 5 s`, `1 h 3 min`.
 pub fn seconds(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
@@ -34,7 +34,7 @@ pub fn seconds(elapsed: Duration) -> String {
     }
 }
 
-/// Tokens in few letters: `950 tokens`, `12.3k tokens`.
+/// Formats tokens in few letters: `950 tokens`, `12.3k tokens`.
 pub fn tokens_in_short(tokens: u64) -> String {
     match tokens {
         ..1_000 => format!("{tokens} tokens"),
@@ -42,7 +42,7 @@ pub fn tokens_in_short(tokens: u64) -> String {
     }
 }
 
-/// The use of requests: `4,800 in / 420 out · $0.012`. The price is left out where it is zero or unknown.
+/// Formats the use of requests: `4,800 in / 420 out · $0.012`. The price is left out if it is zero or unknown.
 pub fn tokens_and_cost(input: u64, output: u64, usd: Option<f64>) -> String {
     let mut line = format!("{} in / {} out", thousands(input), thousands(output));
     if let Some(sum) = usd.filter(|sum| *sum > 0.0) {

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// `error` and its causes, outermost first, without repetitions.
+/// Returns `error` and its causes, outermost first, without repetitions.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut said = error.to_string();
     let mut next = error.source();

@@ -2,8 +2,8 @@
 
 use super::visible::prose;
 
-/// `text` such that HTML shows it exactly, also inside an attribute in double quotes. Invisible characters are shown by
-/// their number.
+/// Escapes `text` so that HTML shows it exactly, also inside an attribute in double quotes. Invisible characters are
+/// shown by their number.
 pub fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in prose(text).chars() {

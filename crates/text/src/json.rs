@@ -1,5 +1,5 @@
-//! JSON that people write: a repeated key is a mistake. serde_json would silently use the last value, and a list of what is
-//! denied could vanish that way.
+//! JSON that people write: a repeated key is a mistake. serde_json would silently use the last value, so a list of
+//! denied things could be lost.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,14 +10,14 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 ///
 /// # Errors
 ///
-/// Names the key, and the line and column of its second place; or what is not JSON.
+/// Names the key, and the line and column of its second occurrence, or the text that is not JSON.
 pub fn refuse_double_keys(text: &str) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     Unique.deserialize(&mut reader)?;
     reader.end()
 }
 
-/// The message for a repeated key; serde has another one for the fields of its own types.
+/// Returns the message for a repeated key; serde has another one for the fields of its own types.
 pub fn double_key(message: &str) -> Option<String> {
     let key = message.strip_prefix("duplicate field ")?;
     Some(format!("the key {key} stands twice: keep one of them"))

@@ -1,7 +1,7 @@
 //! Letters that look like others.
 //!
-//! `gіthub.com` with a Cyrillic letter leads elsewhere, and `ɡit` is another program: whoever approves a command must be
-//! told.
+//! `gіthub.com` with a Cyrillic letter leads elsewhere, and `ɡit` is another program: a person who approves a command
+//! needs a warning.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -20,9 +20,11 @@ const MOST: usize = 5;
 /// Signs that have a meaning in bash, paths and addresses.
 const SIGNS: &str = r"/\:;|&$<>()=#!~*.%@?,+{}";
 
-/// Words of `text` with letters or signs that look like ASCII but are not, and what they look like.
+/// Returns the words in `texts` that contain letters or signs which look like ASCII but are not, and the ASCII they
+/// look like.
 ///
-/// Words of another script that could not be mistaken for ASCII do not count, nor do accents that are part of their letter.
+/// Words of another script that could not be mistaken for ASCII do not count, and neither do accents that are part of
+/// their letter.
 pub fn look_alikes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for text in texts.into_iter().filter(|text| !text.is_ascii()) {
@@ -40,7 +42,7 @@ pub fn look_alikes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String,
     found
 }
 
-/// A token as it reads at a glance.
+/// Returns a token as it reads at a glance.
 fn plain(token: &str) -> String {
     token
         .nfd()
@@ -50,7 +52,7 @@ fn plain(token: &str) -> String {
 }
 
 fn is_suspicious(token: &str) -> bool {
-    // Asked once: a token of marks alone has as many words as letters.
+    // Computed once: a token of marks only has as many words as letters.
     let is_technical = token.contains(['-', '/', '.', '=', ':']);
     token.chars().any(is_mark_below)
         || token.nfc().any(is_mark)
@@ -60,13 +62,13 @@ fn is_suspicious(token: &str) -> bool {
             .any(|word| is_false_word(word, is_technical))
 }
 
-/// Whether a word holds letters of ASCII beside such that look so, or could be read as ASCII throughout. It `is_technical` where it
-/// stands in an option or a path.
+/// Returns whether a word mixes letters of ASCII with others that look like them, or could be read as ASCII throughout.
+/// It `is_technical` in an option or a path.
 fn is_false_word(word: &str, is_technical: bool) -> bool {
     let looks = word.chars().filter(|c| looks_like(*c).is_some()).count();
     let ascii = word.chars().filter(char::is_ascii_alphanumeric).count();
     let count = word.chars().count();
-    // A letter that is a word by itself is one of a language.
+    // A letter that is a word by itself belongs to a language.
     let stands_alone = count == 1 && !is_technical;
     looks > 0 && (ascii > 0 || looks == count) && !stands_alone
 }
@@ -91,7 +93,7 @@ fn has_false_sign(token: &str) -> bool {
     false
 }
 
-/// The ASCII character that `c`, which is not one, looks like.
+/// Returns the ASCII character that `c`, which is not one, looks like.
 fn looks_like(c: char) -> Option<char> {
     static ASCII: LazyLock<HashMap<String, char>> = LazyLock::new(|| {
         let preferred = (' '..='~').filter(|c| !c.is_ascii_alphanumeric());
@@ -103,7 +105,7 @@ fn looks_like(c: char) -> Option<char> {
     if c.is_ascii() {
         return None;
     }
-    // Full-width forms of all signs, of which the tables of look-alikes have only some.
+    // Full-width forms of all signs; the tables of look-alikes have only some of them.
     if let '\u{FF01}'..='\u{FF5E}' = c {
         return char::from_u32(u32::from(c) - 0xFEE0);
     }
@@ -114,8 +116,8 @@ fn looks_like(c: char) -> Option<char> {
     ASCII.get(&shape).copied()
 }
 
-/// Whether `c` is a mark on the letter before it. Accents that languages use are part of their letter once that is
-/// composed.
+/// Returns whether `c` is a mark on the letter before it. Accents that languages use become part of their letter when
+/// it is composed.
 const fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}'
@@ -125,12 +127,12 @@ const fn is_mark(c: char) -> bool {
         | '\u{FE20}'..='\u{FE2F}')
 }
 
-/// Whether `c` is a mark below or through its letter, which is easily overlooked.
+/// Returns whether `c` is a mark below or through its letter, which is easily overlooked.
 const fn is_mark_below(c: char) -> bool {
     matches!(c, '\u{316}'..='\u{326}' | '\u{329}'..='\u{338}')
 }
 
-/// Lines and boxes with which trees and tables are drawn.
+/// Returns whether `c` is a line or box with which trees and tables are drawn.
 const fn is_drawing(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{25FF}')
 }

@@ -5,13 +5,13 @@ use unicode_segmentation::UnicodeSegmentation;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a character that are read, including its marks.
+/// Most bytes that are read of a character, including its marks.
 const MOST_BYTES: usize = 16;
 
-/// Bytes of blanks that are read besides.
+/// Bytes of blanks that are read in addition.
 const MOST_BLANK: usize = 4 << 10;
 
-/// `text` on one line and at most `max` characters, an ellipsis marking what was cut.
+/// Returns `text` on one line in at most `max` characters; an ellipsis marks a cut.
 ///
 /// Runs of blanks, tabs and line ends become one blank; a character is never cut in two, even one of several code points.
 pub fn one_line(text: &str, max: usize) -> String {
@@ -49,7 +49,7 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
-/// `text` with a full stop at its end, unless it ends a sentence already, perhaps inside quotation marks.
+/// Returns `text` with a full stop at its end, unless it already ends a sentence, perhaps inside quotation marks.
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
     let words = text.trim_end_matches(['"', '”', '’', '\'', ')', '*', '_', '`']);
@@ -60,7 +60,7 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
-/// `count` things, in the singular where it is one: `1 model`, `2 models`.
+/// Returns `count` things, in the singular for one: `1 model`, `2 models`.
 pub fn count(count: usize, one: &str, many: &str) -> String {
     match count {
         1 => format!("1 {one}"),
@@ -68,7 +68,7 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A number of bytes for people: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
+/// Formats a number of bytes for people: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
@@ -87,9 +87,9 @@ pub fn bytes(count: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// `text` as part of a file name: lower-case letters and digits joined by single hyphens, at most `max` bytes.
+/// Returns `text` as part of a file name: lower-case letters and digits joined by single hyphens, at most `max` bytes.
 ///
-/// Empty when no character of it is allowed.
+/// Empty if no character of it is allowed.
 pub fn slug(text: &str, max: usize) -> String {
     let mut slug = String::new();
     for word in text
@@ -109,7 +109,7 @@ pub fn slug(text: &str, max: usize) -> String {
     slug
 }
 
-/// The candidate that `word` was probably meant to be, if one is similar enough to suggest.
+/// Returns the candidate that `word` was probably meant to be, if one is similar enough.
 pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Below this, a suggestion confuses more than it helps.
     const LIKENESS: f64 = 0.8;

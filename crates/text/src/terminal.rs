@@ -1,12 +1,12 @@
-//! Programs' output as a terminal would show it at last: progress lines in their last state, no control sequences.
+//! Programs' output as a terminal would finally show it: progress lines in their last state, no control sequences.
 
 use anstyle_parse::{Params, Parser, Perform};
 
 /// Returns what a terminal shows of `output` after its last character.
 ///
-/// A line that was written several times has its last state. Colours, titles, links and other control sequences are removed;
-/// the text of a link stays. A sequence ends with its line at the latest, so that none hides what follows. Line ends stay
-/// as they are.
+/// A line that was written several times appears in its last state. Colours, titles, links and other control sequences
+/// are removed; the text of a link stays. A sequence ends with its line at the latest, so that none hides what follows.
+/// Line ends stay as they are.
 pub fn as_a_terminal_shows(output: &str) -> String {
     let mut shown = String::with_capacity(output.len());
     for line in output.split_inclusive('\n') {
@@ -30,7 +30,7 @@ pub fn as_a_terminal_shows(output: &str) -> String {
     shown
 }
 
-/// Tells whether a character does something else in a terminal than stand there. Tabs and zeros are data.
+/// Returns whether a character controls a terminal instead of being shown. Tabs and zeros are data.
 fn is_for_terminals(character: char) -> bool {
     character.is_control() && !matches!(character, '\t' | '\0')
 }
@@ -54,7 +54,7 @@ impl Row {
 
 impl Perform for Row {
     fn print(&mut self, character: char) {
-        // The parser takes DEL for a printed character.
+        // The parser treats DEL as a printed character.
         if character != '\u{7f}' {
             self.put(character);
         }

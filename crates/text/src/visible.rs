@@ -1,14 +1,14 @@
 //! Makes invisible characters visible.
 //!
-//! A person who approves a command must read what runs. Characters that print nothing, or change the direction of what
-//! follows, are therefore shown by their number.
+//! A person who approves a command must be able to read exactly what runs. So characters that print nothing, or change
+//! the direction of the text after them, are shown by their number.
 
 use std::borrow::Cow;
 
 #[cfg(test)]
 mod tests;
 
-/// Whether `c` shows nothing or changes how its neighbours show. Line feed and tab do not count.
+/// Returns whether `c` is invisible or changes how its neighbours are shown. Line feed and tab do not count.
 pub const fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -29,7 +29,7 @@ pub const fn is_hidden(c: char) -> bool {
         | '\u{180B}'..='\u{180F}'
         | '\u{3164}'
         | '\u{FFA0}' => true,
-        // Blanks that are not the blank, zero-width characters, marks and embeddings of direction.
+        // Blanks other than the normal one, zero-width characters, marks and embeddings of direction.
         '\u{A0}'
         | '\u{1680}'
         | '\u{2000}'..='\u{200F}'
@@ -55,7 +55,7 @@ pub const fn is_hidden(c: char) -> bool {
     }
 }
 
-/// `text` with each hidden character written as `\u{202E}`, and whether there was any.
+/// Returns `text` with each hidden character written as `\u{202E}`, and whether there was any.
 ///
 /// If there was one, a `\u{` of the text itself is written as `\u{5C}u{`, so that the result stands for exactly one text.
 pub fn visible(text: &str) -> (String, bool) {
@@ -66,8 +66,8 @@ pub fn visible(text: &str) -> (String, bool) {
     }
 }
 
-/// `text` with the characters for which `is_odd` is true, by place and character, written by their number; a `\u{` of its
-/// own is escaped.
+/// Returns `text` with the characters for which `is_odd` is true, by position and character, written by their number. A
+/// `\u{` in the text itself is escaped.
 pub fn written_out(text: &str, is_odd: impl Fn(usize, char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len() + 16);
     for (index, c) in text.char_indices() {
@@ -84,7 +84,8 @@ fn push_number(shown: &mut String, c: char) {
     shown.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
 }
 
-/// Equivalent JSON, with each hidden character in its strings escaped: a reader sees it, and a terminal shows it.
+/// Returns equivalent JSON, with each hidden character in its strings escaped: a reader sees it, and a terminal shows
+/// it.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
@@ -103,11 +104,11 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` as prose, with invisible characters written by their number.
+/// Returns `text` as prose, with invisible characters written by their number.
 ///
-/// Unlike [`visible`] it keeps what prose in human languages and in emoji needs: blanks that print as blanks, joiners
-/// between letters that join and within emoji, marks of direction next to letters that run from right to left. A line end
-/// of two characters becomes one.
+/// Unlike [`visible`] it keeps characters that prose in human languages and in emoji needs: blanks that print as
+/// blanks, joiners between letters that join and within emoji, marks of direction next to letters that run from right
+/// to left. A line end of two characters becomes one.
 pub fn prose(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -139,7 +140,7 @@ const FLAGS: [&str; 3] = [
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
 ];
 
-/// Whether a hidden character is used properly in prose between its neighbours.
+/// Returns whether a hidden character is used properly in prose between its neighbours.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
     let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
@@ -169,12 +170,12 @@ fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Whether `c` may be part of an emoji that a joiner holds together.
+/// Returns whether `c` may be part of an emoji that a joiner holds together.
 const fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
 }
 
-/// Whether `c` is a letter of a script whose letters join, as Arabic's and those of India do.
+/// Returns whether `c` is a letter of a script with joining letters, such as Arabic and those of India.
 const fn joins(c: char) -> bool {
     matches!(c,
         '\u{600}'..='\u{DFF}'
@@ -185,7 +186,7 @@ const fn joins(c: char) -> bool {
         | '\u{FE70}'..='\u{FEFE}')
 }
 
-/// Whether `c` is a letter that runs from right to left: Hebrew, Arabic, Syriac and their kin.
+/// Returns whether `c` is a letter that runs from right to left: Hebrew, Arabic, Syriac and related scripts.
 const fn runs_leftwards(c: char) -> bool {
     matches!(c,
         '\u{590}'..='\u{8FF}'

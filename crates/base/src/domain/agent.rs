@@ -13,7 +13,7 @@ use super::stages::{Handoff, Router, handoffs};
 
 /// An agent's configuration: the keys of `agent.json` that Chorus knows.
 ///
-/// Keys it does not know are not here; whoever rewrites the file keeps them.
+/// Keys it does not know are not here; code that rewrites the file keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentConfig {
     /// Key of all its rows in the database.
@@ -21,7 +21,7 @@ pub struct AgentConfig {
     pub id: Option<AgentId>,
     /// Unique among agents that are not destroyed; empty only in the template.
     pub name: String,
-    /// The channel it lives in; `None` while it is being made.
+    /// The channel it lives in; `None` while it is being created.
     #[serde(default, deserialize_with = "optional_id")]
     pub channel_id: Option<ChannelId>,
     /// Model to ask first; `None` means the server's default.
@@ -30,37 +30,37 @@ pub struct AgentConfig {
     /// Models to ask when the first cannot answer, in order.
     #[serde(default)]
     pub fallback_models: Vec<String>,
-    /// The folder of the machine that it works in; `None` means its own. Only binding makes it usable.
+    /// The folder of the machine it works in; `None` means its own. Only binding makes it usable.
     #[serde(default)]
     pub workspace: Option<PathBuf>,
     /// The agent's own instructions, first in every request.
     pub system_prompt: String,
     pub permissions: ProfileRef,
-    /// Action strings that are allowed besides the profile, matched to the letter.
+    /// Action strings that are allowed in addition to the profile, compared exactly.
     #[serde(default)]
     pub always_allow: Vec<String>,
     /// The mode of its turns; `None` means [`Mode::Standard`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Whether its requests hold the instructions of the repository in its workspace; `None` means that they do.
+    /// Whether its requests include the instructions of the repository in its workspace; `None` means yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo_instructions: Option<bool>,
-    /// Roles, and agents as `@name`, that it may call; `None` means what its charter says, else all.
+    /// Roles, and agents as `@name`, that it may call; `None` means those its charter names, or all if it names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agents: Option<Vec<String>>,
-    /// Whether its requests go before those of others, and it is ready from the start on.
+    /// Whether its requests go before those of other agents, and it is ready from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<bool>,
     /// Whether each of its sub-agents has a thread below its channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_threads: Option<bool>,
-    /// Roles that read a message first and advise on it; `None` means what its charter says.
+    /// Roles that read a message first and advise on it; `None` means those of its charter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advisors: Option<Vec<String>>,
-    /// Where its turns may hand over to; `None` means what its charter says.
+    /// The roles its turns may hand over to; `None` means those of its charter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router: Option<Router>,
-    /// Roles that its answers pass, in order; `None` means what its charter says.
+    /// Roles that its answers pass, in order; `None` means those of its charter.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -76,7 +76,7 @@ pub struct AgentConfig {
     /// Seconds of silence after which its context is saved and cleared; 0 means never, `None` the server's value.
     #[serde(default)]
     pub idle_timeout: Option<u64>,
-    /// Seconds of work one turn may take, waiting for people not counted.
+    /// Seconds of work one turn may take; time spent waiting for people does not count.
     #[serde(default)]
     pub turn_timeout: Option<u64>,
     /// Seconds of work after which a turn mentions its author when it ends; 0 means never, `None` two minutes.
@@ -97,20 +97,20 @@ pub struct AgentConfig {
     /// Most money one day (UTC) may cost, in US dollars.
     #[serde(default)]
     pub budget_day: Option<f64>,
-    /// Who made it; asked when no person started a turn.
+    /// Who created it; asked for approvals when no person started a turn.
     #[serde(default, deserialize_with = "optional_id")]
     pub owner_id: Option<UserId>,
     #[serde(default)]
     pub created_at: Option<DateTime<Utc>>,
-    /// When it was made again over the files of a destroyed agent.
+    /// When it was recreated over the files of a destroyed agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_since: Option<DateTime<Utc>>,
-    /// A mirror of its running and latest tasks; the database is their truth.
+    /// A copy of its running and latest tasks; the database is authoritative.
     #[serde(default)]
     pub running_tasks: Vec<Value>,
 }
 
-/// A permission profile as written: the name of one, or one spelled out.
+/// A permission profile as written: a name, or the profile itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -131,7 +131,7 @@ impl Default for ProfileRef {
 }
 
 impl ProfileRef {
-    /// How people and action strings call it: its name, or `custom`.
+    /// Returns its name for people and in action strings, or `custom`.
     pub fn label(&self) -> &str {
         match self {
             Self::Named(name) => name,
@@ -140,7 +140,7 @@ impl ProfileRef {
     }
 }
 
-/// How much a turn brings to bear. A mode only narrows what the agent may do.
+/// How much work a turn may do. A mode only narrows what the agent may do.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -148,16 +148,16 @@ impl ProfileRef {
 pub enum Mode {
     /// One answer: no tools, no notes.
     Direct,
-    /// Looks only: `view`, `grep`, `glob`, no notes.
+    /// Read-only: `view`, `grep`, `glob`, no notes.
     Lightweight,
     #[default]
     Standard,
-    /// As configured, with more time, and room is made earlier: for work of many steps.
+    /// As configured, with more time and earlier compaction, for long tasks.
     Full,
 }
 
 impl Mode {
-    /// The word that people write for it.
+    /// Returns the word that people write for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Direct => "direct",
@@ -184,7 +184,7 @@ pub enum SandboxMode {
 }
 
 impl SandboxMode {
-    /// The one of both that confines more.
+    /// Returns the stricter of the two.
     #[must_use]
     pub const fn stricter(self, other: Self) -> Self {
         match (self, other) {
@@ -195,20 +195,20 @@ impl SandboxMode {
     }
 }
 
-/// The state of an agent's life; the words of the `agents.status` column.
+/// The state of an agent's life: the words of the `agents.status` column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentStatus {
-    /// Its making has begun and not finished.
+    /// Its creation has begun but not finished.
     Created,
-    /// Registered, whether it has a context or not.
+    /// Registered, with or without a context.
     Active,
     /// Gone; its rows stay.
     Destroyed,
 }
 
 impl AgentStatus {
-    /// The word that the database holds.
+    /// Returns the word that the database holds.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -220,13 +220,13 @@ impl AgentStatus {
 
 /// A valid agent name: 2 to 32 of `a-z 0-9 _ -`, a letter or digit at both ends.
 ///
-/// It is a directory, a Discord channel and part of an e-mail address at once, so it is what all three accept.
+/// The name is a directory, a Discord channel and part of an e-mail address, so it must be valid as each of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct AgentName(String);
 
 impl AgentName {
-    /// Checks `name` whole: nothing is trimmed or changed.
+    /// Checks all of `name`: nothing is trimmed or changed.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl<'de> Deserialize<'de> for AgentName {
 /// Why a text is not an agent's name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Fine but for its case; Discord channels are lower case.
+    /// Valid except for its case; Discord channels are lower case.
     #[error("names are lower case: use `{offered}`")]
     UpperCase {
         /// The same name in lower case.

@@ -1,4 +1,4 @@
-//! The purpose of an attempt, and its outcome: a request to a model, or a run of a tool.
+//! The purpose and the outcome of an attempt: a request to a model, or a run of a tool.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum FailureClass {
     /// 429 or 529: another target, or wait.
     RateLimit,
-    /// The key is refused: target out for the turn, operator told once.
+    /// The key is refused: the target is out for the turn, and the operator gets one notice.
     AuthError,
     /// No credit left: as [`FailureClass::AuthError`].
     QuotaExceeded,
@@ -23,11 +23,11 @@ pub enum FailureClass {
     NetworkError,
     /// No content for too long: another attempt.
     Timeout,
-    /// The answer was cut or makes no sense: another attempt.
+    /// The answer was cut off or makes no sense: another attempt.
     InvalidResponse,
     /// The conversation does not fit the window.
     ContextExceeded,
-    /// The wire format cannot express the request; a mistake of this program.
+    /// The wire format cannot express the request: a mistake in this program.
     InvalidRequest,
 }
 
@@ -45,7 +45,7 @@ impl FailureClass {
         Self::InvalidRequest,
     ];
 
-    /// The word that accounts, logs and failure reports use.
+    /// Returns the word that accounts, logs and failure reports use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RateLimit => "rate_limit",
@@ -62,7 +62,7 @@ impl FailureClass {
     }
 }
 
-/// What was attempted.
+/// The kind of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptKind {
     /// A step of a turn.
@@ -72,13 +72,13 @@ pub enum AttemptKind {
     Summary,
     /// An auxiliary request: the summary with which a conversation continues.
     Compaction,
-    /// An auxiliary request: a better summary of what was compacted.
+    /// An auxiliary request: a better summary of the compacted messages.
     Refine,
-    /// An auxiliary request: hooks made from plain words.
+    /// An auxiliary request: hooks made from a description in words.
     Hooks,
     /// An auxiliary request: a question about a long output.
     Reading,
-    /// A wait for a place at a provider: no request.
+    /// A wait for a place at a provider; no request is sent.
     Queue,
 }
 
@@ -116,7 +116,7 @@ pub enum AttemptOutcome {
     Failed(FailureClass),
     /// The tool gave an error.
     ToolError,
-    /// It was cut short by a stop.
+    /// A stop cut it short.
     Stopped,
 }
 

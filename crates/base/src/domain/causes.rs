@@ -1,27 +1,27 @@
-//! What one message may cause: how many hops of tasks, hooks and agents may follow it, and how many turns may begin for it
-//! without a person. Pure.
+//! Limits what one message may cause: how many hops of tasks, hooks and agents may follow it, and how many turns may
+//! begin for it without a person. Pure.
 //!
-//! [`Cause::may_begin`] is the one answer to "may this begin a turn". What counts as begun is the ledger's to say
-//! (`store::causes`).
+//! [`Cause::may_begin`] is the only answer to "may this begin a turn". The ledger (`store::causes`) decides what counts
+//! as begun.
 
 use std::time::Duration;
 
-/// Turns that one message of a person may cause within [`PERIOD`], in all agents and branches together.
+/// Turns that one message of a person may cause within [`PERIOD`], in all agents and branches combined.
 pub const MOST_TURNS_CAUSED: u32 = 20;
 
 /// The time within which [`MOST_TURNS_CAUSED`] counts, up to now.
 pub const PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// How something came about that would begin a turn without a person.
+/// What led to something that would begin a turn without a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// Hops of tasks, hooks and agents since a person spoke, this one included.
     pub hops: u32,
-    /// Turns that the person's message caused within [`PERIOD`]; `None` where that message is not known.
+    /// Turns that the person's message caused within [`PERIOD`]; `None` if that message is not known.
     pub begun: Option<u32>,
 }
 
-/// Why something begins no turn.
+/// Why no turn begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("one message may lead to {most} {} in a row, and this would be one more", hops_in_words(*most))]
@@ -39,7 +39,7 @@ impl Cause {
     ///
     /// # Errors
     ///
-    /// The reason why not.
+    /// Fails with the reason if it may not.
     pub const fn may_begin(self, most_hops: u32) -> Result<(), Refusal> {
         if self.hops > most_hops {
             return Err(Refusal::TooManyHops { most: most_hops });
@@ -53,7 +53,7 @@ impl Cause {
 }
 
 impl Refusal {
-    /// What people can do about it.
+    /// Returns what people can do about it.
     pub const fn next_step(self) -> &'static str {
         match self {
             Self::TooManyHops { .. } => {

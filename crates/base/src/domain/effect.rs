@@ -1,4 +1,4 @@
-//! The effects of tool calls, as the ledger keeps them: receipts are made of these and not of a model's words.
+//! The effects of tool calls, as the ledger keeps them. Receipts are made from these, not from a model's words.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// Most changed files that are named for one call.
 const MOST_NAMED: usize = 20;
 
-/// What a call did.
+/// The effects of one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
     /// How its command ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandEnd>,
-    /// Files that it changed, the first of them.
+    /// The first of the files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
     /// How many further files it changed.
@@ -47,7 +47,7 @@ pub enum CommandEnd {
     Stopped {
         ms: u64,
     },
-    /// It goes on beside the turn.
+    /// It continues to run beside the turn.
     Started,
 }
 
@@ -63,7 +63,7 @@ pub struct FileChange {
 }
 
 impl Effect {
-    /// The effect of a command.
+    /// Returns the effect of a command.
     pub fn of_command(end: CommandEnd) -> Self {
         Self {
             command: Some(end),
@@ -71,7 +71,7 @@ impl Effect {
         }
     }
 
-    /// The effect with these changed files.
+    /// Adds these changed files to the effect.
     #[must_use]
     pub fn with_files(mut self, files: Vec<FileChange>) -> Self {
         self.added += files.iter().map(|file| file.added).sum::<u64>();
@@ -81,17 +81,17 @@ impl Effect {
         self
     }
 
-    /// Reads it as the ledger has it; `None` where that is something else.
+    /// Reads it from the ledger's text; `None` if the text is something else.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The text that the ledger keeps.
+    /// Returns the text that the ledger keeps.
     pub fn to_text(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// Says it in words: `exit 128 after 0.4 s`, `wrote src/main.rs (+12 −3)`.
+    /// Describes it in words: `exit 128 after 0.4 s`, `wrote src/main.rs (+12 −3)`.
     pub fn words(&self) -> String {
         let command = self.command.map(|end| end.words());
         let files = match (self.files.as_slice(), self.further) {
@@ -162,7 +162,7 @@ impl Receipt {
         self.denied += 1;
     }
 
-    /// Says what was changed, run and denied; `None` where there is nothing to say. Parts that are zero are left out.
+    /// Lists what was changed, run and denied; `None` if there is nothing to report. Parts that are zero are left out.
     pub fn words(&self) -> Option<String> {
         let mut parts = Vec::new();
         let files = self.files.len() as u64 + self.further;

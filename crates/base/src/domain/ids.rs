@@ -1,4 +1,5 @@
-//! Our own identifiers, each its own type, so that one is never passed for another; Discord's are in [`crate::discord_ids`].
+//! Our own identifiers, each its own type, so that one is never passed for another. Discord's are in
+//! [`crate::discord_ids`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,12 +17,12 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id, which cannot be guessed.
+            /// Returns a new id, which cannot be guessed.
             pub fn random() -> Self {
                 Self(Uuid::$new())
             }
 
-            /// Eight characters of it, as people see it in lists.
+            /// Returns the eight characters of it that people see in lists.
             pub fn short(&self) -> String {
                 self.0.simple().to_string()[$shown].to_owned()
             }
@@ -44,11 +45,11 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// An agent, for its whole life; a re-created agent without kept files gets a new one.
+    /// An agent, for its whole life. A recreated agent without kept files gets a new one.
     AgentId = new_v4, ..8;
     SessionId = new_v4, ..8;
-    /// One turn: from a message to its one outcome. Later ones have greater ids, so that rows and indices with them grow at
-    /// their ends instead of in random pages. People see its last characters, because all ids of a minute begin alike.
+    /// One turn: from a message to its one outcome. Later ones have greater ids, so that rows and indexes grow at their
+    /// ends instead of in random pages. People see the last characters, because all ids of a minute begin alike.
     TurnId = now_v7, 24..;
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for ConversationId {
     }
 }
 
-/// A tool call's id within its conversation, as the provider gave it (made unique by us where it is not).
+/// A tool call's id within its conversation, as the provider gave it (we make it unique if it is not).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub String);
@@ -80,7 +81,7 @@ impl fmt::Display for CallId {
 pub struct TaskId(pub String);
 
 impl TaskId {
-    /// The `n`-th task of an agent, counted from 1.
+    /// Returns the `n`-th task of an agent, counted from 1.
     pub fn nth(n: u32) -> Self {
         Self(format!("task_{n:03}"))
     }

@@ -1,10 +1,10 @@
-//! Counts the values of a JSON text before it is read: read, a value of two bytes takes eighty, and an object of seven bytes
-//! takes hundreds.
+//! Counts the values of a JSON text before it is parsed: parsed, a value of two bytes takes eighty, and an object of
+//! seven bytes takes hundreds.
 
-/// Values that a text which a model wrote may have, and all calls of one answer. An honest one has a few hundred.
+/// Most values in a text that a model wrote, and in all calls of one answer. An honest one has a few hundred.
 pub const MOST_VALUES: usize = 10_000;
 
-/// Returns how many values `text` has at most. A text that is not JSON has any number.
+/// Returns how many values `text` has at most. For a text that is not JSON the number means nothing.
 pub fn count(text: impl AsRef<[u8]>) -> usize {
     let (mut values, mut is_in_string, mut is_escaped) = (1, false, false);
     for byte in text.as_ref() {

@@ -1,18 +1,19 @@
-//! The marks by which the daemon speaks to a model (`[note]`, `[data]`, heads of reports), and how text of others stays apart.
+//! The marks in the daemon's messages to a model (`[note]`, `[data]`, heads of reports), and how text of others is kept
+//! apart from them.
 //!
-//! A mark stands at the beginning of a line. Text of others that has such a line is put between two tags with an id that the
-//! text does not contain, so no text can end it. The text itself stays as it was, byte for byte.
+//! A mark is at the beginning of a line. If text of others has such a line, it is put between two tags with an id that
+//! the text does not contain, so that no text can end it. The text itself stays the same, byte for byte.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Everything that ends a line, by Unicode.
+/// Every character that ends a line in Unicode.
 pub(super) const LINE_ENDS: [char; 7] = [
     '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
 ];
 
-/// Returns `text` between two tags where one of its lines begins with a bracket, as the marks of the daemon and these tags
-/// do. Other text is returned unchanged. The same text always gives the same bytes, so that providers can cache them.
+/// Returns `text` between two tags if one of its lines begins with a bracket, as the daemon's marks and these tags do.
+/// Other text is returned unchanged. The same text always gives the same bytes, so that providers can cache them.
 pub fn apart(text: &str) -> Cow<'_, str> {
     if !has_bracket(text) {
         return Cow::Borrowed(text);
@@ -32,7 +33,7 @@ pub fn as_name(name: &str) -> String {
     name.chars().map(harmless).collect()
 }
 
-/// Whether a line begins with a bracket, after whatever is not seen.
+/// Returns whether a line begins with a bracket, possibly after invisible characters.
 fn has_bracket(text: &str) -> bool {
     text.split(LINE_ENDS).any(|line| {
         let first = line.chars().find(|letter| !is_blank(*letter));
@@ -53,7 +54,7 @@ fn absent_id(text: &str) -> String {
     }
 }
 
-/// Opening brackets of marks and tags, and letters that look like them.
+/// Returns whether `letter` is an opening bracket of marks and tags, or looks like one.
 const fn opens(letter: char) -> bool {
     matches!(
         letter,
@@ -92,12 +93,12 @@ const fn opens(letter: char) -> bool {
     )
 }
 
-/// Whether a letter before a bracket leaves the bracket at the beginning of its line.
+/// Returns whether a bracket after this letter still counts as the beginning of its line.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control() || is_invisible(letter)
 }
 
-/// Letters that are not seen.
+/// Returns whether the letter is invisible.
 const fn is_invisible(letter: char) -> bool {
     matches!(
         letter,
@@ -162,7 +163,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_contains_the_id_of_its_tags(texts in proptest::collection::vec("[\\[<a\n]{0,8}", 1..4)) {
-            // Each text holds what the ones before it became.
+            // Each text contains the result of the previous one.
             let mut text = String::from("[");
             for more in texts {
                 text = format!("{}\n{more}", apart(&text));

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::ids::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
 use super::marks::{LINE_ENDS, as_name};
 
-/// One message that reached the daemon and is meant for an agent.
+/// One message to an agent that reached the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
-    /// Discord's id of it: the primary key, so that a repeated message is stored once.
+    /// Its Discord id: the primary key, so that a repeated message is stored once.
     pub id: MessageId,
     /// The channel or thread it was written in.
     pub channel_id: ChannelId,
@@ -17,20 +17,20 @@ pub struct Inbound {
     pub guild_id: GuildId,
     /// The channel above, when `channel_id` is a thread.
     pub parent_id: Option<ChannelId>,
-    /// Who wrote it, with the rights they held then.
+    /// Its author, with the rights they had then.
     pub author: Person,
     pub content: String,
     pub attachments: Vec<Attachment>,
     pub reply_to: Option<MessageId>,
-    /// What that message says.
+    /// The message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<Quote>,
-    /// When Discord took it.
+    /// When Discord received it.
     pub sent_at: DateTime<Utc>,
-    /// How it came to be, when no person wrote it in the channel by hand.
+    /// Its origin, if no person wrote it in the channel by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
-    /// Whether a webhook posted it: its author is no member, and holds no role.
+    /// Whether a webhook posted it: its author is not a member and has no role.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_from_webhook: bool,
     /// Whether a program wrote it: a bot or a webhook.
@@ -38,21 +38,21 @@ pub struct Inbound {
     pub is_from_bot: bool,
 }
 
-/// A message that somebody replied to.
+/// A message that a person replied to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quote {
-    /// Name of its author; `None` where that is the agent itself.
+    /// Name of its author; `None` if that is the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     pub at: DateTime<Utc>,
-    /// Its beginning; `None` where it was deleted or Discord does not say.
+    /// Its beginning; `None` if it was deleted or Discord does not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
 impl Quote {
-    /// The quote as a model reads it, each of its lines after a `>`: nothing in it can pass for the words of the person who
-    /// replies, or for a note.
+    /// Returns the quote as a model reads it, each line after a `>`: nothing in it can pass for the words of the person
+    /// who replies, or for a note.
     pub fn for_model(&self) -> String {
         let at = self.at.format("%Y-%m-%d %H:%M UTC");
         let Some(text) = &self.text else {
@@ -72,7 +72,7 @@ impl Quote {
     }
 }
 
-/// How a message came to be that another turn caused.
+/// The origin of a message that another turn caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Via {
     /// Hops of hooks and agents since a person spoke.
@@ -82,7 +82,7 @@ pub struct Via {
 }
 
 impl Via {
-    /// One hop further than the turn `parent`, to which so many hops led.
+    /// Returns the origin one hop after the turn `parent`, which is `hops` hops away from a person.
     pub const fn after(parent: TurnId, hops: u32) -> Self {
         Self {
             depth: hops + 1,
@@ -91,11 +91,11 @@ impl Via {
     }
 }
 
-/// A member of a server at one moment: rights are read again for each decision.
+/// A member of a server at one moment; rights are read again for each decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     pub id: UserId,
-    /// Name shown in the server; hostile text until rendered.
+    /// Name shown in the server; untrusted until rendered.
     pub name: String,
     pub roles: Vec<RoleId>,
     /// Holds Administrator (the server's owner does).
@@ -104,20 +104,20 @@ pub struct Person {
     pub may_manage_server: bool,
 }
 
-/// Somebody behind a turn, at the moment of a decision.
+/// A person behind a turn, at the moment of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Participant {
-    /// A member, with the roles held now.
+    /// A member, with their current roles.
     Member(Person),
-    /// Not a member any more, or Discord could not say: they have no rights at all.
+    /// No longer a member, or Discord could not tell: they have no rights at all.
     Unknown(UserId),
 }
 
-/// Who wrote a text, as the transcript keeps it.
+/// The author of a text, as the transcript keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     pub id: UserId,
-    /// Name shown when it was written; hostile text until rendered.
+    /// Name shown when it was written; untrusted until rendered.
     pub name: String,
 }
 
@@ -133,16 +133,16 @@ impl From<&Person> for Author {
 /// A file that came with a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Discord's name for it; hostile until checked.
+    /// Discord's name for it; untrusted until checked.
     pub name: String,
-    /// Size in bytes, as Discord said.
+    /// Size in bytes, as reported by Discord.
     pub size: u64,
-    /// MIME type, as Discord said.
+    /// MIME type, as reported by Discord.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
-    /// Where it was saved, relative to the workspace, once it was.
+    /// The path it was saved to, relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_as: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The state of a daemon at a moment: what runs, what waits, what was spent, what comes next, and what failed.
 //!
-//! Its JSON is a contract (`chorus schema --status`, `docs/operations/status.schema.json`): a key may come, none changes or goes
-//! without another [`Overview::VERSION`]. It holds no text of any conversation.
+//! Its JSON is a contract (`chorus schema --status`, `docs/operations/status.schema.json`): keys may be added, but none
+//! changes or is removed without a new [`Overview::VERSION`]. It contains no text of any conversation.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -104,7 +104,7 @@ pub enum WaitingKind {
 }
 
 impl WaitingKind {
-    /// As people read it.
+    /// Returns it in words for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Approval => "approval",

@@ -1,14 +1,14 @@
-//! A question of a model to people: what `ask_person` takes, and what is kept of it while it is open.
+//! A model's question to people: the arguments of `ask_person`, and the facts kept while it is open.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::AgentId;
 
-/// Characters of a question.
+/// Longest question, in characters.
 const QUESTION_MAX: usize = 300;
-/// Characters of a label.
+/// Longest label, in characters.
 const LABEL_MAX: usize = 80;
-/// Characters of a description.
+/// Longest description, in characters.
 const DESCRIPTION_MAX: usize = 100;
 /// Fewest options.
 const OPTIONS_MIN: usize = 2;
@@ -35,19 +35,19 @@ pub struct PersonOption {
     pub description: Option<String>,
 }
 
-/// A question as the ledger keeps it: what was asked, and on whose behalf.
+/// A question as the ledger keeps it, with the agents on whose behalf it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedOfPeople {
     #[serde(flatten)]
     pub asked: PersonQuestion,
     /// Who asks, as people read it: `lab`, or `lab ▸ reviewer` for a sub-agent.
     pub asker: String,
-    /// The agents whose work asks, that of the run first: who answers needs access to each.
+    /// The agents that ask, the run's own first: a person who answers needs access to each.
     pub agents: Vec<AgentId>,
 }
 
 impl PersonQuestion {
-    /// Returns what is wrong with it, a sentence for each problem; empty where it can be asked.
+    /// Returns its problems, one sentence each; empty if it can be asked.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         within("`question`", &self.question, QUESTION_MAX, &mut problems);
@@ -72,14 +72,14 @@ impl PersonQuestion {
         problems
     }
 
-    /// Whether its options are shown as buttons; otherwise they are a menu.
+    /// Returns whether its options are shown as buttons; otherwise they are a menu.
     pub fn has_buttons(&self) -> bool {
         let is_plain = |option: &PersonOption| option.description.is_none();
         !self.several && self.options.len() <= BUTTONS_MAX && self.options.iter().all(is_plain)
     }
 }
 
-/// Notes where a text is blank or longer than `most` characters.
+/// Adds a problem if a text is blank or longer than `most` characters.
 fn within(place: &str, text: &str, most: usize, problems: &mut Vec<String>) {
     let chars = text.chars().count();
     if text.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Discord ids as people write them in JSON: as texts, because other programs cut long numbers, or as numbers.
+//! Discord ids as people write them in JSON: as strings, because other programs round large numbers, or as numbers.
 //!
 //! They are parsed while the text is read, not after, so that a mistake is reported at its own line.
 
@@ -7,38 +7,38 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 
-/// A list of ids.
+/// Reads a list of ids.
 ///
 /// # Errors
 ///
-/// When it is not a list, or something in it is not an id.
+/// Fails if it is not a list, or something in it is not an id.
 pub fn ids<'de, D: Deserializer<'de>, T: From<u64>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     deserializer.deserialize_seq(List(PhantomData))
 }
 
-/// A list of ids, or null.
+/// Reads a list of ids, or null.
 ///
 /// # Errors
 ///
-/// As for [`ids`].
+/// Fails like [`ids`].
 pub fn optional_ids<'de, D: Deserializer<'de>, T: From<u64>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
     deserializer.deserialize_option(OptionalList(PhantomData))
 }
 
-/// An id, or null.
+/// Reads an id, or null.
 ///
 /// # Errors
 ///
-/// When it is something else.
+/// Fails if it is something else.
 pub fn optional_id<'de, D: Deserializer<'de>, T: From<u64>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_option(OptionalId(PhantomData))
 }
 
-/// One id. Null is not one: in a list of those who may do something, it would leave the list empty.
+/// One id. Null is not accepted: in a list of those who may do something, it would leave the list empty.
 struct Id;
 
 impl<'de> DeserializeSeed<'de> for Id {

@@ -1,7 +1,7 @@
-//! A run as a tree: the turn that answers people, the child turns below it, and what each of them did, in order.
+//! A run as a tree: the turn that answers people, the child turns below it, and the actions of each, in order.
 //!
-//! It is made from the ledger's rows when somebody asks for it. Its JSON is a contract (`chorus schema --run`,
-//! `docs/runs.md`): a key may come, none changes or goes without another [`Run::VERSION`].
+//! It is built from the ledger's rows on request. Its JSON is a contract (`chorus schema --run`, `docs/runs.md`): keys
+//! may be added, but none changes or is removed without a new [`Run::VERSION`].
 
 use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
@@ -140,7 +140,7 @@ pub enum OpKind {
 }
 
 impl Op {
-    /// When it was over; where that is no time, when it began.
+    /// Returns when it ended, or when it began if it has no valid end.
     pub fn ended_at(&self) -> DateTime<Utc> {
         let ms = i64::try_from(self.ms).ok();
         let length = ms.and_then(TimeDelta::try_milliseconds);
@@ -166,7 +166,7 @@ impl OpKind {
 impl Run {
     pub const VERSION: u32 = 1;
 
-    /// All its turns with their depth below the root, each in front of those below it.
+    /// Returns all its turns with their depth below the root, each before those below it.
     pub fn nodes(&self) -> Vec<(usize, &Node)> {
         let mut nodes = Vec::new();
         let mut waiting = vec![(0, &self.node)];
@@ -179,7 +179,7 @@ impl Run {
 }
 
 impl Node {
-    /// What whoever sees nothing else of a turn may know: whose it is, and what it took.
+    /// Keeps only the facts every viewer may see: the agent, the duration and the cost.
     pub fn hide(&mut self) {
         self.role_sha256 = None;
         self.title = None;
@@ -196,31 +196,31 @@ impl Node {
         self.children.iter_mut().for_each(Self::hide);
     }
 
-    /// Leaves out what these tools were given and gave.
+    /// Removes the arguments and results of these tools.
     pub fn hide_results_of(&mut self, tools: &[&str]) {
         let ops = self.ops.iter_mut();
         ops.filter(|op| op.kind == OpKind::Tool && tools.contains(&op.name.as_str()))
             .for_each(|op| (op.preview, op.effect) = (None, None));
     }
 
-    /// Whether nothing but its name and its cost is told.
+    /// Returns whether only its name and its cost are shown.
     pub const fn is_hidden(&self) -> bool {
         self.began_at.is_none()
     }
 
-    /// How long it took; until `now` while it runs. None where it is hidden.
+    /// Returns its duration, until `now` while it runs. `None` if it is hidden.
     pub fn took(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
         let end = self.ended_at.unwrap_or(now);
         self.began_at
             .map(|began| (end - began).max(TimeDelta::zero()))
     }
 
-    /// The calls of tools among what it did.
+    /// Returns the number of its tool calls.
     pub fn calls(&self) -> usize {
         self.of_kind(OpKind::Tool).count()
     }
 
-    /// Milliseconds that it waited for people, each of them once.
+    /// Returns the milliseconds that it waited for people, each counted once.
     pub fn asked_ms(&self) -> u64 {
         let mut spans: Vec<(i64, i64)> = self
             .of_kind(OpKind::Question)

@@ -1,4 +1,4 @@
-//! A saved session: what its row and the head of its file hold.
+//! A saved session: the contents of its row and of the head of its file.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use super::usage::Cost;
 /// Everything about a saved session except its messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionMeta {
-    /// Primary key, known all over.
+    /// Primary key, globally unique.
     pub id: SessionId,
-    /// File stem, `YYYY-MM-DD_<slug>`, unique within one agent only.
+    /// File stem, `YYYY-MM-DD_<slug>`, unique only within one agent.
     pub session_id: String,
     /// The agent it belongs to.
     pub agent_id: AgentId,
     /// That agent's name when it was saved.
     pub agent_name: String,
-    /// Label: what a person gave, else the summary's first sentence.
+    /// Label: given by a person, or the summary's first sentence.
     pub description: String,
     /// Two to four sentences, or `(summary generation failed)`.
     pub summary: String,
@@ -31,36 +31,36 @@ pub struct SessionMeta {
     pub file_path: String,
     /// SHA-256 of the file's bytes, lower-case hex.
     pub file_sha256: String,
-    /// What its turns used, where that is known: not for a file that came from elsewhere.
+    /// The use of its turns, if known: not for a file that came from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<SessionUsage>,
-    /// Whether it holds words that passed a role before people got them; its label has none of these.
+    /// Whether it contains text that a role had to pass before people saw it; its label contains none of that text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hides_words: bool,
 }
 
-/// What the turns of a conversation used, with their child turns.
+/// The use of the turns of a conversation, with their child turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionUsage {
-    /// Tokens of all requests, those from the cache too.
+    /// Tokens of all requests, cached ones included.
     pub input: u64,
     pub output: u64,
-    /// Those of the input that were read from the cache.
+    /// Input tokens that were read from the cache.
     pub cached: u64,
     pub cost: Cost,
 }
 
-/// What caused a save.
+/// The cause of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveTrigger {
     ManualSave,
     IdleTimeout,
-    /// The daemon stopped in order.
+    /// The daemon shut down cleanly.
     Shutdown,
-    /// `/context clear save_first:true`, or `restore` saving what it replaces.
+    /// `/context clear save_first:true`, or `restore` saving the conversation it replaces.
     ContextClear,
-    /// A branch was killed, or the thread that it lived in was deleted.
+    /// A branch was killed, or its thread was deleted.
     BranchClosed,
     Destroy,
     /// The conversation was about to be compacted.
@@ -70,7 +70,7 @@ pub enum SaveTrigger {
 }
 
 impl SaveTrigger {
-    /// Every trigger there is.
+    /// Every trigger.
     pub const ALL: [Self; 8] = [
         Self::ManualSave,
         Self::IdleTimeout,
@@ -82,7 +82,7 @@ impl SaveTrigger {
         Self::CrashRecovery,
     ];
 
-    /// The word that files and the database hold.
+    /// Returns the word used in files and the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ManualSave => "manual_save",

@@ -1,13 +1,14 @@
-//! The stages of a turn that answers people, as configured: where it may hand over to, and which roles its answer passes.
+//! The stages of a turn that answers people, as configured: which roles it may hand over to, and which roles its answer
+//! passes.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 
-/// Where a turn may hand over to.
+/// The roles a turn may hand over to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
-    /// Names of roles; empty: it hands over to nobody.
+    /// Names of roles; if empty, it cannot hand over.
     pub destinations: Vec<String>,
     /// Whether an answer must be handed over.
     #[serde(default)]
@@ -32,10 +33,10 @@ pub enum OnFailure {
     Withhold,
 }
 
-/// Roles that advise one turn.
+/// Most roles that advise one turn.
 pub const MOST_ADVISORS: usize = 5;
 
-/// Roles that an answer passes one after another.
+/// Most roles that an answer passes one after another.
 pub const MOST_HANDOFFS: usize = 3;
 
 /// A handoff as people write it.
@@ -72,7 +73,7 @@ enum Chain {
     One(Written),
 }
 
-/// Reads `handoff` in all its spellings; null means not set.
+/// Reads `handoff` in all its forms; null means not set.
 pub(super) fn handoffs<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<Handoff>>, D::Error> {
@@ -83,11 +84,11 @@ pub(super) fn handoffs<'de, D: Deserializer<'de>>(
     }))
 }
 
-/// The handoffs in a JSON text, in any of their spellings.
+/// Reads the handoffs in a JSON text, in any of their forms.
 ///
 /// # Errors
 ///
-/// When it is none of them.
+/// Fails if it is in none of the forms.
 pub fn handoffs_of(json: &str) -> Result<Vec<Handoff>, serde_json::Error> {
     let mut text = serde_json::Deserializer::from_str(json);
     let read = handoffs(&mut text)?;

@@ -12,23 +12,23 @@ use super::marks::{LINE_ENDS, apart, as_name};
 use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
 
-/// Bytes beside a text and its facts in what a model is sent: who wrote it, and what came with it.
+/// Bytes of a message to a model besides its text and facts: its author and attachments.
 const ROOM_FOR_NAMES: usize = 64;
 
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Item {
-    /// What a person wrote, or a note of the system to the model.
+    /// A person's message, or a note of the system to the model.
     User(UserText),
-    /// What the model answered.
+    /// The model's answer.
     Assistant(Assistant),
-    /// What one tool call gave.
+    /// The result of one tool call.
     ToolResult(ToolResult),
 }
 
 impl Item {
-    /// Approximate bytes that it takes, pictures included.
+    /// Returns its approximate size in bytes, pictures included.
     pub fn size(&self) -> usize {
         match self {
             Self::User(user) => user.text.len() + size_of_images(&user.images),
@@ -44,7 +44,7 @@ impl Item {
         }
     }
 
-    /// The text of it, for counting and for search.
+    /// Returns its text, for counting and search.
     pub fn text(&self) -> &str {
         match self {
             Self::User(user) => &user.text,
@@ -54,38 +54,38 @@ impl Item {
     }
 }
 
-/// What a person wrote, or a note of the system.
+/// A person's message, or a note of the system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserText {
     pub text: String,
-    /// Who wrote it; `None` for a note.
+    /// Its author; `None` for a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
     /// The Discord message it came in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The message it replies to, where that was not in the conversation.
+    /// The message it replies to, if that was not in the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<Quote>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// Pictures the model is shown.
+    /// Pictures for the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
     /// Written by Chorus, not by a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub note: bool,
-    /// What was true when it was written (time, model, workspace, other work); sent with the text, stored here so that the
-    /// prefix before it stays the same.
+    /// Facts at the time it was written (time, model, workspace, other work). They are sent with the text and stored
+    /// here, so that the prefix before it stays the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<String>,
-    /// When it was taken into the conversation.
+    /// When it was added to the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<DateTime<Utc>>,
 }
 
 impl UserText {
-    /// A note of the system to the model.
+    /// Creates a note of the system to the model.
     pub fn note(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -94,28 +94,29 @@ impl UserText {
         }
     }
 
-    /// The text as sent to a model: what it replies to, who wrote it, what came with it, and the facts at that time.
+    /// Returns the text as sent to a model: the quoted message, the author, the attachments, and the facts at that
+    /// time.
     ///
     /// The same item always gives the same bytes, so that a provider can cache the prefix up to it.
     pub fn for_model(&self) -> String {
         let facts = self.facts.as_ref().map_or(0, String::len);
         let mut text = String::with_capacity(self.text.len() + facts + ROOM_FOR_NAMES);
-        // A string takes whatever is written.
+        // Writing to a string never fails.
         let _ = self.write_for_model(&mut text);
         text
     }
 
-    /// Writes [`Self::for_model`].
+    /// Writes the text of [`Self::for_model`].
     ///
     /// # Errors
     ///
-    /// What `to` refuses.
+    /// Fails if `to` fails.
     pub fn write_for_model(&self, to: &mut impl fmt::Write) -> fmt::Result {
         if let Some(quote) = &self.quote {
             to.write_str(&quote.for_model())?;
         }
         match &self.author {
-            // Whoever makes a note keeps the words of others in it apart.
+            // The author of a note keeps the words of others in it apart.
             _ if self.note => write!(to, "[note] {}", self.text)?,
             Some(author) => {
                 write!(to, "{}: {}", as_name(&author.name), apart(&self.text))?;
@@ -133,7 +134,7 @@ impl UserText {
             }
         }
         if let Some(facts) = &self.facts {
-            // It is one line, and names files.
+            // It is one line that names files.
             write!(to, "\n\n[{}]", facts.replace(LINE_ENDS, " "))?;
         }
         Ok(())
@@ -143,19 +144,19 @@ impl UserText {
 /// A whole answer of a model, never a partial stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assistant {
-    /// The text of it; may be empty beside tool calls.
+    /// Its text; may be empty if there are tool calls.
     pub text: String,
-    /// Tools that it wants to run, in its order.
+    /// Tools that it wants to run, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// Blocks that only the provider that made them understands and may need back (thinking, server-side search).
+    /// Blocks that only their own provider understands and may need back (thinking, server-side search).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opaque: Vec<OpaqueBlock>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The role that gave it in the agent's place.
+    /// The role that answered in the agent's place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -165,7 +166,7 @@ pub struct Assistant {
 pub struct OpaqueBlock {
     /// Wire format that made it (`anthropic`, `openai_responses`, `gemini`); other formats leave it out.
     pub format: String,
-    /// Its position among the blocks of the answer, counted from 0; text and tool calls count too.
+    /// Its position among the blocks of the answer, counted from 0; text and tool calls count as well.
     pub index: usize,
     pub block: Value,
 }
@@ -177,25 +178,26 @@ pub struct ToolCall {
     pub id: CallId,
     /// The tool's name, as the model wrote it.
     pub name: String,
-    /// The arguments, as the model wrote them: hostile until validated.
+    /// The arguments, as the model wrote them: untrusted until validated.
     pub arguments: Map<String, Value>,
 }
 
-/// The tool that calls another one, of which the model knows only the name.
+/// The tool that calls a tool of which the model knows only the name.
 pub const CALL_TOOL: &str = "call_tool";
 
-/// Longest name of a tool, in bytes, that [`CALL_TOOL`] accepts: providers accept 64 for any.
+/// Longest name of a tool, in bytes, that [`CALL_TOOL`] accepts; providers accept 64 for all others.
 const NAME_MAX: usize = 128;
 
 impl ToolCall {
-    /// Approximate bytes of its arguments.
+    /// Returns the approximate size of its arguments in bytes.
     pub fn size(&self) -> usize {
         size_of_fields(&self.arguments)
     }
 
-    /// The call as it is meant: a call of [`CALL_TOOL`] that names another tool is a call of that tool.
+    /// Returns the intended call: a call of [`CALL_TOOL`] that names another tool is a call of that tool.
     ///
-    /// One that names none or itself, or whose arguments are not an object, stays a call of [`CALL_TOOL`], which is wrong.
+    /// A call that names no tool or itself, or whose arguments are not an object, stays a call of [`CALL_TOOL`], which
+    /// then fails.
     pub fn meant(&self) -> Self {
         self.through().unwrap_or_else(|| self.clone())
     }
@@ -211,7 +213,7 @@ impl ToolCall {
         let arguments = match self.arguments.get("arguments") {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(given)) => given.clone(),
-            // Some models write the inner object in the same way as the outer one: as text.
+            // Some models write the inner object as text, like the outer one.
             Some(Value::String(text)) if json_values::are_few(text) => {
                 serde_json::from_str(text).ok()?
             }
@@ -225,13 +227,13 @@ impl ToolCall {
     }
 }
 
-/// What one tool call gave.
+/// The result of one tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: CallId,
     pub name: String,
     pub content: String,
-    /// The call did not do what was asked.
+    /// The call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// Pictures for a model that can see.
@@ -248,14 +250,14 @@ pub struct Image {
     pub data: String,
 }
 
-/// Bytes that a value counts for besides its text.
+/// Bytes that a value counts for in addition to its text.
 const FRAME: usize = 8;
 
 fn size_of_images(images: &[Image]) -> usize {
     images.iter().map(|image| image.data.len()).sum()
 }
 
-/// Approximate bytes of `fields` as JSON.
+/// Returns the approximate size of `fields` as JSON, in bytes.
 pub fn size_of_fields(fields: &Map<String, Value>) -> usize {
     let size = |(name, value): (&String, &Value)| name.len() + size_of_json(value);
     fields.iter().map(size).sum()
@@ -271,13 +273,13 @@ fn size_of_json(value: &Value) -> usize {
         }
 }
 
-/// Why a model stopped speaking.
+/// Why a model stopped generating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     EndTurn,
     ToolUse,
-    /// It reached the output limit: its last call may be cut and must not run.
+    /// It reached the output limit: its last call may be cut off and must not run.
     MaxTokens,
     /// It paused a long server-side step and wants to be asked again.
     Pause,

@@ -23,7 +23,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All input tokens, cached or not: what the window holds.
+    /// Returns all input tokens, cached or not: the tokens that fill the window.
     pub const fn input_total(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
@@ -38,7 +38,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Money, in US dollars; an unknown price never counts as zero.
+/// Money, in US dollars. An unknown price never counts as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cost {
@@ -48,7 +48,7 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// The sum, where it is known.
+    /// Returns the sum, if it is known.
     pub const fn usd(self) -> Option<f64> {
         match self {
             Self::Usd(sum) => Some(sum),
@@ -56,7 +56,7 @@ impl Cost {
         }
     }
 
-    /// The US dollars that it adds to a sum: nothing where the price is not known.
+    /// Returns the US dollars that it adds to a sum: zero if the price is not known.
     pub const fn known_usd(self) -> f64 {
         match self {
             Self::Usd(usd) => usd,
@@ -64,7 +64,7 @@ impl Cost {
         }
     }
 
-    /// The sum; unknown where one of them is.
+    /// Returns the sum of both; unknown if one of them is.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         match (self, other) {

@@ -126,7 +126,7 @@ fn a_word_without_end_is_not_searched_anew_for_each_piece() {
     assert!(redactor.redact(&cuts) == cuts);
 }
 
-/// Tokens that look like real ones, put together here so that no scanner takes this file for a leak.
+/// Returns tokens that look like real ones, put together here so that no scanner takes this file for a leak.
 fn tokens() -> Vec<String> {
     let a = |count: usize| "aB3dE5fG7h".chars().cycle().take(count).collect::<String>();
     vec![

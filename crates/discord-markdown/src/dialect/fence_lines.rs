@@ -1,7 +1,8 @@
-//! Gives each fence a line of its own, as CommonMark wants it and as its writer and Discord mean it.
+//! Gives each fence a line of its own, as CommonMark requires and as the author and Discord mean it.
 //!
-//! Models write `Run this: ```sh` and ` ``` which prints x`. CommonMark sees no fence there, and the code of the former and the words
-//! behind the latter change places: words are read as code, code as words. What stands alone on its line already is not touched.
+//! Models write `Run this: ```sh` and ` ``` which prints x`. CommonMark sees no fence there, so the code of the former
+//! and the words after the latter change places: it reads words as code and code as words. Fences that already have a
+//! line of their own are not changed.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,10 +11,10 @@ use super::fences::names_language;
 use super::lines::{is_margin, line_start, prefix_of};
 use crate::code::{self, FENCE, run_length};
 
-/// Lines that are read behind a fence that may end a block, to find out whether another one does.
+/// Lines read after a fence that may end a block, to find out whether another one does.
 const MAX_AHEAD: usize = 300;
 
-/// `text` with line feeds beside the fences that share their line with words.
+/// Returns `text` with line feeds beside the fences that share their line with words.
 pub(crate) fn on_own_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(FENCE) {
         return Cow::Borrowed(text);
@@ -43,20 +44,20 @@ pub(crate) fn on_own_lines(text: &str) -> Cow<'_, str> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Where reading goes on, at the beginning of a line or behind a fence.
+    /// The position to read from next, at the beginning of a line or after a fence.
     at: usize,
-    /// Blanks before fences, and what replaces them: a line feed and the prefix of the fence's line.
+    /// Blanks before fences, and their replacements: a line feed and the prefix of the fence's line.
     edits: Vec<(Range<usize>, String)>,
-    /// Whether a fence was not closed by any of the lines to the end: none further down is either.
+    /// Whether none of the remaining lines closes a fence: none further down does either.
     unclosed: bool,
 }
 
-/// What ends a block of code.
+/// A fence that ends a block of code.
 #[derive(Clone, Copy)]
 struct Closing {
     /// Where the fence is.
     fence: usize,
-    /// Whether nothing else is on its line.
+    /// Whether it is the only text on its line.
     is_alone: bool,
 }
 
@@ -83,7 +84,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Gives both fences of a block a line of their own, not deeper than its code, and goes on behind it.
+    /// Gives both fences of a block a line of their own, indented no deeper than its code, and continues after it.
     fn block(&mut self, opening: usize, inside: usize, closing: Closing) {
         let fence = closing.fence;
         let typed = prefix_of_line(self.text, opening);
@@ -118,7 +119,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The shortest prefix of the lines of code and of the fence that ends them.
+    /// Returns the shortest prefix of the lines of code and of the fence that ends them.
     fn least_prefix(&self, inside: usize, fence: usize) -> String {
         let mut least = &self.text[inside..inside];
         let mut at = inside;
@@ -134,7 +135,7 @@ impl Reader<'_> {
         least.to_owned()
     }
 
-    /// What ends the block whose code begins at `inside`, by CommonMark or by what its writer meant.
+    /// Returns the fence that ends the block whose code begins at `inside`, by CommonMark or by the author's intention.
     fn closing(&mut self, inside: usize) -> Option<Closing> {
         if self.unclosed {
             return None;
@@ -173,7 +174,8 @@ impl Reader<'_> {
         chosen(alone, alone_count, behind_code)
     }
 
-    /// The beginning of the line behind a block whose fence is `mark`, which is longer than Discord's or of tildes.
+    /// Returns the beginning of the line after a block whose fence is `mark`, which is longer than Discord's or made of
+    /// tildes.
     fn end_of_long_fence(&self, inside: usize, mark: &str) -> usize {
         let mut at = inside;
         while at < self.text.len() {
@@ -189,7 +191,8 @@ impl Reader<'_> {
     }
 }
 
-/// Which fence ends a block: one behind code, unless then a fence that is alone on its line would have no other.
+/// Chooses the fence that ends a block: one after code, unless that would leave a fence on its own line without a
+/// partner.
 fn chosen(
     alone: Option<Closing>,
     alone_count: usize,
@@ -198,7 +201,7 @@ fn chosen(
     alone.filter(|_| alone_count % 2 == 1).or(behind_code)
 }
 
-/// Where a line has a fence that may end a block, and whether it has nothing else.
+/// Returns the position of a fence in the line that may end a block, and whether the line has nothing else.
 fn closing_of(line: &str) -> Option<(usize, bool)> {
     let margin = margin(line);
     let body = &line[margin..];
@@ -213,7 +216,7 @@ fn closing_of(line: &str) -> Option<(usize, bool)> {
     (run == FENCE.len() && !is_span(rest)).then_some((margin, false))
 }
 
-/// Whether a line opens a block of code in a language that its fence names.
+/// Returns whether a line opens a block of code in a language that its fence names.
 fn opens_in_language(line: &str) -> bool {
     let body = &line[margin_with_marks(line)..];
     let mark = opening_mark(body);
@@ -224,18 +227,19 @@ fn opens_in_language(line: &str) -> bool {
     }
 }
 
-/// How many quotes a line is in.
+/// Returns how many quotes a line is in.
 fn quotes(line: &str) -> usize {
     line[..margin(line)].matches('>').count()
 }
 
-/// The prefix of the line that holds `place`: marks of quotes and blanks, also instead of the marks of lists.
+/// Returns the prefix of the line that contains `place`: marks of quotes and blanks, with blanks for the marks of
+/// lists.
 fn prefix_of_line(text: &str, place: usize) -> String {
     let start = line_start(text, place);
     prefix_of(text, start + margin_with_marks(line_at(text, start)))
 }
 
-/// The rest of the line, from `at` on.
+/// Returns the rest of the line, from `at` on.
 fn line_at(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     rest.split('\n').next().unwrap_or_default()
@@ -245,12 +249,12 @@ fn blanks(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 
-/// The length of the quote's marks and the blanks before a line.
+/// Returns the length of the quote's marks and the blanks before a line.
 fn margin(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '>']).len()
 }
 
-/// The same with the marks of list items.
+/// Returns the same length with the marks of list items.
 fn margin_with_marks(line: &str) -> usize {
     let mut at = margin(line);
     loop {
@@ -269,7 +273,7 @@ fn margin_with_marks(line: &str) -> usize {
     }
 }
 
-/// The fence that CommonMark sees at the beginning of `body`; empty where there is none.
+/// Returns the fence that CommonMark sees at the beginning of `body`; empty if there is none.
 fn opening_mark(body: &str) -> &str {
     let marks = match body.bytes().next() {
         Some(sign @ (b'`' | b'~')) => body.bytes().take_while(|byte| *byte == sign).count(),
@@ -284,12 +288,12 @@ fn opening_mark(body: &str) -> &str {
     }
 }
 
-/// Whether what stands behind a fence makes a span of both: code that a further fence ends.
+/// Returns whether the text after a fence makes both a span: code that a later fence ends.
 fn is_span(rest: &str) -> bool {
     !rest.starts_with([' ', '\t']) && rest.contains(FENCE)
 }
 
-/// Where a fence behind words opens a block: nothing but the name of a language stands behind it.
+/// Returns the position of a fence after words that opens a block: only the name of a language follows it.
 fn open_behind_words(body: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = body[at..].find('`') {
@@ -310,7 +314,7 @@ fn open_behind_words(body: &str) -> Option<usize> {
     None
 }
 
-/// The end of a span of CommonMark that a run of so many backticks opened before `rest`.
+/// Returns the end of a span of CommonMark that a run of so many backticks opened before `rest`.
 fn end_of_span(rest: &str, run: usize) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -323,7 +327,7 @@ fn end_of_span(rest: &str, run: usize) -> Option<usize> {
     }
 }
 
-/// Where a fence behind code ends the block: right behind the code, or at the end of the line.
+/// Returns the position of a fence after code that ends the block: directly after the code, or at the end of the line.
 fn closes_behind_code(body: &str) -> Option<usize> {
     let at = body.find(FENCE)?;
     let rest = &body[at..];

@@ -1,9 +1,9 @@
-//! Code: spans and fenced blocks of CommonMark, in the form that Discord reads.
+//! Code: spans and fenced blocks of CommonMark, in Discord's form.
 //!
-//! Discord knows only fences of three backticks, anywhere in a line, and the next three end the block whatever comes before
-//! them. So a fence of tildes or of more backticks becomes one of three; a line of code that contains three backticks is
-//! written as a span between two blocks; unclosed code is closed. What stands behind the opening fence, apart from the name of a
-//! language, is shown above the code or as its first line.
+//! Discord knows only fences of three backticks, anywhere in a line, and the next three end the block, no matter what
+//! precedes them. So a fence of tildes or of more backticks becomes one of three; a line of code that contains three
+//! backticks is written as a span between two blocks; unclosed code is closed. Text after the opening fence, apart from
+//! the name of a language, is shown above the code or as its first line.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use super::lines::prefix_of;
 use crate::code::{self, FENCE, run_length};
 use crate::escape;
 
-/// A span whose mark is too long for Discord, with a shorter one.
+/// Returns a span whose mark is too long for Discord with a shorter one.
 pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
     (run_length(raw) >= FENCE.len()).then(|| spanned(inside))
 }
 
-/// `inside` as a span; as several where it holds both of the marks that Discord knows.
+/// Returns `inside` as a span, or as several if it contains both of the marks that Discord knows.
 fn spanned(inside: &str) -> String {
     let runs = || inside.split(|c| c != '`').map(str::len);
     let has_run = |length: usize| runs().any(|run| run == length);
@@ -93,7 +93,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The block as Discord reads it; `None` when no change is needed.
+    /// Returns the block as Discord reads it; `None` when no change is needed.
     pub(super) fn written(&self) -> Option<String> {
         let is_blank = self.lines.iter().all(|line| bare(line).is_empty());
         if is_blank && self.closing.is_none() {
@@ -118,7 +118,7 @@ impl<'a> Block<'a> {
         }
         self.push_parts(&mut out, &lines);
         let written = out.join("\n");
-        // The first line's prefix is in the text already.
+        // The text already has the first line's prefix.
         let written = written.strip_prefix(&self.prefix).map(str::to_owned);
         Some(self.ended(written.unwrap_or_else(|| out.join("\n"))))
     }
@@ -134,7 +134,7 @@ impl<'a> Block<'a> {
                 .any(|line| code::holds_fence(line) || self.line(line) != *line)
     }
 
-    /// A line of code. An empty one would end the list or the quote around the block.
+    /// Returns a line of code. An empty one would end the list or the quote around the block.
     fn line(&self, line: &str) -> String {
         if bare(line).is_empty() && !self.prefix.is_empty() {
             self.prefix.clone()
@@ -150,7 +150,7 @@ impl<'a> Block<'a> {
         written
     }
 
-    /// The lines in blocks, and those that hold a fence as spans between them.
+    /// Adds the lines in blocks, and those that contain a fence as spans between them.
     fn push_parts(&self, out: &mut Vec<String>, lines: &[&str]) {
         let count = out.len();
         let mut part: Vec<&str> = Vec::new();
@@ -187,15 +187,15 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What stands behind the fence that opens a block.
+/// The text after the fence that opens a block.
 struct Info<'a> {
     /// All of it.
     raw: &'a str,
-    /// The name of the language, which Discord colours by.
+    /// The name of the language, for Discord's colours.
     language: &'a str,
-    /// What stands behind the name: a file, options.
+    /// The text after the name: a file, options.
     title: &'a str,
-    /// All of it, where it names no language: its writer began the code on the fence's line.
+    /// All of it, if it names no language: the author began the code on the fence's line.
     code: &'a str,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Info<'a> {
         }
     }
 
-    /// Code that begins on the fence's line.
+    /// Creates it for code that begins on the fence's line.
     fn code(raw: &'a str) -> Self {
         Self {
             raw,
@@ -232,7 +232,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// Whether what stands behind a fence says that it opens a block of code in a language.
+/// Returns whether the text after a fence shows that it opens a block of code in a language.
 pub(super) fn names_language(info: &str) -> bool {
     let info = info.trim();
     let is_span = info.contains('`');
@@ -248,7 +248,7 @@ fn is_known(language: &str) -> bool {
     LANGUAGES.contains(&language.to_ascii_lowercase().as_str())
 }
 
-/// Names that models write behind a fence, by which a language is told from the first words of code.
+/// Names that models write after a fence. They distinguish a language from the first words of code.
 const LANGUAGES: [&str; 132] = [
     "apache",
     "asm",
@@ -384,7 +384,7 @@ const LANGUAGES: [&str; 132] = [
     "zsh",
 ];
 
-/// A line without the marks of quotes and the blanks before it.
+/// Returns a line without the marks of quotes and the blanks before it.
 fn bare(line: &str) -> &str {
     line.trim_start_matches([' ', '\t', '>'])
 }

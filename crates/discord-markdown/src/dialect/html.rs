@@ -8,7 +8,8 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::{Edit, options};
 
-/// `text` with the tags that have a meaning in Markdown translated, and mere containers removed. Comments are words.
+/// Returns `text` with the tags that have a meaning in Markdown translated, and mere containers removed. Comments stay
+/// as text.
 pub(super) fn as_markdown(text: &str) -> Cow<'_, str> {
     if !may_hold_tags(text) {
         return Cow::Borrowed(text);
@@ -46,7 +47,7 @@ pub(super) fn as_markdown(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Appends `piece`, with at most one empty line in between: what is removed leaves no gap.
+/// Appends `piece`, with at most one empty line in between, so that a removed tag leaves no gap.
 fn push(written: &mut String, piece: &str) {
     let before = match written.as_str() {
         "" => 2,
@@ -61,7 +62,7 @@ fn push(written: &mut String, piece: &str) {
     written.push_str(&piece[skipped..]);
 }
 
-/// Whether it is `<br>`.
+/// Returns whether it is `<br>`.
 pub(super) fn is_break(tag: &str) -> bool {
     name(tag).is_some_and(|name| name.eq_ignore_ascii_case("br"))
 }
@@ -161,7 +162,7 @@ impl Tags {
         }
     }
 
-    /// Both tags count once there is a second one: alone, each is text about HTML.
+    /// Closes a tag. Both tags count only once there is a second one: a single one is text about HTML.
     fn close(&mut self, name: &str, range: Range<usize>) {
         let Some(at) = self.open.iter().rposition(|open| open.name == name) else {
             return;
@@ -172,7 +173,7 @@ impl Tags {
     }
 }
 
-/// The Markdown for a pair of tags, and whether it closes within its paragraph.
+/// Returns the Markdown for a pair of tags, and whether it closes within its paragraph.
 fn markdown_of(name: &str) -> Option<(&'static str, &'static str, bool)> {
     Some(match name {
         "b" | "strong" => ("**", "**", true),
@@ -190,7 +191,7 @@ fn markdown_of(name: &str) -> Option<(&'static str, &'static str, bool)> {
     })
 }
 
-/// The name of a tag.
+/// Returns the name of a tag.
 fn name(tag: &str) -> Option<&str> {
     let rest = tag.strip_prefix('<')?;
     let rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -200,7 +201,7 @@ fn name(tag: &str) -> Option<&str> {
     (end > 0).then(|| &rest[..end])
 }
 
-/// The value of an attribute, with or without quotation marks.
+/// Returns the value of an attribute, with or without quotation marks.
 fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = tag.split_once(&format!(" {name}="))?;
     let value = match rest.chars().next()? {

@@ -7,7 +7,7 @@ use pulldown_cmark::LinkType;
 use super::Edit;
 use crate::escape;
 
-/// Longest target that is not on the web but shown nevertheless.
+/// Longest target off the web that is still shown.
 const MAX_TARGET: usize = 200;
 
 /// A link or an image that is being read.
@@ -15,7 +15,7 @@ pub(super) struct OpenLink {
     pub(super) kind: LinkType,
     pub(super) is_image: bool,
     target: String,
-    /// The label of its definition; empty where the target is beside the words.
+    /// The label of its definition; empty if the target is beside the words.
     label: String,
     /// Its words as people see them.
     pub(super) shown: String,
@@ -32,7 +32,7 @@ impl OpenLink {
         }
     }
 
-    /// The replacements for a link over `range`, whose words end where its `tail` begins.
+    /// Returns the replacements for a link over `range`, whose words end at the start of its `tail`.
     ///
     /// An image within a link keeps only its words.
     pub(super) fn edits(
@@ -60,7 +60,7 @@ impl OpenLink {
             return vec![Edit::new(range, address)];
         }
         if shown.contains("://") {
-            // Discord renders no link whose words are an address.
+            // Discord does not render a link whose words are an address.
             let by = format!(" (<{address}>)");
             return vec![Edit::new(head, ""), Edit::new(tail, by)];
         }
@@ -74,25 +74,27 @@ impl OpenLink {
         edits
     }
 
-    /// Whether it only looks like a link: words between brackets that a line such as `[WARN]: overheated` seems to define.
+    /// Returns whether it only looks like a link: words between brackets which a line such as `[WARN]: overheated`
+    /// seems to define.
     fn is_plain(&self) -> bool {
         let is_short = matches!(self.kind, LinkType::Shortcut | LinkType::ShortcutUnknown);
         is_short && !is_web(&self.target)
     }
 
-    /// The label of the definition whose target is shown with its words.
+    /// Returns the label of the definition whose target is shown with its words.
     pub(super) fn shown_definition(&self) -> Option<String> {
         let is_shown = !self.label.is_empty() && !self.is_plain();
         is_shown.then(|| self.label.clone())
     }
 
-    /// Whether its target tells more than its words.
+    /// Returns whether its target says more than its words.
     pub(super) fn tells_target(&self) -> bool {
         let target = self.target.trim_start_matches("mailto:");
         !self.is_plain() && names_something(target) && self.shown.trim() != target
     }
 
-    /// A target of which Discord makes no link, shown after the words: a path of the workspace, a mail address.
+    /// Returns a target that Discord does not make a link, shown after the words: a path of the workspace, a mail
+    /// address.
     fn named_target(&self) -> String {
         let target = self.target.trim_start_matches("mailto:");
         let is_said = self.shown.trim() == target;
@@ -105,18 +107,18 @@ impl OpenLink {
     }
 }
 
-/// The label of a definition in the form in which labels are compared.
+/// Returns the label of a definition in the form used for comparison.
 pub(super) fn label(id: &str) -> String {
     let words: Vec<&str> = id.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
 
-/// Whether `target` is more than a place of the same page or data.
+/// Returns whether `target` is more than an anchor on the same page or data.
 fn names_something(target: &str) -> bool {
     !target.is_empty() && !target.starts_with(['#', '?']) && !target.starts_with("data:")
 }
 
-/// Whether Discord makes a link of it.
+/// Returns whether Discord makes a link of it.
 fn is_web(target: &str) -> bool {
     let scheme = target.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| {
@@ -124,7 +126,7 @@ fn is_web(target: &str) -> bool {
     })
 }
 
-/// An address in which characters that would end it are percent-encoded.
+/// Returns an address with the characters that would end it percent-encoded.
 fn address(target: &str) -> String {
     let mut address = String::with_capacity(target.len());
     for c in target.chars() {

@@ -1,5 +1,5 @@
-//! Rows of tables that hold more than their table has columns. CommonMark's readers drop what is left over; here it is a part of
-//! the last cell, and a pipe in code is code.
+//! Rows of tables with more cells than their table has columns. CommonMark's readers drop the surplus; here it becomes
+//! part of the last cell, and a pipe in code is code.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 use super::options;
 use crate::code;
 
-/// `text` with pipes escaped that divide no cells.
+/// Returns `text` with the pipes escaped that divide no cells.
 pub(super) fn with_all_cells(text: &str) -> Cow<'_, str> {
     if !text.contains('|') {
         return Cow::Borrowed(text);
@@ -41,7 +41,7 @@ pub(super) fn with_all_cells(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Where the pipes of a row are that divide none of its table's columns.
+/// Returns the positions of a row's pipes that divide none of its table's columns.
 fn surplus(row: &str, columns: usize) -> Vec<usize> {
     let dividers = dividers(row);
     if dividers.len() < columns {
@@ -55,7 +55,7 @@ fn surplus(row: &str, columns: usize) -> Vec<usize> {
         codes.get(next).is_some_and(|code| code.start < *at)
     };
     let (in_code, outside): (Vec<usize>, Vec<usize>) = dividers.iter().partition(|at| is_code(at));
-    // Backticks of two cells are no code: without the pipes between them there would be too few cells.
+    // Backticks in two cells are not code: without the pipes between them there would be too few cells.
     let (mut surplus, dividers) = if outside.len() + 1 < columns {
         (Vec::new(), dividers)
     } else {
@@ -66,7 +66,7 @@ fn surplus(row: &str, columns: usize) -> Vec<usize> {
     surplus
 }
 
-/// The pipes between the cells of a row.
+/// Returns the pipes between the cells of a row.
 fn dividers(row: &str) -> Vec<usize> {
     let row = row.trim_end();
     let first = row.len() - row.trim_start_matches([' ', '\t', '>']).len();

@@ -1,5 +1,5 @@
-//! Tables, which Discord does not render: a block of code with aligned columns, or a list of the rows where that would be
-//! too wide.
+//! Tables, which Discord does not render. They become a code block with aligned columns, or a list of the rows if that
+//! would be too wide.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::code::{self, FENCE, open_code};
 use crate::escape;
 use chorus_text::one_line;
 
-/// Columns of text that fit into a block of code on a desktop without wrapping, with some reserve.
+/// Columns of text that fit into a code block on a desktop without wrapping, with some reserve.
 const MAX_WIDTH: usize = 64;
 
 /// Blanks between two columns.
@@ -22,7 +22,7 @@ const MAX_BLOCK: usize = 1_800;
 /// Characters of a head that is repeated before each cell of a list.
 const MAX_LABEL: usize = 40;
 
-/// How many times its own length a table may grow to, besides [`SPARE`]; beyond that it is shown as it was typed.
+/// How many times its own length a table may grow to, in addition to [`SPARE`]; beyond that it is shown as typed.
 const MAX_GROWTH: usize = 8;
 
 /// Length that any table may grow to.
@@ -41,7 +41,7 @@ pub(super) struct Table {
     pub(super) holds_links: bool,
 }
 
-/// A cell that says something.
+/// A cell with content.
 struct Cell {
     column: usize,
     /// Its lines without marks.
@@ -53,7 +53,7 @@ struct Cell {
 /// A cell that is being read.
 struct OpenCell {
     range: Range<usize>,
-    /// How many edits there were before it.
+    /// The number of edits before it.
     edits: usize,
     said: String,
 }
@@ -87,14 +87,14 @@ impl Table {
         });
     }
 
-    /// Words of the open cell.
+    /// Adds words to the open cell.
     pub(super) fn push(&mut self, words: &str) {
         if let Some(cell) = &mut self.open {
             cell.said.push_str(words);
         }
     }
 
-    /// The place of the open cell, and how many edits there were before it.
+    /// Returns the range of the open cell, and the number of edits before it.
     pub(super) fn open_cell(&self) -> Option<(Range<usize>, usize)> {
         let cell = self.open.as_ref()?;
         Some((cell.range.clone(), cell.edits))
@@ -115,7 +115,7 @@ impl Table {
         }
     }
 
-    /// The table as Discord renders it, without an end of line; `raw` is how it was typed.
+    /// Returns the table as Discord renders it, without a final line feed; `raw` is the text as typed.
     pub(super) fn written(&self, raw: &str) -> String {
         let written = match self.widths() {
             Some(widths) => self.aligned(&widths),
@@ -127,7 +127,7 @@ impl Table {
         written
     }
 
-    /// The width of each column; `None` where a line would be too long, or a link could not be followed.
+    /// Returns the width of each column; `None` if a line would be too long, or a link could not be followed.
     fn widths(&self) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let gaps = GAP * columns.saturating_sub(1);
@@ -143,7 +143,7 @@ impl Table {
         (widths.iter().sum::<usize>() + gaps <= MAX_WIDTH).then_some(widths)
     }
 
-    /// Blocks of code with aligned columns.
+    /// Returns code blocks with aligned columns.
     fn aligned(&self, widths: &[usize]) -> String {
         let mut head = String::new();
         let mut rows = self.rows.iter();
@@ -168,7 +168,7 @@ impl Table {
         blocks.join("\n")
     }
 
-    /// The lines of one row.
+    /// Returns the lines of one row.
     fn lines(&self, row: &[Cell], widths: &[usize]) -> String {
         let cells: Vec<Vec<&str>> = row
             .iter()
@@ -197,7 +197,8 @@ impl Table {
         lines
     }
 
-    /// A line of the heads, and a list of the rows: the first cell in bold, the others below it with their heads.
+    /// Returns a line of the heads, and a list of the rows: the first cell in bold, the others below it with their
+    /// heads.
     fn listed(&self) -> String {
         let (head, rows) = match self.rows.split_first() {
             Some((head, [])) => (&[] as &[Cell], vec![head]),
@@ -234,7 +235,7 @@ impl Table {
     }
 }
 
-/// `rich` in bold, unless a part of it is already.
+/// Returns `rich` in bold, unless a part of it is already bold.
 fn bold(rich: &str) -> String {
     if rich.contains("**") {
         rich.to_owned()
@@ -255,7 +256,8 @@ fn push_aligned(line: &mut String, words: &str, width: usize, alignment: Option<
     line.push_str(&" ".repeat(room - before));
 }
 
-/// `markdown` without the lines at its end that are not yet a table: a head, or a head and a part of the line below it.
+/// Returns `markdown` without the lines at its end that are not yet a table: a head, or a head and a part of the line
+/// below it.
 pub(super) fn without_half(markdown: &str) -> &str {
     let is_line = markdown.ends_with('\n');
     let lines = markdown.strip_suffix('\n').unwrap_or(markdown).rsplit('\n');
@@ -263,7 +265,7 @@ pub(super) fn without_half(markdown: &str) -> &str {
     let rows: Vec<&str> = lines.take(3).take_while(is_row).collect();
     let is_half = match rows.as_slice() {
         [_] => true,
-        // Only a whole line below the head makes it a table.
+        // Only a complete line below the head makes it a table.
         [below, _] => !is_line && below.bytes().all(|byte| b"|:- \t\r".contains(&byte)),
         _ => false,
     };

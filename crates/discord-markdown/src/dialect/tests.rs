@@ -1,4 +1,4 @@
-//! What a model writes, as Discord shows it.
+//! A model's text, as Discord shows it.
 
 use super::{for_discord, for_preview};
 
@@ -136,7 +136,7 @@ fn what_hides_is_shown_and_what_languages_need_is_left() {
     );
 }
 
-/// Each with what Discord draws in its place.
+/// Checks each text against what Discord draws for it.
 #[track_caller]
 fn becomes(cases: &[(&str, &str)]) {
     for (written, shown) in cases {
@@ -274,7 +274,7 @@ fn entities_footnotes_html_and_indented_code_are_what_they_mean() {
             "a\n\n```\nlet *x*;\n\n  y\n```\n\nb",
         ),
     ]);
-    // What hides does not come back by its number.
+    // A hidden character does not come back through its number.
     assert_eq!(for_discord("&#x202E;&zwj;|"), r"\\u\{202E\}\\u\{200D\}|");
 }
 
@@ -299,7 +299,7 @@ fn a_table_that_is_still_being_written_waits() {
     }
 }
 
-/// Whatever is written many times over grows to a few times its length at most.
+/// Checks that any text repeated many times grows to a few times its length at most.
 #[test]
 fn hostile_markdown_stays_within_bounds() {
     let megabyte = |unit: &str| unit.repeat(1_000_000 / unit.len());

@@ -19,11 +19,11 @@ use headings::Heading;
 /// Replaces CommonMark's horizontal rule.
 const RULE: &str = "──────────";
 
-/// What has been read so far, and what is still open.
+/// The parts read so far, and those still open.
 pub(super) struct Translation<'a> {
     text: &'a str,
     edits: Vec<Edit>,
-    /// How far the text was read: the end of the last part that is shown.
+    /// The position read so far: the end of the last part that is shown.
     read_to: usize,
     /// The block of code that is being read.
     code: Option<Code>,
@@ -32,9 +32,9 @@ pub(super) struct Translation<'a> {
     table: Option<Table>,
     /// Where each open quote begins.
     quotes: Vec<usize>,
-    /// Whether the last quote within a quote held code, whose lines may look like further quotes.
+    /// Whether the last quote within a quote contained code, which may have lines that look like further quotes.
     code_in_quotes: bool,
-    /// Labels of the definitions whose targets are shown beside the words that refer to them.
+    /// Labels of the definitions that have their targets shown beside the words that refer to them.
     shown_targets: HashSet<String>,
     /// Numbers of the footnotes, in the order in which they appear.
     notes: HashMap<String, usize>,
@@ -49,7 +49,7 @@ enum Code {
 }
 
 impl<'a> Translation<'a> {
-    /// The places of `text` that Discord reads differently.
+    /// Returns the parts of `text` that Discord reads differently.
     pub(super) fn of(text: &'a str) -> Vec<Edit> {
         let mut translation = Self {
             text,
@@ -90,7 +90,7 @@ impl<'a> Translation<'a> {
             Event::Code(inside) => {
                 let raw = &self.text[range.clone()];
                 let by = match fences::span(raw, &inside) {
-                    // In a table a pipe is escaped, which would show outside of it.
+                    // In a table a pipe is escaped; outside of it the escape would show.
                     None if self.table.is_some() && raw.contains(r"\|") => {
                         Some(raw.replace(r"\|", "|"))
                     }
@@ -219,7 +219,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Words of a paragraph, a line of code, or a character that is written as an entity.
+    /// Handles words of a paragraph, a line of code, or a character that is written as an entity.
     fn words(&mut self, words: &str, range: Range<usize>) {
         match &mut self.code {
             Some(Code::Indented(_, code)) => return code.push_str(words),
@@ -235,7 +235,7 @@ impl<'a> Translation<'a> {
         self.says(words, range);
     }
 
-    /// Notes text that people see, for the links, the heading and the table that it is in.
+    /// Adds visible text to the links, the heading and the table that it is in.
     fn says(&mut self, words: &str, range: Range<usize>) {
         self.read_to = range.end.max(self.read_to);
         for link in &mut self.links {
@@ -258,13 +258,13 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// The number of the footnote with this label.
+    /// Returns the number of the footnote with this label.
     fn note(&mut self, label: &str) -> usize {
         let next = self.notes.len() + 1;
         *self.notes.entry(label.to_owned()).or_insert(next)
     }
 
-    /// Keeps the code in HTML, in which Discord reads Markdown and CommonMark does not.
+    /// Keeps the code in HTML, which Discord reads as Markdown and CommonMark does not.
     fn keep_code(&mut self, range: Range<usize>) {
         for code in code::codes(&self.text[range.clone()]) {
             if let Some(end) = code.end {
@@ -274,7 +274,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Writes the numbers of the footnotes below the text; one that nothing refers to stays as it was typed.
+    /// Writes the numbers of the footnotes below the text; one that nothing refers to stays as typed.
     fn number_notes(&mut self) {
         for (label, mark) in std::mem::take(&mut self.note_marks) {
             if let Some(number) = self.notes.get(&label) {
@@ -284,7 +284,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Removes whole lines, whose content is shown elsewhere.
+    /// Removes whole lines that are shown elsewhere.
     fn drop_lines(&mut self, range: Range<usize>) {
         let start = line_start(self.text, range.start);
         if !is_margin(&self.text[start..range.start]) {
@@ -303,7 +303,7 @@ impl<'a> Translation<'a> {
             .push(Edit::new(range.start..range.start + length, RULE));
     }
 
-    /// The mark of a list item as Discord knows it, after blanks instead of tabs.
+    /// Writes the mark of a list item in Discord's form, after blanks instead of tabs.
     fn item(&mut self, range: Range<usize>) {
         let raw = &self.text[range.clone()];
         let mark = raw.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '>');
@@ -344,7 +344,7 @@ impl<'a> Translation<'a> {
         };
         let line = line_start(self.text, range.start);
         let margin = &self.text[line..range.start];
-        // Removes the blanks that make it code. Where an item begins with it, the item's mark stays.
+        // Removes the blanks that make it code. If an item begins with it, the item's mark stays.
         let outer = margin.strip_suffix("    ").or(margin.strip_suffix('\t'));
         let (start, prefix) = match outer.filter(|outer| is_margin(outer)) {
             Some(outer) => (line, outer.replace('\t', "    ")),
@@ -383,7 +383,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Discord knows no quote within a quote: one mark for each line, and a blank behind it also where nothing follows.
+    /// Flattens a quote within a quote, which Discord does not know: one mark for each line, and a blank after it even
+    /// if nothing follows.
     fn end_quote(&mut self, range: Range<usize>) {
         self.quotes.pop();
         if self.quotes.is_empty() {
@@ -465,7 +466,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// `shown` with everything escaped that Discord would read as Markdown.
+/// Returns `shown` with everything escaped that Discord would read as Markdown.
 fn escaped(shown: &str) -> String {
     let mut escaped = String::with_capacity(shown.len() + 1);
     for c in shown.chars() {
@@ -477,7 +478,7 @@ fn escaped(shown: &str) -> String {
     escaped
 }
 
-/// A number in superscript digits.
+/// Returns a number in superscript digits.
 fn superscript(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digits = number.to_string();

@@ -13,7 +13,7 @@ fn parts(reply: &str) -> Vec<String> {
     }
 }
 
-/// `text` without white space and without lines that open or close a fence.
+/// Returns `text` without white space and without lines that open or close a fence.
 fn essence(text: &str) -> String {
     text.lines()
         .filter(|line| !line.trim_start_matches(['>', ' ', '\t']).starts_with("```"))
@@ -21,8 +21,8 @@ fn essence(text: &str) -> String {
         .collect()
 }
 
-/// Whether a block of code is open at the end, read from the left as Discord reads: a backslash takes the next character's meaning,
-/// three backticks open a block, and fewer are code up to the next run of as many, whatever stands between.
+/// Returns whether a block of code is open at the end, read from the left as Discord reads: a backslash escapes the
+/// next character, three backticks open a block, and fewer are code up to the next run of the same length.
 fn ends_in_a_block(part: &str) -> bool {
     let mut rest = part;
     while let Some(start) = rest.find(['`', '\\']) {
@@ -43,14 +43,15 @@ fn ends_in_a_block(part: &str) -> bool {
     false
 }
 
-/// Where a block of code ends whose three backticks were read: it holds a character that is no line feed.
+/// Returns the end of a block of code whose opening backticks were read: it contains a character that is not a line
+/// feed.
 fn block_end(after: &str) -> Option<usize> {
     let inside = after.trim_start_matches('\n');
     let first = after.len() - inside.len() + inside.chars().next()?.len_utf8();
     Some(first + after[first..].find("```")? + 3)
 }
 
-/// Where inline code ends that a run of so many backticks opened.
+/// Returns the end of inline code that a run of so many backticks opened.
 fn code_end(after: &str, run: usize) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -136,7 +137,7 @@ fn a_span_of_code_that_is_cut_is_closed_and_reopened() {
     assert!(cut[0].starts_with("`xx") && cut[0].ends_with("xx`"));
     assert!(cut[1].starts_with("`xx"));
     assert!(cut[1].ends_with("xx` is code.\n\n```\nls\n```\nThen `this`."));
-    // Marks that meet would be a longer one.
+    // Adjacent marks would form a longer one.
     let reply = format!("``{}a``", "a` `".repeat(600));
     for part in parts(&reply) {
         assert!(
@@ -253,7 +254,7 @@ fn hostile_markdown_is_split_like_any_other() {
     }
 }
 
-/// Pieces of Markdown that meet in a reply.
+/// Generates pieces of Markdown that meet in a reply.
 fn markdown() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z]{1,12} ",

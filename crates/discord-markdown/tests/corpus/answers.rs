@@ -1,4 +1,4 @@
-//! Answers in the manner of models.
+//! Answers like those of models.
 
 pub(super) const ANSWERS: [&str; 28] = [
     "I looked at `{c}` and found {w} {w}.\n\n## {w}\n\nThe {w} never closes, because:\n\n1. **{w}**: `{c}` returns early.\n2. **{w}** is {w}.\n\nRun ```cargo {c}``` to see it.",

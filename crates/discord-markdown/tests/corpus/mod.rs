@@ -1,7 +1,8 @@
-//! Answers as models write them, made from pieces with numbered words, so that a test knows each word and where it belongs.
+//! Generates answers as models write them, from pieces with numbered words, so that a test knows each word and its
+//! position.
 //!
-//! A piece has `{w}` for a word of prose, `{c}` for a word of code, `{t}` for a word that may be shown as either (a cell of a table, the
-//! title of a fence) and `{n}` for a number that only labels something.
+//! A piece has `{w}` for a word of prose, `{c}` for a word of code, `{t}` for a word that may be shown as either (a
+//! cell of a table, the title of a fence) and `{n}` for a number that is only a label.
 
 mod answers;
 mod pieces;
@@ -36,7 +37,7 @@ impl Kind {
     }
 }
 
-/// `count` texts, the same ones each time.
+/// Returns `count` texts, always the same ones.
 pub(crate) fn samples(count: usize) -> Vec<Sample> {
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let alone = pieces::BLOCKS
@@ -51,7 +52,7 @@ pub(crate) fn samples(count: usize) -> Vec<Sample> {
     samples
 }
 
-/// A few blocks, of which some are quoted or in a list.
+/// Returns a few blocks, some of them quoted or in a list.
 fn pattern(dice: &mut Dice) -> String {
     let mut blocks = Vec::new();
     for _ in 0..dice.below(5) + 1 {
@@ -75,7 +76,7 @@ fn pattern(dice: &mut Dice) -> String {
     blocks.join("\n\n")
 }
 
-/// Sentences over some lines.
+/// Returns sentences over some lines.
 fn paragraph(dice: &mut Dice) -> String {
     let mut text = String::from("{w}");
     for _ in 0..dice.below(8) + 1 {
@@ -96,7 +97,7 @@ fn prefixed(block: &str, first: &str, further: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// `pattern` with a word for each of its places.
+/// Fills each place of `pattern` with a word.
 fn numbered(pattern: &str, dice: &mut Dice) -> Sample {
     const WORDS: [&str; 8] = [
         "disk", "build", "naive", "server", "token", "path", "x", "result",

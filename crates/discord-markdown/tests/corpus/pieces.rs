@@ -1,6 +1,6 @@
 //! Single constructs of CommonMark, of GitHub's additions, and of what models make of both.
 
-/// What a sentence holds.
+/// Contents of a sentence.
 pub(super) const INLINE: [&str; 44] = [
     "{w} {w}.",
     "**{w}** {w}",
@@ -48,7 +48,7 @@ pub(super) const INLINE: [&str; 44] = [
     "<!-- {w} --> {w}",
 ];
 
-/// Blocks that may stand anywhere.
+/// Blocks that may be anywhere.
 pub(super) const BLOCKS: [&str; 101] = [
     "# {w} {w}",
     "## {w} ##",

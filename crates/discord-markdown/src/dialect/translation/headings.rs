@@ -1,4 +1,4 @@
-//! Headings: Discord draws three sizes, and none by a line under the words.
+//! Headings: Discord draws three sizes, and does not know underlined ones.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use pulldown_cmark::HeadingLevel;
 
 use super::{Edit, RULE, Translation};
 
-/// Longest line that an underline of hyphens makes a heading; under a longer one they are meant as a rule.
+/// Longest line that an underline of hyphens makes a heading; under a longer one they are a rule.
 const MAX_UNDERLINED: usize = 120;
 
 /// A heading that is being read.
@@ -16,12 +16,12 @@ pub(super) struct Heading {
     is_underlined: bool,
     pub(super) has_words: bool,
     pub(super) lines: usize,
-    /// How many edits there were before it.
+    /// The number of edits before it.
     edits: usize,
 }
 
 impl Heading {
-    /// Discord draws three sizes.
+    /// Returns whether it is deeper than the three sizes that Discord draws.
     pub(super) fn is_deep(&self) -> bool {
         self.level > HeadingLevel::H3
     }
@@ -69,8 +69,8 @@ impl Translation<'_> {
         }
     }
 
-    /// A heading by the line under it, which Discord does not know: it becomes one with `#`, unless people would not see it
-    /// as a heading.
+    /// Handles a heading by the line under it, which Discord does not know: it becomes one with `#`, unless people
+    /// would not see it as a heading.
     fn underlined(&mut self, heading: &Heading, tail: Range<usize>) {
         let mark = self.text[tail.clone()].trim();
         // A single hyphen begins an item that is still being written.
