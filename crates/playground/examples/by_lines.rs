@@ -1,4 +1,4 @@
-//! A local Discord whose people are played by lines of JSON on standard input, for scripts in any language:
+//! A local Discord for scripts in any language. Lines of JSON on standard input say what its people do:
 //!
 //! ```text
 //! cargo run -p chorus-playground --features testing --example by_lines
@@ -13,9 +13,9 @@
 //! | `{"in": "#lab", "as": "ann", "clicks": "Allow"}`, on the newest message with this button | `null` |
 //! | `{"in": "#lab"}` | the channel as text |
 //!
-//! What cannot be done is answered with `{"error": "…"}`. The end of the input ends it.
+//! A line that cannot be carried out gets `{"error": "…"}`. The example ends with its input.
 
-// It is there to print.
+// It is meant to print.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "{}",
         json!({"api": discord.base_url(), "token": discord.token()})
     );
-    // The server has the other threads.
+    // The server runs on the other threads.
     for line in std::io::stdin().lines() {
         let answer = act(&discord, &line?);
         println!(

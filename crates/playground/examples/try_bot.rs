@@ -1,4 +1,4 @@
-//! Starts a bot of any language against a local Discord, says something to it and prints what came back:
+//! Starts a bot written in any language against a local Discord, writes a message to it and prints the result:
 //!
 //! ```text
 //! cargo run -p chorus-playground --features testing --example try_bot -- "!ping" python3 bot.py
@@ -6,7 +6,7 @@
 //!
 //! The bot finds the address in `DISCORD_API` and its token in `DISCORD_TOKEN`.
 
-// It is there to print.
+// It is meant to print.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;

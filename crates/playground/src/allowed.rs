@@ -4,7 +4,7 @@ use super::guild::{Channel, Guild, OverwriteOf};
 use super::rights::Rights;
 use chorus_base::discord_ids::UserId;
 
-/// The permissions of `user` in the whole server.
+/// Returns the permissions of `user` in the whole server.
 pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
     let Some(member) = guild.members.get(&user) else {
         return Rights::default();
@@ -23,7 +23,7 @@ pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
     sum
 }
 
-/// The permissions of `user` in `channel`; for a thread, pass the channel above it.
+/// Returns the permissions of `user` in `channel`; for a thread, pass the channel above it.
 pub(crate) fn in_channel(guild: &Guild, channel: &Channel, user: UserId) -> Rights {
     let base = in_guild(guild, user);
     if base.contains(Rights::ADMINISTRATOR) {

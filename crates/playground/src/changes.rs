@@ -1,4 +1,4 @@
-//! The changes that can be made to the world: each is reported to the gateway and to the page (`told`).
+//! Changes to the world: each is reported to the gateway and to the page (`told`).
 
 mod files;
 mod interactions;

@@ -1,4 +1,4 @@
-//! The desk that each request passes: it reads the request and counts it against its bucket.
+//! The desk that each request passes: it reads the request and counts it in its bucket.
 
 pub(crate) mod call;
 pub(crate) mod error;
@@ -19,7 +19,7 @@ pub(crate) struct Judgement {
     pub(crate) headers: HeaderMap,
 }
 
-/// The buckets, and what a test ordered and reads.
+/// The buckets, and the orders and records of a test.
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(crate) buckets: Buckets,
@@ -28,7 +28,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Counts a request and decides whether it must wait, as it must where `ordered` says so.
+    /// Counts a request and decides whether it must wait, as it must if `ordered` says so.
     pub(crate) fn judge(&mut self, call: &Call, ordered: Option<Refusal>) -> Judgement {
         let standing = self.buckets.take(call, Instant::now());
         let refusal = ordered.or_else(|| standing.refusal());

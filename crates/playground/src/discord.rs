@@ -1,4 +1,4 @@
-//! The local Discord as a value. What only tests do with it is in `testing`.
+//! The local Discord as a value. Operations for tests only are in `testing`.
 
 mod places;
 
@@ -34,7 +34,7 @@ struct Shared {
 }
 
 impl Discord {
-    /// The local Discord of this world; its servers end with `stop`.
+    /// Creates the local Discord of this world; its servers end with `stop`.
     pub(crate) fn of(world: World, folder: Option<PathBuf>, stop: CancellationToken) -> Self {
         let shared = Shared {
             base: world.base.clone(),
@@ -59,7 +59,7 @@ impl Discord {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be written.
+    /// Fails if the folder cannot be written.
     pub fn save(&self) -> io::Result<()> {
         match &self.shared.folder {
             Some(folder) => self.look(saved::Picture::of).write(folder),
@@ -67,22 +67,23 @@ impl Discord {
         }
     }
 
-    /// Notified of each change from now on.
+    /// Returns a receiver that is notified of each change from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
     }
 
-    /// The replacement for `https://discord.com`, such as `http://127.0.0.1:4000`: REST is below its `/api/v10`.
+    /// Returns the replacement for `https://discord.com`, such as `http://127.0.0.1:4000`: REST is below its
+    /// `/api/v10`.
     pub fn base_url(&self) -> &str {
         &self.shared.base
     }
 
-    /// The bot's token.
+    /// Returns the bot's token.
     pub fn token(&self) -> &str {
         &self.shared.token
     }
 
-    /// Changes the world and wakes all that wait for a change.
+    /// Changes the world and wakes everything that waits for a change.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let result = {
             let mut world = self
@@ -96,7 +97,7 @@ impl Discord {
         result
     }
 
-    /// Looks at the world.
+    /// Reads the world.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
         look(
             &self
@@ -107,7 +108,7 @@ impl Discord {
         )
     }
 
-    /// Waits until `found` returns something, trying again after each change.
+    /// Waits until `found` returns a value, trying again after each change.
     pub async fn wait_for<T>(&self, mut found: impl FnMut(&Self) -> Option<T>) -> T {
         let mut changes = self.shared.changes.subscribe();
         loop {

@@ -1,7 +1,7 @@
 //! The gateway: the bot's sessions and their events.
 //!
-//! A session outlives its connection: events without a connection wait in its replay buffer, and RESUME delivers them.
-//! `socket` is one connection.
+//! A session outlives its connection: events wait in its replay buffer, and RESUME delivers them. `socket` is one
+//! connection.
 
 mod intents;
 
@@ -17,19 +17,19 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::testing::gateway::Orders;
 use chorus_base::discord_ids::UserId;
 
-/// Events a session keeps for a resume.
+/// Events that a session keeps for a resume.
 const REPLAY: usize = 5_000;
 
-/// Something that happened at the gateway.
+/// An event at the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GatewayEvent {
     /// A connection was opened.
     Connected,
-    /// IDENTIFY came, with these intents.
+    /// IDENTIFY arrived with these intents.
     Identified(u64),
-    /// RESUME came and was granted.
+    /// RESUME arrived and was granted.
     Resumed,
-    /// RESUME came and was refused.
+    /// RESUME arrived and was refused.
     ResumeRefused,
     /// IDENTIFY was refused with this close code.
     Refused(u16),
@@ -39,18 +39,18 @@ pub enum GatewayEvent {
     Presence(String, String),
 }
 
-/// All sessions, and how the gateway behaves.
+/// All sessions, and the gateway's behaviour.
 pub(crate) struct Gateway {
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) heartbeat: Duration,
-    /// Intents that the application may not have: IDENTIFY with one of them is closed with 4014.
+    /// Intents that the application may not use: an IDENTIFY with one of them is closed with 4014.
     pub(crate) disallowed_intents: u64,
     /// Identifies left today.
     pub(crate) identifies_left: u64,
-    /// How long today lasts.
+    /// Time until the count of identifies is reset.
     pub(crate) identifies_reset: Duration,
     pub(crate) counter: u64,
-    /// What a test ordered and what it reads.
+    /// The orders of a test, and its records.
     #[cfg(feature = "testing")]
     pub(crate) orders: Orders,
 }
@@ -85,36 +85,36 @@ pub(crate) struct Session {
 pub(crate) struct Connection {
     pub(crate) number: u64,
     pub(crate) frames: UnboundedSender<Frame>,
-    /// Ordered by a test: stay open, but send nothing any more.
+    /// Ordered by a test: stay open, but send nothing from now on.
     #[cfg(feature = "testing")]
     pub(crate) is_stalled: bool,
 }
 
-/// What a connection's task is to do next.
+/// The next frame for a connection's task.
 pub(crate) enum Frame {
     Payload(String),
-    /// Large payloads of a session that asked for it.
+    /// Large payloads of a session that requested compression.
     Compressed(String),
     Close(Option<u16>),
     Cut,
 }
 
 impl Gateway {
-    /// Logs what happened, and writes it down for a test to read.
+    /// Logs an event, and records it for a test.
     pub(crate) fn note(&mut self, event: GatewayEvent) {
         tracing::debug!("the local Discord's gateway: {event:?}");
         #[cfg(feature = "testing")]
         self.orders.log.push((Instant::now(), event));
     }
 
-    /// Whether the bot has a connection with a session.
+    /// Returns whether the bot has a connection with a session.
     pub(crate) fn is_connected(&self) -> bool {
         self.sessions
             .values()
             .any(|session| session.connection.is_some())
     }
 
-    /// Begins a session as an IDENTIFY asks for it, and returns its id; sessions that lost their connection are forgotten.
+    /// Begins a session as IDENTIFY requests it, and returns its id; sessions that lost their connection are forgotten.
     pub(super) fn begin(&mut self, identify: &Value, connection: Connection) -> String {
         self.counter += 1;
         let id = format!("session-{}", self.counter);
@@ -130,7 +130,7 @@ impl Gateway {
         id
     }
 
-    /// Welcomes a session: READY, then every server in full, if it asked for servers.
+    /// Welcomes a session: READY, then every server in full if the session subscribed to servers.
     pub(super) fn welcome(&mut self, id: &str, ready: &Value, servers: &[Value]) {
         let Some(session) = self.sessions.get_mut(id) else {
             return;
@@ -143,7 +143,7 @@ impl Gateway {
         }
     }
 
-    /// Sends an event to every session that asked for its kind, with as much of it as the session may read.
+    /// Sends an event to every session that subscribed to its kind, with the parts that the session may read.
     pub(crate) fn send(&mut self, name: &str, data: &Value, bot: UserId) {
         for session in self.sessions.values_mut() {
             if !intents::covers(session.intents, name, data) {
@@ -161,13 +161,13 @@ impl Gateway {
     pub(crate) fn cut(&mut self) {
         for session in self.sessions.values_mut() {
             if let Some(connection) = session.connection.take() {
-                // A connection that just ended is noticed by its own task.
+                // The task of a connection that just ended notices by itself.
                 let _ = connection.frames.send(Frame::Cut);
             }
         }
     }
 
-    /// Continues a session, replaying what came after `sequence`; false when that is not possible.
+    /// Continues a session and replays the events after `sequence`; false if that is not possible.
     pub(super) fn resume(&mut self, id: &str, sequence: u64, connection: Connection) -> bool {
         #[cfg(feature = "testing")]
         if self.orders.refuses_resume() {
@@ -221,7 +221,7 @@ impl Session {
         } else {
             Frame::Payload(payload)
         };
-        // A connection that just ended is noticed by its own task; the event stays in the replay buffer.
+        // The task of a connection that just ended notices by itself; the event stays in the replay buffer.
         let _ = connection.frames.send(frame);
     }
 
@@ -236,7 +236,7 @@ impl Session {
     }
 }
 
-/// Where the bot is to connect.
+/// Returns the address that the bot connects to.
 pub(crate) fn gateway_url(base: &str) -> String {
     format!("{}/gateway-socket", base.replacen("http", "ws", 1))
 }

@@ -1,4 +1,4 @@
-//! What a Discord consists of: servers, roles, members, channels, messages. Plain data.
+//! The parts of a Discord: servers, roles, members, channels, messages. Plain data.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 /// Largest file that the local Discord accepts: 10 MiB, as for a server without boosts.
 pub(crate) const FILE_LIMIT: usize = 10 * 1024 * 1024;
 
-/// Somebody with an account.
+/// A user account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct User {
     pub(crate) id: UserId,
     pub(crate) name: String,
     pub(crate) is_bot: bool,
-    /// Direct messages from the bot are refused, as people can choose.
+    /// Whether direct messages from the bot are refused, as users can choose.
     pub(crate) closed_to_direct_messages: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Guild {
 }
 
 impl Guild {
-    /// Whether somebody is a member.
+    /// Returns whether the user is a member.
     pub(crate) fn holds(&self, user: UserId) -> bool {
         self.members.contains_key(&user)
     }
@@ -47,19 +47,19 @@ pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) rights: Rights,
     pub(crate) colour: u32,
-    /// Whether the bot got the role with its invitation.
+    /// Whether the bot got the role through its invitation.
     #[serde(default)]
     pub(crate) is_managed: bool,
 }
 
-/// Somebody in a server.
+/// A member of a server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Member {
     pub(crate) roles: Vec<RoleId>,
     pub(crate) nick: Option<String>,
 }
 
-/// What sort of channel it is.
+/// The kind of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {
     /// For text.
@@ -68,14 +68,14 @@ pub enum ChannelKind {
     Direct,
     /// A heading over channels.
     Category,
-    /// A thread that all can see.
+    /// A thread that everyone can see.
     PublicThread,
     /// A thread by invitation.
     PrivateThread,
 }
 
 impl ChannelKind {
-    /// Discord's number for it.
+    /// Returns Discord's number for it.
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Text => 0,
@@ -86,7 +86,7 @@ impl ChannelKind {
         }
     }
 
-    /// The kind with Discord's number, among those that exist here.
+    /// Returns the kind with Discord's number, if it exists here.
     pub(crate) const fn from_number(number: u64) -> Option<Self> {
         match number {
             0 => Some(Self::Text),
@@ -98,7 +98,7 @@ impl ChannelKind {
         }
     }
 
-    /// Whether it belongs to a text channel.
+    /// Returns whether it belongs to a text channel.
     pub const fn is_thread(self) -> bool {
         matches!(self, Self::PublicThread | Self::PrivateThread)
     }
@@ -109,7 +109,7 @@ impl ChannelKind {
 pub(crate) struct Channel {
     pub(crate) id: ChannelId,
     pub(crate) kind: ChannelKind,
-    /// None for a direct conversation.
+    /// `None` for a direct conversation.
     pub(crate) guild: Option<GuildId>,
     /// A category over a channel, or the channel over a thread.
     pub(crate) parent: Option<ChannelId>,
@@ -123,7 +123,7 @@ pub(crate) struct Channel {
     pub(crate) recipient: Option<UserId>,
 }
 
-/// What only threads have.
+/// The additional state of threads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadState {
     pub(crate) owner: UserId,
@@ -133,7 +133,7 @@ pub(crate) struct ThreadState {
     pub(crate) members: Vec<UserId>,
 }
 
-/// Whom an overwrite is about.
+/// The target of an overwrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OverwriteOf {
     Role(RoleId),
@@ -148,16 +148,16 @@ pub(crate) struct Overwrite {
     pub(crate) deny: Rights,
 }
 
-/// A message, as Discord holds it.
+/// A message, as Discord stores it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
-    /// Its id; the time it was sent is in it.
+    /// Its id, which contains the time it was sent.
     pub id: MessageId,
-    /// Where it is.
+    /// Its channel.
     pub channel: ChannelId,
-    /// Who wrote it.
+    /// Its author.
     pub author: UserId,
-    /// Name of who wrote it.
+    /// The author's name.
     pub author_name: String,
     /// Its text.
     pub content: String,
@@ -175,9 +175,9 @@ pub struct Message {
     pub flags: u64,
     /// When it was last edited.
     pub edited: Option<DateTime<Utc>>,
-    /// Who alone can see it.
+    /// The only user who can see it.
     pub only_for: Option<UserId>,
-    /// Whom it notifies: `@everyone` or names.
+    /// The users it notifies: `@everyone` or names.
     pub pings: Vec<String>,
     /// The command it answers, such as `/agent init`.
     pub command: Option<String>,
@@ -203,7 +203,7 @@ pub struct Attachment {
     pub size: usize,
 }
 
-/// A file that can be fetched.
+/// A file that can be downloaded.
 #[derive(Clone)]
 pub(crate) struct File {
     pub(crate) name: String,
@@ -223,17 +223,17 @@ pub(crate) struct Draft {
     pub(crate) only_for: Option<UserId>,
     pub(crate) allowed_mentions: Option<Value>,
     pub(crate) nonce: Option<Value>,
-    /// The interaction it answers, who began it, and the command's words.
+    /// The interaction it answers, the user who started it, and the command's words.
     pub(crate) interaction: Option<(u64, UserId, Option<String>)>,
     /// When it was sent, for messages from the past.
     pub(crate) at: Option<DateTime<Utc>>,
 }
 
-/// One sort of reaction on a message.
+/// One kind of reaction on a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     /// The emoji itself, or `name:id` of a custom one.
     pub emoji: String,
-    /// Who reacted, in order.
+    /// The users who reacted, in order.
     pub by: Vec<UserId>,
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
-/// What began an interaction.
+/// The kind of an interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Command,
@@ -14,7 +14,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Discord's number for it.
+    /// Returns Discord's number for it.
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Command => 2,
@@ -25,14 +25,14 @@ impl Kind {
     }
 }
 
-/// How the bot answered an interaction so far.
+/// The bot's answer to an interaction so far.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Not at all.
+    /// No answer.
     Nothing,
     /// "Thinking …": this placeholder is shown until the answer comes.
     Thinking(MessageId),
-    /// By a message.
+    /// A message.
     Message(MessageId),
     /// The press was acknowledged; the change comes later.
     Acknowledged,
@@ -47,9 +47,9 @@ pub enum Answer {
 /// One suggested value of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What people see.
+    /// The text shown to people.
     pub name: String,
-    /// What is sent.
+    /// The value that is sent.
     pub value: Value,
 }
 
@@ -67,12 +67,12 @@ pub(crate) struct Interaction {
     pub(crate) answer: Answer,
     /// Messages that answer it, the first one first.
     pub(crate) replies: Vec<MessageId>,
-    /// The time to answer is over.
+    /// Whether the time to answer is over.
     pub(crate) is_expired: bool,
 }
 
 impl Interaction {
-    /// The message that `@original` means.
+    /// Returns the message that `@original` refers to.
     pub(crate) fn original(&self) -> Option<MessageId> {
         match self.answer {
             Answer::Thinking(id) | Answer::Message(id) | Answer::Updated(id) => Some(id),

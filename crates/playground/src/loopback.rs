@@ -1,8 +1,8 @@
-//! Who may talk to a listener on loopback.
+//! Decides which clients may use a listener on loopback.
 //!
-//! Loopback alone keeps nobody out: any web site that is open in a browser on this machine can send requests there, open a
-//! WebSocket, and read the answers by resolving its own name to 127.0.0.1 (DNS rebinding). So every request must be
-//! addressed to this listener by its own name, and must not come from a page of another origin.
+//! Loopback does not keep others out by itself: any web site that is open in a browser on this machine can send
+//! requests there, open a WebSocket, and read the answers by resolving its own name to 127.0.0.1 (DNS rebinding). So
+//! every request must be addressed to this listener by its own name, and must not come from a page of another origin.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// Whether a request to the listener at `own` was addressed to it by name: one `Host`, with one of its names.
+/// Returns whether a request to the listener at `own` was addressed to it by name: one `Host`, with one of its names.
 pub(super) fn is_addressed(request: &Request, own: SocketAddr) -> bool {
     let named = request.uri().authority();
     named.is_none_or(|name| names(own).iter().any(|own| own == name.as_str()))
@@ -19,8 +19,8 @@ pub(super) fn is_addressed(request: &Request, own: SocketAddr) -> bool {
             .is_some_and(|host| names(own).iter().any(|own| *own == host))
 }
 
-/// Whether a request was addressed to loopback by a name that no foreign DNS server can answer for, with any port, and does
-/// not come from a page of another origin.
+/// Returns whether a request was addressed to loopback by a name that no foreign DNS server can answer for, with any
+/// port, and does not come from a page of another origin.
 pub(super) fn is_of_this_machine(request: &Request) -> bool {
     let Some(host) = only(request.headers(), header::HOST).filter(|host| is_loopback(host)) else {
         return false;
@@ -32,7 +32,7 @@ pub(super) fn is_of_this_machine(request: &Request) -> bool {
     is_named && (is_own || !request.headers().contains_key(header::ORIGIN))
 }
 
-/// Whether `host` is loopback with a port.
+/// Returns whether `host` is loopback with a port.
 fn is_loopback(host: &str) -> bool {
     let Some((name, port)) = host.rsplit_once(':') else {
         return false;
@@ -41,7 +41,7 @@ fn is_loopback(host: &str) -> bool {
     is_port && matches!(name, "127.0.0.1" | "localhost" | "[::1]")
 }
 
-/// Lets through requests of programs on this machine, but none of a web page.
+/// Accepts requests of programs on this machine, but none of a web page.
 pub(super) async fn programs_only(
     State(own): State<SocketAddr>,
     request: Request,
@@ -59,7 +59,8 @@ pub(super) async fn programs_only(
     next.run(request).await
 }
 
-/// The names by which a client on this machine may address the listener, none of which a foreign DNS server can answer for.
+/// Returns the names by which a client on this machine may address the listener; no foreign DNS server can answer for
+/// them.
 fn names(own: SocketAddr) -> [String; 3] {
     let port = own.port();
     [
@@ -69,7 +70,7 @@ fn names(own: SocketAddr) -> [String; 3] {
     ]
 }
 
-/// The value of a header that occurs once and is text.
+/// Returns the value of a header that occurs once and is text.
 fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

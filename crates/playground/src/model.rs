@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::loopback::programs_only;
 
-/// The name the demo model goes by.
+/// The name of the demo model.
 pub const NAME: &str = "demo";
 
-/// Pause before each piece of a text: the pace of a real model, so that one can see a long answer grow.
+/// Pause before each piece of a text: the pace of a real model, so that a long answer visibly grows.
 const PIECE_PAUSE: Duration = Duration::from_millis(100);
 
 /// A running demo model.
@@ -41,7 +41,7 @@ impl DemoModel {
     ///
     /// # Errors
     ///
-    /// When no port is free.
+    /// Fails if no port is free.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;
@@ -65,7 +65,7 @@ impl DemoModel {
         Ok(Self { base, stop })
     }
 
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// Returns the value for `ANTHROPIC_BASE_URL`.
     pub fn base_url(&self) -> &str {
         &self.base
     }

@@ -1,8 +1,8 @@
 //! The web page: a small Discord in the browser, for one person on this machine.
 //!
-//! Whoever can reach it can have agents run commands, so it answers only to a browser that was pointed at loopback: `Host`
-//! must be a name of loopback, with any port, because a tunnel (`ssh -L 9000:127.0.0.1:8300`) has one of its own; `Origin`,
-//! if there is one, must be the same. That keeps other web sites out, DNS rebinding included.
+//! Anyone who can reach it can have agents run commands, so it answers only a browser that was pointed at loopback.
+//! `Host` must be a name of loopback, with any port, because a tunnel (`ssh -L 9000:127.0.0.1:8300`) has its own port.
+//! `Origin`, if present, must be the same. That keeps other web sites out, even with DNS rebinding.
 
 mod act;
 mod files;
@@ -37,7 +37,7 @@ pub use models::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The person as whom the page is used.
+/// The person whom the page acts as.
 #[derive(Deserialize)]
 struct As {
     #[serde(rename = "as")]
@@ -57,11 +57,11 @@ impl TryFrom<String> for UserIdText {
     }
 }
 
-/// Serves the page on a listener that is bound already, until `stop`.
+/// Serves the page on an already bound listener, until `stop`.
 ///
 /// # Errors
 ///
-/// When the listener fails.
+/// Fails if the listener fails.
 pub(super) async fn serve(
     discord: Discord,
     listener: TcpListener,
@@ -135,7 +135,7 @@ async fn events(
     upgrade.on_upgrade(move |socket| tell(discord, user.0, socket))
 }
 
-/// Sends events to one page, as far as its person may see them.
+/// Sends one page the events that its person may see.
 ///
 /// The first event asks it to load everything, because earlier events were not sent to it.
 async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {

@@ -1,7 +1,7 @@
-//! What a person can do in Discord: write, edit, react, press, run commands.
+//! The actions of a person in Discord: write, edit, react, press, run commands.
 //!
 //! A person can do only what Discord would let them do: a command must be registered and its options must fit, a button
-//! must exist. Anything else is an error that says why.
+//! must exist. Anything else is an error with the reason.
 
 mod belongs;
 mod command;

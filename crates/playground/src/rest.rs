@@ -1,4 +1,4 @@
-//! REST v10: lets the desk judge a request, finds its route, answers in Discord's shapes.
+//! REST v10: lets the desk judge a request, finds its route, answers in Discord's format.
 
 pub(crate) mod answer;
 mod callbacks;

@@ -1,4 +1,4 @@
-//! Discord's permission bits, as far as they are used here.
+//! Discord's permission bits that are used here.
 
 use std::ops::BitOr;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rights(pub u64);
 
 impl Rights {
-    /// Every permission, whatever a channel's overwrites say.
+    /// Every permission, regardless of a channel's overwrites.
     pub const ADMINISTRATOR: Self = Self(1 << 3);
     /// Make, change and delete channels.
     pub const MANAGE_CHANNELS: Self = Self(1 << 4);
@@ -23,24 +23,24 @@ impl Rights {
     pub const SEND_MESSAGES: Self = Self(1 << 11);
     /// Delete other people's messages.
     pub const MANAGE_MESSAGES: Self = Self(1 << 13);
-    /// Have embeds shown.
+    /// Have embeds displayed.
     pub const EMBED_LINKS: Self = Self(1 << 14);
     /// Upload files.
     pub const ATTACH_FILES: Self = Self(1 << 15);
-    /// Read messages from before.
+    /// Read earlier messages.
     pub const READ_MESSAGE_HISTORY: Self = Self(1 << 16);
-    /// Give and take roles.
+    /// Assign and remove roles.
     pub const MANAGE_ROLES: Self = Self(1 << 28);
     /// Run slash commands.
     pub const USE_COMMANDS: Self = Self(1 << 31);
     /// Archive and delete threads.
     pub const MANAGE_THREADS: Self = Self(1 << 34);
-    /// Open threads that all can see.
+    /// Open threads that everyone can see.
     pub const CREATE_PUBLIC_THREADS: Self = Self(1 << 35);
     /// Write in threads.
     pub const SEND_MESSAGES_IN_THREADS: Self = Self(1 << 38);
 
-    /// What every member may do in a new server.
+    /// The permissions of every member in a new server.
     pub(crate) const EVERYONE: Self = Self(
         Self::ADD_REACTIONS.0
             | Self::VIEW_CHANNEL.0
@@ -52,18 +52,18 @@ impl Rights {
             | Self::CREATE_PUBLIC_THREADS.0
             | Self::SEND_MESSAGES_IN_THREADS.0,
     );
-    /// What the bot asks for when it is invited.
+    /// The permissions that the bot requests with its invitation.
     pub(crate) const BOT: Self = Self(
         Self::EVERYONE.0
             | Self::MANAGE_CHANNELS.0
             | Self::MANAGE_MESSAGES.0
             | Self::MANAGE_THREADS.0,
     );
-    /// All bits that are known here.
+    /// All known bits.
     pub(crate) const ALL: Self =
         Self(Self::BOT.0 | Self::ADMINISTRATOR.0 | Self::MANAGE_SERVER.0 | Self::MANAGE_ROLES.0);
 
-    /// Whether every bit of `wanted` is in here.
+    /// Returns whether every bit of `wanted` is in it.
     pub const fn contains(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
     }

@@ -1,4 +1,4 @@
-//! The local Discord with a page beside it, as somebody uses it in a browser.
+//! The local Discord with its page, for use in a browser.
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ impl Playground {
     ///
     /// # Errors
     ///
-    /// As for [`Discord::start`].
+    /// Fails like [`Discord::start`].
     pub async fn start(options: Options, page: TcpListener) -> io::Result<Self> {
         let address = page.local_addr()?;
         let desk = options.models.clone();
@@ -48,27 +48,27 @@ impl Playground {
         })
     }
 
-    /// Where the page is, such as `http://127.0.0.1:8300`.
+    /// Returns the address of the page, such as `http://127.0.0.1:8300`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Saves the local Discord and ends it. The bot should have ended before.
+    /// Saves the local Discord and ends it. The bot should already have ended.
     pub async fn stop(self) {
         self.keeper.abort();
         save(&self.discord).await;
         self.discord.stop();
         self.stop.cancel();
-        // Closing would wait for an open page, which notices by itself that the server is gone.
+        // Closing would wait for an open page, which notices by itself that the server has gone.
         self.page.abort();
         let _ = self.page.await;
     }
 }
 
-/// Writes the local Discord to its folder a little after each change, so that little is lost when the program is killed.
+/// Writes the local Discord to its folder shortly after each change, so that little is lost if the program is killed.
 async fn keep(discord: Discord) {
     let mut changes = discord.changes();
-    // The sender lives in `discord`: this ends when the task is told to.
+    // The sender lives in `discord`, so this ends only when the task is aborted.
     while changes.changed().await.is_ok() {
         tokio::time::sleep(SAVE_EVERY).await;
         save(&discord).await;

@@ -1,6 +1,6 @@
-//! The parts of a local Discord that are stored from one start to the next, so that a trial can continue tomorrow.
+//! The parts of a local Discord that are stored between starts, so that a trial can continue tomorrow.
 //!
-//! Without them every agent would lose its channel at the next start. A damaged file is an error that names what to
+//! Without them every agent would lose its channel at the next start. A damaged file is an error that names the file to
 //! delete; nothing is repaired by guessing.
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +19,7 @@ use chorus_base::discord_ids::{GuildId, UserId};
 /// Name of the file in the folder.
 const FILE: &str = "discord.json";
 
-/// Everything that is stored, except uploaded files: each of these is a file of its own.
+/// Everything that is stored, except uploaded files, which are separate files.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     last_id: u64,
@@ -103,7 +103,7 @@ fn put(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Marks the bot's own roles, which files of older versions know by their name alone.
+/// Marks the bot's own roles, which files of older versions identify only by name.
 fn mark_managed_roles(world: &mut World) {
     let bot = world.name_of(world.bot);
     for role in world.guilds.values_mut().flat_map(|one| &mut one.roles) {
@@ -111,7 +111,7 @@ fn mark_managed_roles(world: &mut World) {
     }
 }
 
-/// Loads the content of `folder` into a fresh world; false when there is none.
+/// Loads the content of `folder` into a fresh world; false if there is none.
 pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
     let path: PathBuf = folder.join(FILE);
     let text = match fs::read(&path) {

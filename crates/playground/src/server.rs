@@ -1,4 +1,4 @@
-//! Starts a local Discord: one listener for REST, the gateway and uploaded files, for programs of this machine alone.
+//! Starts a local Discord: one listener for REST, the gateway and uploaded files, only for programs on this machine.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,10 +24,10 @@ use super::saved;
 use super::socket::{self, Packing};
 use super::world::World;
 
-/// How to start a local Discord.
+/// The options of a local Discord.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The one valid token; a different one at each start.
     pub token: String,
@@ -35,13 +35,13 @@ pub struct Options {
     pub bot: String,
     /// Name of the first server.
     pub guild: String,
-    /// Who owns that server and the application.
+    /// The owner of that server and of the application.
     pub owner: String,
     /// Whether requests over Discord's rate limits are refused.
     pub limits: Limits,
-    /// Folder in which it is stored from one start to the next; `None`: in memory only.
+    /// The folder in which it is stored between starts; `None` means only in memory.
     pub folder: Option<PathBuf>,
-    /// Knows which model the bot asks; without it the page does not mention models.
+    /// Knows which model the bot uses; without it the page does not mention models.
     pub models: Option<Arc<dyn ModelDesk>>,
 }
 
@@ -60,18 +60,18 @@ impl Default for Options {
     }
 }
 
-/// A token that cannot be guessed, in the form of Discord's own.
+/// Returns a token that cannot be guessed, in Discord's form.
 fn fresh_token() -> String {
     let random = || Uuid::new_v4().simple().to_string();
     format!("playground.{}.{}", &random()[..6], random())
 }
 
 impl Discord {
-    /// Starts one, with a server, its `#general`, its owner and the bot in it.
+    /// Starts one, with a server, its `#general`, its owner and the bot.
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened on, or what its folder holds is damaged.
+    /// Fails if the address cannot be bound, or the contents of its folder are damaged.
     pub async fn start(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;

@@ -18,24 +18,24 @@ use super::wire;
 use super::world::World;
 use chorus_base::discord_ids::{GuildId, UserId};
 
-/// How long closing may take.
+/// Longest time for closing.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Most frames that go out in one write. Events of one moment arrive together, however busy the machine is.
+/// Most frames in one write. Simultaneous events arrive together, however busy the machine is.
 const FRAMES_AT_ONCE: usize = 64;
 
-/// How the payloads of a connection are compressed, as the parameter `compress` of its address says.
+/// The compression of a connection's payloads, from the parameter `compress` of its address.
 pub(crate) enum Packing {
     /// Each separately, if the IDENTIFY asks for it and the payload is large.
     Each,
     /// All of them as one stream, each up to a flush.
     Stream(ZlibEncoder<Vec<u8>>),
-    /// Not at all: an unknown compression is asked for, and libraries accept text instead.
+    /// None: libraries that ask for an unknown compression accept text instead.
     Text,
 }
 
 impl Packing {
-    /// The packing with Discord's name.
+    /// Returns the packing with Discord's name.
     pub(crate) fn named(name: Option<&str>) -> Self {
         match name {
             None => Self::Each,
@@ -44,7 +44,7 @@ impl Packing {
         }
     }
 
-    /// A payload as it is sent; `alone` says whether it may be compressed separately.
+    /// Packs a payload for sending; `alone` says whether it may be compressed separately.
     fn pack(&mut self, payload: String, alone: bool) -> std::io::Result<ws::Message> {
         match self {
             Self::Stream(encoder) => {
@@ -126,7 +126,7 @@ fn read(message: ws::Message) -> Received {
     parsed.map_or(Received::Garbage, Received::Payload)
 }
 
-/// Sends these frames in one write; false when the connection is over.
+/// Sends these frames in one write; false if the connection is over.
 async fn deliver(
     socket: &mut WebSocket,
     packing: &mut Packing,
@@ -140,7 +140,7 @@ async fn deliver(
     socket.flush().await.is_ok()
 }
 
-/// Writes one frame without a flush; false when the connection is over.
+/// Writes one frame without a flush; false if the connection is over.
 async fn write(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) -> bool {
     let packed = match frame {
         Frame::Payload(payload) => packing.pack(payload, false),
@@ -151,7 +151,7 @@ async fn write(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) -> b
                 reason: "".into(),
             });
             let _ = socket.send(ws::Message::Close(frame)).await;
-            // If a payload of the bot's were left unread, the system would reset the connection and drop the close frame.
+            // If the bot's payloads were left unread, the system would reset the connection and drop the close frame.
             let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, unread).await;
             return false;
@@ -173,7 +173,7 @@ fn zlib(payload: &str) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Does what the bot's payload asks for.
+/// Does what the bot's payload requests.
 fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
     discord.change(|world| {
         let data = &payload["d"];
@@ -254,7 +254,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
     });
 }
 
-/// Shows the presence that IDENTIFY or op 3 asks for.
+/// Shows the presence that IDENTIFY or op 3 requests.
 fn show_presence(world: &mut World, presence: &Value) {
     let Some(status) = presence["status"].as_str() else {
         return;
@@ -270,7 +270,7 @@ fn show_presence(world: &mut World, presence: &Value) {
     world.gateway.note(shown);
 }
 
-/// The members that op 8 asks for.
+/// Returns the members that op 8 requests.
 fn members_chunk(world: &World, asked: &Value) -> Option<Value> {
     let guild = asked["guild_id"].as_str()?.parse::<u64>().ok()?;
     let found = world.guilds.get(&GuildId(guild))?;

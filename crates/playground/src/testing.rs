@@ -1,4 +1,4 @@
-//! What a test can do beyond a person at the page: it acts as anybody, reads everything, and makes things fail.
+//! Operations of a test beyond those of a person at the page: act as any user, read everything, and make things fail.
 
 mod acts;
 mod faults;

@@ -1,4 +1,4 @@
-//! Discord's JSON for what is in the world.
+//! Discord's JSON for the objects of the world.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::guild::{
 use super::world::World;
 use chorus_base::discord_ids::{ChannelId, GuildId, UserId, made_at};
 
-/// A moment as Discord writes it.
+/// Formats a time as Discord does.
 fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Micros, false)
 }
@@ -31,7 +31,7 @@ pub(crate) fn user_by_id(world: &World, id: UserId) -> Value {
     world.users.get(&id).map_or(Value::Null, user)
 }
 
-/// A member without the user, for events that contain the user elsewhere.
+/// Returns a member without the user, for events that contain the user elsewhere.
 fn partial_member(user: UserId, member: &Member) -> Value {
     json!({
         "roles": member.roles.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -139,7 +139,7 @@ fn overwrites(channel: &Channel) -> Vec<Value> {
     channel.overwrites.iter().map(one).collect()
 }
 
-/// A server without its channels and members, as REST gives it.
+/// Returns a server without its channels and members, as REST gives it.
 pub(crate) fn guild(guild: &Guild) -> Value {
     json!({
         "id": guild.id.to_string(),
@@ -162,7 +162,7 @@ pub(crate) fn guild(guild: &Guild) -> Value {
     })
 }
 
-/// A server with everything in it, as the gateway sends it.
+/// Returns a server with everything in it, as the gateway sends it.
 pub(crate) fn guild_create(world: &World, id: GuildId) -> Value {
     let Some(found) = world.guilds.get(&id) else {
         return Value::Null;
@@ -206,7 +206,7 @@ pub(crate) fn guild_create(world: &World, id: GuildId) -> Value {
     value
 }
 
-/// A message, as REST gives it.
+/// Returns a message, as REST gives it.
 pub(crate) fn message(world: &World, message: &Message) -> Value {
     let mut value = bare_message(world, message);
     if let Some(reply_to) = message.reply_to {
@@ -217,7 +217,7 @@ pub(crate) fn message(world: &World, message: &Message) -> Value {
     value
 }
 
-/// A message, as the gateway gives it: with the server and the author's membership.
+/// Returns a message, as the gateway gives it: with the server and the author's membership.
 pub(crate) fn message_event(world: &World, one: &Message) -> Value {
     let mut value = message(world, one);
     let Some(guild) = world.guild_of(one.channel) else {
@@ -313,7 +313,7 @@ pub(crate) fn attachment(world: &World, file: &Attachment) -> Value {
     })
 }
 
-/// Discord's shape of an emoji written as itself or as `name:id`.
+/// Returns Discord's form of an emoji written as itself or as `name:id`.
 pub(crate) fn emoji(written: &str) -> Value {
     match written.rsplit_once(':') {
         Some((name, id)) => json!({"id": id, "name": name}),
@@ -321,7 +321,7 @@ pub(crate) fn emoji(written: &str) -> Value {
     }
 }
 
-/// A channel as interactions contain it.
+/// Returns a channel as interactions contain it.
 pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> Value {
     let Some(found) = world.channels.get(&id) else {
         return Value::Null;
@@ -331,7 +331,7 @@ pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> V
     value
 }
 
-/// A member as interactions contain it: with the permissions in that channel.
+/// Returns a member as interactions contain it: with the permissions in that channel.
 pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Option<Value> {
     let guild = world.guild_of(id)?;
     let mut value = member(world, by, guild.members.get(&by)?);
@@ -343,7 +343,7 @@ pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Op
     Some(value)
 }
 
-/// Users mentioned as `<@id>` or `<@!id>` in a text.
+/// Returns the users mentioned as `<@id>` or `<@!id>` in a text.
 pub(crate) fn mentioned(content: &str) -> impl Iterator<Item = UserId> {
     content.split("<@").skip(1).filter_map(|rest| {
         let (inside, _) = rest.split_once('>')?;

@@ -1,6 +1,6 @@
-//! Everything the local Discord knows.
+//! The whole state of the local Discord.
 //!
-//! One lock holds all of it. Changes are made by `changes`, and counted, so that whoever waits for something looks again.
+//! One lock guards all of it. Changes are made by `changes` and counted, so that waiting code looks again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,26 +16,26 @@ use super::interaction::Interaction;
 use super::rights::Rights;
 use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId, first_at};
 
-/// News that a page may lag behind before it must load everything again.
+/// How far a page may lag behind before it must load everything again.
 const PAGE_BACKLOG: usize = 1024;
 
-/// Something a page shows.
+/// An update for pages.
 #[derive(Clone, Debug)]
 pub(crate) struct News {
-    /// Who alone is told.
+    /// The only user who gets it.
     pub(crate) only_for: Option<UserId>,
     pub(crate) body: Value,
 }
 
 pub(crate) struct World {
-    /// Where REST and files are served, such as `http://127.0.0.1:4000`.
+    /// The address of REST and files, such as `http://127.0.0.1:4000`.
     pub(crate) base: String,
     pub(crate) token: String,
     pub(crate) bot: UserId,
     pub(crate) application_owner: UserId,
     /// The team that owns the application, if one does; its last member has not accepted yet.
     pub(crate) team: Vec<UserId>,
-    /// Anybody may invite the bot.
+    /// Anyone may invite the bot.
     pub(crate) is_public: bool,
     pub(crate) users: BTreeMap<UserId, User>,
     pub(crate) guilds: BTreeMap<GuildId, Guild>,
@@ -55,7 +55,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty world, except for the bot with this name and token.
+    /// Creates an empty world, except for the bot with this name and token.
     pub(crate) fn new(base: String, bot: &str, token: String) -> Self {
         let mut world = Self {
             base,
@@ -85,18 +85,18 @@ impl World {
         world
     }
 
-    /// A new snowflake of this moment, greater than all before it.
+    /// Returns a new snowflake of this moment, greater than all before it.
     pub(crate) fn next_id(&mut self) -> u64 {
         self.last_id = (self.last_id + 1).max(first_at(Utc::now()));
         self.last_id
     }
 
-    /// The latest snowflake that was given out.
+    /// Returns the latest snowflake that was issued.
     pub(crate) fn last_id(&self) -> u64 {
         self.last_id
     }
 
-    /// Gives out no snowflake up to this one.
+    /// Issues no snowflake up to this one.
     pub(crate) fn set_last_id(&mut self, id: u64) {
         self.last_id = self.last_id.max(id);
     }
@@ -127,7 +127,7 @@ impl World {
         self.messages.get_mut(&channel)?.get_mut(&id)
     }
 
-    /// The server of a channel.
+    /// Returns the server of a channel.
     pub(crate) fn guild_of(&self, channel: ChannelId) -> Option<&Guild> {
         self.guilds.get(&self.channels.get(&channel)?.guild?)
     }
@@ -138,7 +138,7 @@ impl World {
             .map_or_else(|| format!("user {user}"), |user| user.name.clone())
     }
 
-    /// The permissions of `user` in a channel, a thread or a direct conversation.
+    /// Returns the permissions of `user` in a channel, a thread or a direct conversation.
     pub(crate) fn rights(&self, channel: ChannelId, user: UserId) -> Rights {
         let Some(mut place) = self.channels.get(&channel) else {
             return Rights::default();

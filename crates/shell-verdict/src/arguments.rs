@@ -5,7 +5,7 @@ use super::options::{Covered, Options, Spelling};
 use super::risk::Risk;
 use super::word::Word;
 
-/// The options, subcommands and operands that the tables do not count as harmless.
+/// Returns the options, subcommands and operands that the tables do not count as harmless.
 pub(super) fn of_arguments(text: &str, name: &str, arguments: &[Word]) -> Vec<Risk> {
     let first = first_operand(name, arguments);
     let subcommand = first
@@ -45,7 +45,7 @@ pub(super) fn of_arguments(text: &str, name: &str, arguments: &[Word]) -> Vec<Ri
             }
             continue;
         }
-        // Only where no option before can take it as its value.
+        // Only if no option before it can take it as its value.
         let may_be_script = word.value != "-" && !word.value.starts_with('@');
         if options.end_at_operand() && risks.is_empty() && may_be_script {
             break;
@@ -84,11 +84,11 @@ pub(super) struct First {
     certainty: Certainty,
 }
 
-/// Whether a word can be anything but an operand.
+/// How certain it is that a word is an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
     Sure,
-    /// An option before it, which the tables do not know, may take it as its value.
+    /// An option before it that the tables do not know may take it as its value.
     Unsure,
 }
 
@@ -122,8 +122,8 @@ pub(super) fn first_operand(name: &str, arguments: &[Word]) -> Option<First> {
     None
 }
 
-/// Where the subcommand of a program may stand among its arguments: at its first operand, and also at the second where an
-/// option before may take the first as its value.
+/// Returns the possible positions of a program's subcommand among its arguments: its first operand, and also the second
+/// if an option before may take the first as its value.
 pub(super) fn subcommand_places(name: &str, arguments: &[Word]) -> Vec<usize> {
     let Some(first) = first_operand(name, arguments) else {
         return Vec::new();
@@ -135,10 +135,10 @@ pub(super) fn subcommand_places(name: &str, arguments: &[Word]) -> Vec<usize> {
     std::iter::once(first.at).chain(second).collect()
 }
 
-/// What stands behind `--`.
+/// The meaning of the words after `--`.
 enum Behind {
     Operands,
-    /// Further options of the program, which does not follow that rule.
+    /// Further options: the program does not follow that rule.
     More,
     /// Arguments of this program and subcommand.
     Program(&'static str, &'static str),
@@ -160,13 +160,13 @@ fn behind_dashes(name: &str, subcommand: &str) -> Behind {
     }
 }
 
-/// An option whose name must be spelled, and its value need not.
+/// Returns an option with a name that must be spelled; its value need not be.
 fn named(text: &str, word: &Word) -> Risk {
     let bytes = word.value.find('=').unwrap_or(word.value.len());
     beginning(text, word, bytes)
 }
 
-/// A word whose first `bytes` must be spelled; all of it where quotes stand among these.
+/// Returns a word of which the first `bytes` must be spelled, or all of it if they contain quotes.
 fn beginning(text: &str, word: &Word, bytes: usize) -> Risk {
     let place = word.place.clone();
     let source = text.get(place.clone()).unwrap_or_default();

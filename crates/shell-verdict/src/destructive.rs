@@ -1,7 +1,7 @@
 //! The last safety net under every profile: commands that ruin the machine.
 //!
-//! It grants nothing. It catches the few commands that nobody means, whatever a profile allows, by what the command runs
-//! and not by its words: `echo rm -rf /` is harmless.
+//! It grants nothing. It catches the few commands that no one means to run, regardless of what a profile allows. It
+//! looks at what the command runs and not at its words: `echo rm -rf /` is harmless.
 
 use super::plain;
 use super::socat;
@@ -9,13 +9,13 @@ use super::tables::has;
 use super::tree::Tree;
 use super::word::Word;
 
-/// Folders right below the root without which the machine does not start, or which hold everybody's files.
+/// Folders right below the root without which the machine does not start, or which hold all users' files.
 const SYSTEM_FOLDERS: &str = "bin boot dev etc home lib root sbin usr var";
 
 /// Beginnings of the names of disks and of memory below `/dev`.
 const DISKS: &str = "sd hd vd xvd nvme mmcblk disk mapper/ md dm- mem kmem port";
 
-/// What a redirection in this text would ruin.
+/// Returns what a redirection in this text would ruin.
 pub(super) fn in_tree(tree: &Tree) -> Option<String> {
     if let Some(disk) = tree.targets.iter().find(|target| is_disk(&target.value)) {
         return Some(format!("it overwrites the disk {}", disk.value));
@@ -27,7 +27,7 @@ pub(super) fn in_tree(tree: &Tree) -> Option<String> {
     bomb.map(|(name, _)| format!("the function `{name}` starts itself twice, without end"))
 }
 
-/// What the command of these words would ruin.
+/// Returns what the command of these words would ruin.
 pub(super) fn of_words(words: &[Word]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let name = plain::name(&program.value);
@@ -80,7 +80,7 @@ fn removes_everything(arguments: &[Word]) -> bool {
             .any(is_root)
 }
 
-/// Whether the word is the root of the file system, everything in it, or the user's home.
+/// Returns whether the word is the root of the file system, everything in it, or the user's home.
 fn is_root(word: &Word) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in word.value.split('/') {
@@ -103,7 +103,7 @@ fn is_root(word: &Word) -> bool {
     whole && (!word.varies || word.value.ends_with('*') || word.value == "/")
 }
 
-/// Whether the file is a whole disk or a part of one.
+/// Returns whether the file is a whole disk or a part of one.
 fn is_disk(path: &str) -> bool {
     let Some(device) = path.strip_prefix("/dev/") else {
         return false;
@@ -114,7 +114,7 @@ fn is_disk(path: &str) -> bool {
         .any(|kind| device.starts_with(kind))
 }
 
-/// A function whose body is its own name, piped or side by side, in the background.
+/// Returns whether a function calls itself at least twice, in a pipe or in the background.
 fn is_bomb(name: &str, body: &str) -> bool {
     let calls = body
         .split(|c: char| c.is_whitespace() || "|&;{}()".contains(c))

@@ -1,4 +1,5 @@
-//! What of a command of git must be spelled besides its options: its subcommand, code, and what changes what runs later.
+//! The parts of a git command that must be spelled besides its options: its subcommand, code, and words that change
+//! what runs later.
 
 use super::remote;
 use super::risk::{Risk, operands};
@@ -9,7 +10,7 @@ use super::tables::elsewhere::{
 use super::tables::has;
 use super::word::Word;
 
-/// The position of git's subcommand, after the options before it and their values.
+/// Returns the position of git's subcommand, after the options before it and their values.
 pub(super) fn subcommand(arguments: &[Word]) -> Option<usize> {
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| word.is_option()) {
@@ -18,7 +19,7 @@ pub(super) fn subcommand(arguments: &[Word]) -> Option<usize> {
     (at < arguments.len()).then_some(at)
 }
 
-/// Options before git's subcommand that may name another repository, configuration or program.
+/// Returns options before git's subcommand that may name another repository, configuration or program.
 pub(super) fn before_subcommand(arguments: &[Word]) -> Vec<Risk> {
     let before = arguments.iter().enumerate().take_while({
         let subcommand = subcommand(arguments).unwrap_or(arguments.len());
@@ -30,7 +31,7 @@ pub(super) fn before_subcommand(arguments: &[Word]) -> Vec<Risk> {
         .collect()
 }
 
-/// Words of git that are code, that change what later commands run, or that name a program or an alias.
+/// Returns the words of git that are code, that change what later commands run, or that name a program or an alias.
 pub(super) fn code(arguments: &[Word]) -> Vec<&Word> {
     let Some(at) = subcommand(arguments) else {
         return Vec::new();
@@ -46,7 +47,7 @@ pub(super) fn code(arguments: &[Word]) -> Vec<&Word> {
     if !has(GIT_PLAIN, name) {
         code.push(subcommand);
     }
-    // What an alias does with its words is not known.
+    // The effect of an alias on its words is not known.
     if has(GIT_RUNS_OTHERS, name) || !remote::is_git_command(name) {
         code.extend(rest);
     }
@@ -65,7 +66,7 @@ pub(super) fn code(arguments: &[Word]) -> Vec<&Word> {
     code
 }
 
-/// Whether git may take `repository` for a folder: a push to one runs the hooks that lie in it.
+/// Returns whether git may take `repository` for a folder: a push to a folder runs the hooks in it.
 fn may_be_a_folder(repository: &str) -> bool {
     let is_address = repository
         .split_once(':')
@@ -73,7 +74,7 @@ fn may_be_a_folder(repository: &str) -> bool {
     !is_address && !has(GIT_REMOTES, repository)
 }
 
-/// Whether `git config` with these words shows settings and changes none.
+/// Returns whether `git config` with these words shows settings and changes none.
 fn only_reads_configuration(rest: &[Word]) -> bool {
     let (options, operands): (Vec<&Word>, Vec<&Word>) =
         rest.iter().partition(|word| word.is_option());

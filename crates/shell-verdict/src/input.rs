@@ -1,4 +1,4 @@
-//! What a command runs from its standard input, for deny only.
+//! The commands that a command runs from its standard input, for deny only.
 
 use super::options;
 use super::plain;
@@ -11,10 +11,10 @@ use super::within;
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
-/// Lines of an input that are searched for what certainly writes elsewhere.
+/// Lines of an input that are searched for commands that certainly write elsewhere.
 const MOST_LINES: usize = 2_000;
 
-/// What the program `name` runs of `input`.
+/// Adds the commands that the program `name` runs from `input`.
 pub(super) fn commands(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if programs::takes_commands(name) || reads_makefile(name, arguments) {
         commanded(input, found);
@@ -39,7 +39,7 @@ pub(super) fn commands(name: &str, arguments: &[Word], input: &Input, found: &mu
     }
 }
 
-/// Standard input that is commands of the program itself, some of which run others: `!git push` of `ed`.
+/// Adds commands from a standard input of the program's own commands, some of which run others: `!git push` of `ed`.
 fn commanded(input: &Input, found: &mut Vec<Inner>) {
     let is_plain = |text: &str| !text.contains('!') && !programs::spawns(text);
     match input {
@@ -51,12 +51,12 @@ fn commanded(input: &Input, found: &mut Vec<Inner>) {
     }
 }
 
-/// Whether it is a `make` that reads its rules from standard input.
+/// Returns whether it is a `make` that reads its rules from standard input.
 fn reads_makefile(name: &str, arguments: &[Word]) -> bool {
     matches!(name, "make" | "gmake") && arguments.iter().any(is_standard_input)
 }
 
-/// Whether it is an awk or a sed that reads its script from standard input.
+/// Returns whether it is an awk or a sed that reads its script from standard input.
 fn reads_script(name: &str, arguments: &[Word]) -> bool {
     let is_file_of_script = |pair: &[Word]| match pair {
         [option, file] => {
@@ -71,7 +71,7 @@ fn reads_script(name: &str, arguments: &[Word]) -> bool {
         && (arguments.windows(2).any(is_file_of_script) || arguments.iter().any(is_attached))
 }
 
-/// Whether the value of an option, or the word itself, is a name of the standard input.
+/// Returns whether the value of an option, or the word itself, is a name of the standard input.
 fn is_standard_input(word: &Word) -> bool {
     let file = word
         .value
@@ -81,8 +81,8 @@ fn is_standard_input(word: &Word) -> bool {
     file == "-" || is_stream(file)
 }
 
-/// Whether a path leads to what a process holds open, however it is spelled: `/dev/stdin`, `//proc/self/fd/0`,
-/// `../../dev/fd/3`.
+/// Returns whether a path leads to a file that a process holds open, however it is spelled: `/dev/stdin`,
+/// `//proc/self/fd/0`, `../../dev/fd/3`.
 pub(super) fn is_stream(path: &str) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -97,13 +97,13 @@ pub(super) fn is_stream(path: &str) -> bool {
     let may_be_absolute = path.starts_with('/') || path.contains("..");
     match names.as_slice() {
         ["dev" | "proc", _, ..] => may_be_absolute,
-        // Behind `cd /dev`.
+        // After `cd /dev`.
         ["stdin"] | ["fd", _] => true,
         _ => false,
     }
 }
 
-/// Whether the script of an awk, a sed or a `make` is what another command prints: `-f <(…)`.
+/// Returns whether the script of an awk, a sed or a `make` is the output of another command: `-f <(…)`.
 fn script_is_printed(name: &str, arguments: &[Word]) -> bool {
     let names_file = |value: &str| {
         let name = value.trim_end_matches('=');
@@ -123,7 +123,7 @@ fn script_is_printed(name: &str, arguments: &[Word]) -> bool {
         && (behind_option || attached)
 }
 
-/// Whether it starts a shell that reads the standard input.
+/// Returns whether it starts a shell that reads the standard input.
 fn opens_a_shell(name: &str, arguments: &[Word]) -> bool {
     let has = |letters: [char; 2], long: [&str; 2]| {
         arguments
@@ -141,7 +141,7 @@ fn opens_a_shell(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether its input is only text; a wrapper passes it on.
+/// Returns whether its input is only text; a wrapper passes it on.
 fn takes_text(name: &str, arguments: &[Word]) -> bool {
     let is_text = |name: &str| {
         options::is_harmless(name) || has(ABOUT_TEXT, name) || has(WRITERS, name) || name == "patch"
@@ -154,7 +154,7 @@ fn takes_text(name: &str, arguments: &[Word]) -> bool {
                 .any(|word| is_text(plain::name(&word.value)))
 }
 
-/// What a program that reads commands would certainly write elsewhere.
+/// Adds the commands with which a program that reads commands would certainly write elsewhere.
 fn sure_writes(text: &str, found: &mut Vec<Inner>) {
     for line in text.lines().take(MOST_LINES) {
         for script in within::embedded(line) {

@@ -1,9 +1,9 @@
 //! A second reader for plain commands.
 //!
-//! It knows words, quotes and separators and nothing else. Where it and the parser do not see the same words in the same
-//! commands, one of them is wrong about bash, and no narrow pattern allows the command.
+//! It knows only words, quotes and separators. If it and the parser do not see the same words in the same commands, one
+//! of them is wrong about bash, and no narrow pattern allows the command.
 
-/// The words of each simple command of `text`, in order; `None` if the text is more than plain commands.
+/// Returns the words of each simple command of `text`, in order; `None` if the text is more than plain commands.
 pub(super) fn read(text: &str) -> Option<Vec<Vec<String>>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;

@@ -1,4 +1,5 @@
-//! Takes a shell command line apart: what would run, what it writes, where it goes, and what in it cannot be judged.
+//! Analyses a shell command line: what would run, what it writes, where it goes, and which parts of it cannot be
+//! judged.
 //!
 //! ```text
 //! command ─▶ scan (what bash reads otherwise) ─▶ tree (simple commands) ─▶ lexer (a second reader agrees)
@@ -6,10 +7,11 @@
 //!                                                      └▶ wrappers (what they run) ─▶ plain (forms for deny)
 //! ```
 //!
-//! Two questions are kept apart. *May a narrow pattern allow the line?* Only if it consists of plain commands; otherwise
-//! [`Script::doubt`] says why not. *May it hide something that a deny matches?* [`Script::hides`] says so.
+//! Two questions are kept apart. *May a narrow pattern allow the line?* Only if it consists of plain commands;
+//! otherwise [`Script::doubt`] says why not. *May it hide a command that a deny matches?* [`Script::hides`] answers
+//! that.
 //!
-//! The crate does not decide: a verdict needs patterns, which the caller has. Nothing is run and no file is read.
+//! The crate does not decide: a verdict needs patterns, which the caller has. It runs nothing and reads no file.
 
 // A test that cannot go on fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]

@@ -1,7 +1,8 @@
-//! Which options and operands of a program a wildcard covers.
+//! The options and operands of a program that a wildcard covers.
 //!
-//! A program without an entry in the tables is *unknown*: a wildcard covers its plain operands and a handful of options that
-//! mean the same everywhere. Of a *listed* program it covers what its entry names. Everything else must be spelled.
+//! A program without an entry in the tables is *unknown*: a wildcard covers its plain operands and a handful of options
+//! that mean the same everywhere. For a *listed* program it covers the words that its entry names. Everything else must
+//! be spelled.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,7 +25,7 @@ static KNOWN: LazyLock<HashMap<&str, HashMap<&str, Rules>>> = LazyLock::new(|| {
     known
 });
 
-/// What a wildcard covers of a program's arguments: its own entry and that of its subcommand.
+/// The arguments of a program that a wildcard covers: by its own entry and that of its subcommand.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     kind: Kind,
@@ -37,12 +38,12 @@ pub(super) struct Options {
 enum Kind {
     /// None of its options writes or starts anything, except those that its entry names.
     Harmless,
-    /// Its entry names what is harmless.
+    /// Its entry names the harmless options.
     Listed,
     Unknown,
 }
 
-/// What a wildcard makes of an option.
+/// The effect of a wildcard on an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Covered {
     Yes,
@@ -51,17 +52,17 @@ pub(super) enum Covered {
     No,
 }
 
-/// What of an operand a pattern must spell.
+/// The part of an operand that a pattern must spell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
     Nothing,
-    /// The first bytes: a name with `=`, a prefix with `:`, what ends with `@`.
+    /// The first bytes: a name with `=`, a prefix with `:`, the part up to `@`.
     Beginning(usize),
     Whole,
 }
 
 impl Options {
-    /// The options of `program`, which may carry its version (`python3.12`), called with `subcommand`.
+    /// Returns the options of `program`, which may carry its version (`python3.12`), called with `subcommand`.
     pub(super) fn of(program: &str, subcommand: &str) -> Self {
         let known = |program: &str, subcommand: &str| KNOWN.get(program)?.get(subcommand);
         let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -91,7 +92,7 @@ impl Options {
         self.kind == Kind::Unknown
     }
 
-    /// Whether a wildcard covers `option`, a word that begins with a dash.
+    /// Returns how a wildcard covers `option`, a word that begins with a dash.
     pub(super) fn cover(self, option: &str) -> Covered {
         let (name, has_value) = match option.split_once('=') {
             Some((name, _)) => (name, true),
@@ -142,7 +143,7 @@ impl Options {
         }
     }
 
-    /// Whether a wildcard covers a cluster of letters, the last of which may take the next word.
+    /// Returns how a wildcard covers a cluster of letters, the last of which may take the next word.
     fn cover_letters(self, cluster: &str) -> Covered {
         for (at, letter) in cluster.char_indices() {
             if self
@@ -167,7 +168,7 @@ impl Options {
         Covered::Yes
     }
 
-    /// Whether a wildcard covers each of `letters`, written without their dash as `tar` takes them.
+    /// Returns whether a wildcard covers each of `letters`, written without their dash as `tar` takes them.
     pub(super) fn cover_first_word(self, letters: &str) -> bool {
         letters.chars().all(|letter| {
             self.each().any(|rules| {
@@ -179,7 +180,7 @@ impl Options {
         })
     }
 
-    /// What of `operand` a pattern must spell, wherever it stands.
+    /// Returns the part of `operand` that a pattern must spell, regardless of its position.
     pub(super) fn spelling(self, operand: &str) -> Spelling {
         if self.each().any(|rules| rules.is_unreadable) {
             return Spelling::Whole;
@@ -211,30 +212,30 @@ impl Options {
         }
     }
 
-    /// Whether the program has no other subcommands than those listed, and `word` is none of them.
+    /// Returns whether the program has only the listed subcommands, and `word` is none of them.
     pub(super) fn lack_subcommand(self, word: &str) -> bool {
         let mut lists = self.each().filter(|rules| !rules.subcommands.is_empty());
         lists.any(|rules| !rules.subcommands.contains(&word))
     }
 
-    /// Whether the operand of this number, counted from 0, is one that the program writes.
+    /// Returns whether the program writes the operand with this number, counted from 0.
     pub(super) fn write_operand(self, number: usize) -> bool {
         let mut first = self.each().filter_map(|rules| rules.spelled_from);
         first.any(|first| number >= first)
     }
 
-    /// Whether everything after the first operand belongs to a script and not to the program.
+    /// Returns whether everything after the first operand belongs to a script and not to the program.
     pub(super) fn end_at_operand(self) -> bool {
         self.each().any(|rules| rules.script_follows)
     }
 }
 
-/// Whether it has no option that writes or starts anything, except those that its entry names.
+/// Returns whether it has no option that writes or starts anything, except those that its entry names.
 pub(super) fn is_harmless(program: &str) -> bool {
     has(HARMLESS, program)
 }
 
-/// Whether some programs run what this word names, or change their settings by it.
+/// Returns whether some programs run the thing that this word names, or change their settings by it.
 fn is_run_by_some(operand: &str) -> bool {
     let name = plain::name(operand);
     // Many programs accept any beginning of a subcommand: `ru`, `exe`.
@@ -252,10 +253,10 @@ fn may_be_script(operand: &str) -> bool {
         .any(|separator| operand.matches(separator).count() >= 2)
 }
 
-/// What of an operand is no plain word: a pattern must spell it up to there.
+/// Returns the part of an operand that is not a plain word: a pattern must spell it up to there.
 ///
-/// A plain word is a name, a path or a number. `key=value`, `prefix:value` and `user@host` are plain behind their sign;
-/// one that begins with `+` or a dash, or holds signs of code or a blank, is not plain at all.
+/// A plain word is a name, a path or a number. `key=value`, `prefix:value` and `user@host` are plain after their sign.
+/// A word that begins with `+` or a dash, or contains signs of code or a blank, is not plain at all.
 fn plainness(operand: &str) -> Spelling {
     let is_of_code =
         |c: char| c.is_control() || c.is_whitespace() || "(){}[]<>|&;$`\"'\\!*?#".contains(c);
@@ -268,8 +269,8 @@ fn plainness(operand: &str) -> Spelling {
     }
 }
 
-/// Whether it is the name of a package, with its scope, extras and version (`x`, `@a/x`, `x@1.2`, `x[y]==1.2`), or of a script
-/// (`test:unit`).
+/// Returns whether it is the name of a package, with its scope, extras and version (`x`, `@a/x`, `x@1.2`, `x[y]==1.2`),
+/// or of a script (`test:unit`).
 fn is_package(operand: &str) -> bool {
     let is_version = |version: &str| {
         let is_of_version =
@@ -306,7 +307,8 @@ fn is_package_name(name: &str) -> bool {
     !name.starts_with(['+', '-', '.']) && !name.is_empty() && name.bytes().all(is_of_name)
 }
 
-/// Whether it is a name with colons that is no address: `file:x` and `exec:x` take a package from a folder or a program.
+/// Returns whether it is a name with colons that is not an address: `file:x` and `exec:x` take a package from a folder
+/// or a program.
 fn is_script_name(operand: &str) -> bool {
     let mut parts = operand.split(':');
     parts
@@ -316,7 +318,7 @@ fn is_script_name(operand: &str) -> bool {
         && parts.all(is_package_name)
 }
 
-/// Whether package managers take it for a file to install.
+/// Returns whether package managers take it for a file to install.
 fn is_archive(operand: &str) -> bool {
     let operand = operand.to_ascii_lowercase();
     ARCHIVES
@@ -324,7 +326,7 @@ fn is_archive(operand: &str) -> bool {
         .any(|ending| operand.ends_with(ending))
 }
 
-/// The entries of a program or a subcommand, in a form for looking options up.
+/// The entries of a program or a subcommand, in a form for looking up options.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     letters: String,
@@ -340,7 +342,7 @@ struct Rules {
     spelled_from: Option<usize>,
     subcommands: Vec<&'static str>,
     script_follows: bool,
-    /// A line of it could not be read: nothing of the program is covered.
+    /// A line could not be read: no part of the program is covered.
     is_unreadable: bool,
 }
 
@@ -376,7 +378,7 @@ impl Rules {
         }
     }
 
-    /// Whether the entry names `option` as one that must be spelled.
+    /// Returns whether the entry names `option` as one that must be spelled.
     fn names(&self, option: &str, name: &str) -> bool {
         if self.names_operand(option, name) || self.long.contains(&name) {
             return true;
@@ -391,7 +393,7 @@ impl Rules {
             && !self.is_value_of_a_letter(option)
     }
 
-    /// Whether the risky letters of a cluster stand behind a harmless one that takes the rest as its value.
+    /// Returns whether the risky letters of a cluster come after a harmless one that takes the rest as its value.
     fn is_value_of_a_letter(&self, option: &str) -> bool {
         let mut letters = option.chars().skip(1);
         let first = letters
@@ -405,7 +407,7 @@ impl Rules {
             || self.beginnings.iter().any(|known| word.starts_with(known))
     }
 
-    /// Whether `name` may stand for a longer one that must be spelled: many programs accept any beginning.
+    /// Returns whether `name` may stand for a longer one that must be spelled: many programs accept any beginning.
     fn may_abbreviate(&self, name: &str) -> bool {
         name.len() > 2
             && name.starts_with("--")
@@ -417,7 +419,7 @@ impl Rules {
         self.harmless_words.contains(&option) || self.harmless_beginnings.iter().any(begins)
     }
 
-    /// Some programs take two dashes for one.
+    /// Returns whether the word takes a value; some programs treat two dashes as one.
     fn has_valued_word(&self, name: &str) -> bool {
         let single = name.strip_prefix('-').filter(|rest| rest.starts_with('-'));
         self.valued_words.contains(&name)
@@ -431,7 +433,7 @@ impl Harmless {
     }
 }
 
-/// Adds `options` to the letters (`-o`) and the long ones (`--output`).
+/// Adds `options` to the letters (`-o`) and the long options (`--output`).
 fn by_form(options: &'static str, letters: &mut String, long: &mut Vec<&'static str>) {
     for option in options.split_whitespace() {
         if option.starts_with("--") {

@@ -1,8 +1,8 @@
-//! The plain forms of a command: a deny must match in whatever way the command is spelled.
+//! The plain forms of a command: a deny must match however the command is spelled.
 //!
 //! `/usr/bin/gh -R a/b "pr" create` is `gh pr create`. Commands of `git`, `gh`, `glab`, `hub` and `doctl` that change
-//! something elsewhere have one more form, with a mark: `gh [write] pr create`. Whatever is not known to read counts as a
-//! write.
+//! something elsewhere have one more form, with a mark: `gh [write] pr create`. A command that is not known to read
+//! counts as a write.
 
 use super::remote;
 use super::word::Word;
@@ -10,7 +10,7 @@ use super::word::Word;
 /// Most letters of short options that are put into every order.
 const MAX_ORDERED: usize = 3;
 
-/// All plain forms of the command that `words` spell.
+/// Returns all plain forms of the command that `words` spell.
 pub(super) fn forms(words: &[Word]) -> Vec<String> {
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn forms(words: &[Word]) -> Vec<String> {
     forms
 }
 
-/// The name of a program, without the folder it was called from.
+/// Returns the name of a program, without the folder it was called from.
 pub(super) fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -50,7 +50,8 @@ fn joined(name: &str, words: &[&str]) -> String {
     text
 }
 
-/// `rm -r --force x` also as `rm -rf x` and `rm -fr x`: leading short options in every order, in one word and apart.
+/// Returns `rm -r --force x` also as `rm -rf x` and `rm -fr x`: leading short options in every order, in one word and
+/// apart.
 fn reordered(name: &str, values: &[&str]) -> Vec<String> {
     let mut letters: Vec<char> = Vec::new();
     let mut rest: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
-//! Names of files by which programs that only show or check something start others, load code or write files.
+//! Names of files through which programs that only show or check something start others, load code or write files.
 //!
-//! A file that is the project's own source is not among them, even where a program runs what it says: `package.json`,
+//! Source files of the project itself are not among them, even if a program runs their content: `package.json`,
 //! `Makefile`, `pyproject.toml`, `eslint.config.js`. Agents work on those.
 
 /// Settings that programs read from a home, as the first name of a path.
@@ -208,7 +208,7 @@ const OF_FOLDER: &[&str] = &[
     "yt-dlp.conf",
 ];
 
-/// Settings that lie in a folder of their own, and that folder.
+/// Settings that are in a folder of their own, and that folder.
 const BELOW_FOLDER: &[(&str, &str)] = &[
     (".cargo", "config"),
     (".cargo", "config.toml"),
@@ -224,13 +224,13 @@ const BELOW_FOLDER: &[(&str, &str)] = &[
     ("mise", "config.toml"),
 ];
 
-/// Whether a path of these names, in lower case, is, or lies in, settings of a program. `names` begin at the top of a
-/// workspace or of a home.
+/// Returns whether a path of these names, in lower case, is a program's settings or inside them. `names` begin at the
+/// top of a workspace or of a home.
 pub fn are_program_settings(names: &[&str]) -> bool {
     begins_as_of_home(names) || (0..names.len()).any(|at| begins_as_of_folder(&names[at..]))
 }
 
-/// The same for names that begin anywhere, such as those of an absolute path.
+/// Returns the same for names that begin anywhere, such as those of an absolute path.
 pub fn hold_program_settings(names: &[&str]) -> bool {
     (0..names.len()).any(|at| {
         let names = &names[at..];

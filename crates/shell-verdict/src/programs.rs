@@ -1,25 +1,25 @@
-//! Programs whose arguments are commands or code, by what they do with them.
+//! Programs whose arguments are commands or code, by the way they use them.
 
 use super::options::Options;
 use super::tables::has;
 use super::tables::programs::*;
 
-/// Whether it reads shell commands.
+/// Returns whether it reads shell commands.
 pub(super) fn is_shell(name: &str) -> bool {
     has(SHELLS, name)
 }
 
-/// Whether it runs the command that follows it.
+/// Returns whether it runs the command that follows it.
 pub(super) fn is_wrapper(name: &str) -> bool {
     WRAPPERS.contains(&name) || name.starts_with("ld-linux")
 }
 
-/// Whether it is a builtin that evaluates the brackets of a variable's name.
+/// Returns whether it is a builtin that evaluates the brackets of a variable's name.
 pub(super) fn is_evaluator(name: &str) -> bool {
     has(EVALUATORS, name)
 }
 
-/// Whether its subcommand changes what later commands run.
+/// Returns whether its subcommand changes what later commands run.
 pub(super) fn configures(name: &str, subcommand: &str) -> bool {
     let mut entries = CONFIGURES.iter();
     entries.any(|(programs, subcommands)| {
@@ -28,7 +28,8 @@ pub(super) fn configures(name: &str, subcommand: &str) -> bool {
     })
 }
 
-/// Whether `word` is the subcommand `known` of a program, or may be a beginning of it that the program accepts.
+/// Returns whether `word` is the subcommand `known` of a program, or may be an abbreviation of it that the program
+/// accepts.
 pub(super) fn stands_for(program: &str, word: &str, known: &str) -> bool {
     let may_abbreviate = || {
         !word.is_empty()
@@ -38,35 +39,35 @@ pub(super) fn stands_for(program: &str, word: &str, known: &str) -> bool {
     word == known || may_abbreviate()
 }
 
-/// Whether it takes its standard input for data, whatever its arguments are.
+/// Returns whether it treats its standard input as data, regardless of its arguments.
 pub(super) fn is_filter(name: &str) -> bool {
     FILTERS.contains(&name)
 }
 
-/// The words and signs in its arguments behind which stands a command of the shell.
+/// Returns the words and signs in its arguments that a shell command follows.
 pub(super) fn shell_escapes(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     options_in(&SHELL_ESCAPES, name).into_iter().flatten()
 }
 
-/// Its options whose value is a command.
+/// Returns its options whose value is a command.
 pub(super) fn command_options(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     options_in(&COMMAND_OPTIONS, name).into_iter().flatten()
 }
 
-/// Whether it reads a file of shell commands into this shell.
+/// Returns whether it reads a file of shell commands into this shell.
 pub(super) fn is_source(name: &str) -> bool {
     has(SOURCES, name)
 }
 
-/// Whether it changes what later words of this shell mean.
+/// Returns whether it changes what later words of this shell mean.
 pub(super) fn changes_the_shell(name: &str) -> bool {
     has(CHANGE_THE_SHELL, name)
 }
 
-/// How many words come before the command it runs, when it is a runner.
+/// Returns how many words come before the command it runs, if it is a runner.
 pub(super) fn runner(words: &[&str]) -> Option<usize> {
     let (name, rest) = words.split_first()?;
-    // Options may come between.
+    // Options may come in between.
     let plain: Vec<&str> = rest
         .iter()
         .copied()
@@ -89,19 +90,19 @@ pub(super) fn runner(words: &[&str]) -> Option<usize> {
         .max()
 }
 
-/// Whether it runs commands in a container, a cluster or a shell of its own, where nothing of ours judges them.
+/// Returns whether it runs commands in a container, a cluster or its own shell, where our rules do not reach.
 pub(super) fn runs_elsewhere(name: &str) -> bool {
     has(RUN_ELSEWHERE, name)
 }
 
-/// The options after which code follows, when it is an interpreter.
+/// Returns the options that code follows, if it is an interpreter.
 pub(super) fn code_options(name: &str) -> Option<Vec<&'static str>> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let options = options_in(&INTERPRETERS, name).or_else(|| options_in(&INTERPRETERS, bare))?;
     Some(options.filter(|option| *option != "-").collect())
 }
 
-/// The options that `table` has for the program `name`.
+/// Returns the options that `table` has for the program `name`.
 fn options_in(
     table: &[(&'static str, &'static str)],
     name: &str,
@@ -110,17 +111,17 @@ fn options_in(
     Some(options.split_whitespace())
 }
 
-/// Whether its standard input consists of commands of its own, some of which run others.
+/// Returns whether its standard input consists of commands of its own, some of which run others.
 pub(super) fn takes_commands(name: &str) -> bool {
     has(TAKE_COMMANDS, name)
 }
 
-/// Whether it is one of the awks, whose first argument is code.
+/// Returns whether it is one of the awks, whose first argument is code.
 pub(super) fn is_awk(name: &str) -> bool {
     has(AWKS, name)
 }
 
-/// Whether code of another language can start programs or hides what it does.
+/// Returns whether code in another language can start programs or hides what it does.
 pub(super) fn spawns(code: &str) -> bool {
     SPAWNS.iter().any(|sign| code.contains(sign))
 }

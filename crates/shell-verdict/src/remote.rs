@@ -4,24 +4,24 @@ use super::tables::elsewhere::*;
 use super::tables::has;
 use super::word::Word;
 
-/// Whether git has this subcommand itself: any other is an alias or a program `git-<name>`.
+/// Returns whether git itself has this subcommand: any other is an alias or a program `git-<name>`.
 pub(super) fn is_git_command(name: &str) -> bool {
     has(GIT_LOCAL, name) || has(GIT_OTHER, name)
 }
 
-/// Whether an option before git's subcommand takes the next word.
+/// Returns whether an option before git's subcommand takes the next word.
 pub(super) fn takes_next(option: &str) -> bool {
     has(GIT_VALUED, option)
 }
 
-/// Whether a forge's client has this command itself: any other is an alias or an extension.
+/// Returns whether a forge's client itself has this command: any other is an alias or an extension.
 pub(super) fn is_forge_command(name: &str) -> bool {
     has(FORGE_NOUNS, name)
         || has(FORGE_PLAIN, name)
         || matches!(name, "" | "api" | "auth" | "search")
 }
 
-/// The forms of a command of one of the programs in this file; empty for any other.
+/// Returns the forms of a command of one of the programs in this file; empty for any other.
 pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
     match name {
         "git" => git(arguments),
@@ -32,7 +32,7 @@ pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether these words, if they are run, certainly change something elsewhere: unknown subcommands do not count.
+/// Returns whether these words, when run, certainly change something elsewhere: unknown subcommands do not count.
 pub(super) fn surely_writes(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
@@ -124,7 +124,7 @@ fn forge(name: &str, arguments: &[Word]) -> Vec<String> {
     let mut words = arguments.iter().peekable();
     while let Some(word) = words.next() {
         match word.value.as_str() {
-            // These say which repository, not what to do there.
+            // These select the repository, not the action.
             "-R" | "--repo" | "--hostname" | "-g" | "--group" => {
                 words.next();
             }
@@ -162,7 +162,7 @@ fn forge(name: &str, arguments: &[Word]) -> Vec<String> {
     forms
 }
 
-/// `gh api`: its method decides, and a field makes it a POST.
+/// Returns the forms of `gh api`: its method decides, and a field makes it a POST.
 fn api(name: &str, arguments: &[&Word]) -> Vec<String> {
     let mut method: Option<String> = None;
     let mut has_fields = false;
@@ -270,10 +270,10 @@ fn doctl(arguments: &[Word]) -> Vec<String> {
     forms
 }
 
-/// A bare HTTP client writing to the API of a forge or of the cloud.
+/// Returns the forms of a bare HTTP client that writes to the API of a forge or of the cloud.
 fn request(name: &str, arguments: &[Word]) -> Vec<String> {
     let target = arguments.iter().find(|word| reaches_an_api(&word.value));
-    // A file of options, or a host that is only known when it runs, may be any of them.
+    // A file of options, or a host that is known only at run time, may be any of them.
     let hides = arguments.iter().enumerate().any(|(index, word)| {
         let is_config = word.value == "-K"
             || "--config".starts_with(word.value.as_str()) && word.value.len() > 4;
@@ -290,7 +290,7 @@ fn request(name: &str, arguments: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether the URL leads to such an API, also with capitals and with patterns that `curl` expands.
+/// Returns whether the URL leads to such an API, also with capitals and with patterns that `curl` expands.
 fn reaches_an_api(url: &str) -> bool {
     let lower = url.to_lowercase().replace("%2e", ".").replace("%2f", "/");
     if API_ADDRESSES
@@ -307,7 +307,7 @@ fn reaches_an_api(url: &str) -> bool {
     !host.is_ascii() || host.contains(['{', '%']) || (host.contains('[') && !host.starts_with('['))
 }
 
-/// Whether the request sends something, or asks with another method than GET and HEAD.
+/// Returns whether the request sends something, or uses another method than GET and HEAD.
 fn writes(name: &str, arguments: &[Word]) -> bool {
     let is_httpie = matches!(name, "http" | "https" | "xh" | "xhs");
     let is_method = |value: &str| {

@@ -1,6 +1,6 @@
 //! Words that a wildcard may not match: options that write or start programs, and code.
 //!
-//! Whoever allows `git log .*` means to allow reading history, not `git log --output=~/.bashrc`. Such a word is
+//! A person who allows `git log .*` means to allow reading history, not `git log --output=~/.bashrc`. Such a word is
 //! allowed only by a pattern that spells it.
 
 use std::ops::Range;
@@ -19,22 +19,22 @@ use super::tables::programs::{CARGO_OWN, DATABASE_CLIENTS, RUN_THEIR_INPUT, SHOW
 use super::tree::{Input, Written};
 use super::word::Word;
 
-/// A place in a command that a pattern must spell.
+/// A part of a command that a pattern must spell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Risk {
     /// An option: its name must be spelled, its value need not.
     Option(Range<usize>),
-    /// Code, a command or a file written to: all of it must be spelled.
+    /// Code, a command or a file to write: all of it must be spelled.
     Whole(Range<usize>),
 }
 
-/// How many programs may each run the next before all of the rest must be spelled.
+/// How many programs may run each other in a row before all of the rest must be spelled.
 const DEEPEST: usize = 8;
 
-/// Words behind a wrapper that are looked at for a program that runs its input.
+/// Words after a wrapper that are searched for a program that runs its input.
 const MOST_WRAPPED: usize = 64;
 
-/// The risks in one simple command of this text.
+/// Returns the risks in one simple command of this text.
 pub(super) fn of(text: &str, words: &[Word]) -> Vec<Risk> {
     at_depth(text, words, 0)
 }
@@ -55,7 +55,7 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
         {
             return whole(&words[1..]);
         }
-        // The program that is run must be spelled; what it does is judged as if it ran alone.
+        // The program that is run must be spelled; its effect is judged as if it ran by itself.
         let before = &words[1..count.min(words.len())];
         let options = before.iter().filter(|word| word.is_option());
         let program = rest.first().map(|word| Risk::Option(word.place.clone()));
@@ -73,14 +73,14 @@ fn at_depth(text: &str, words: &[Word], depth: usize) -> Vec<Risk> {
     risks.extend(whole(code(name, arguments)));
     risks.extend(whole(settings::named(words)));
     risks.extend(whole(subcommand_code(name, arguments)));
-    // The first that is not spelled is named to people.
+    // The first one that is not spelled is named to people.
     risks.sort_by_key(|risk| match risk {
         Risk::Option(place) | Risk::Whole(place) => (place.start, place.end),
     });
     risks
 }
 
-/// How many words come before the command that a program runs, if it runs one.
+/// Returns how many words come before the command that a program runs, if it runs one.
 fn run_from(name: &str, words: &[Word]) -> Option<usize> {
     let known: Vec<&str> = words
         .iter()
@@ -95,13 +95,13 @@ fn run_from(name: &str, words: &[Word]) -> Option<usize> {
     })
 }
 
-/// These words, each to be spelled from its beginning to its end.
+/// Returns these words, each to be spelled from beginning to end.
 fn whole<'a>(words: impl IntoIterator<Item = &'a Word>) -> Vec<Risk> {
     let words = words.into_iter();
     words.map(|word| Risk::Whole(word.place.clone())).collect()
 }
 
-/// Why several commands together are riskier than each alone, if so.
+/// Returns why several commands together are riskier than each by itself, if so.
 pub(super) fn of_all(commands: &[Written]) -> Option<String> {
     let mut moved = false;
     for command in commands {
@@ -143,7 +143,7 @@ pub(super) fn of_all(commands: &[Written]) -> Option<String> {
     None
 }
 
-/// Whether a program takes commands or code from its standard input, or starts one that does.
+/// Returns whether a program takes commands or code from its standard input, or starts one that does.
 fn runs_its_input(name: &str, arguments: &[Word]) -> bool {
     reads_code(name, arguments)
         || programs::is_wrapper(name)
@@ -154,7 +154,7 @@ fn runs_its_input(name: &str, arguments: &[Word]) -> bool {
                 }))
 }
 
-/// Whether it is a shell, an interpreter without a script, or a client that reads commands.
+/// Returns whether it is a shell, an interpreter without a script, or a client that reads commands.
 fn reads_code(name: &str, arguments: &[Word]) -> bool {
     if programs::is_shell(name) || programs::takes_commands(name) || has(RUN_THEIR_INPUT, name) {
         return true;
@@ -165,14 +165,14 @@ fn reads_code(name: &str, arguments: &[Word]) -> bool {
     }
     programs::code_options(name).is_some() && {
         let first = first_operand(name, arguments).map(|first| arguments[first.at].value.as_str());
-        // A word that is no path may be a command of the interpreter: `node inspect`.
+        // A word that is not a path may be a command of the interpreter: `node inspect`.
         let is_path = |script: &str| script.contains(['.', '/']);
         first.is_none_or(|script| !is_path(script) || input::is_stream(script))
     }
 }
 
-/// Whether a program is known to take its standard input for data. A wrapper hands it on to a program that is spelled, and an
-/// interpreter gives it to a script that is.
+/// Returns whether a program is known to treat its standard input as data. A wrapper passes it to a program that must
+/// be spelled, and an interpreter to a script that must be spelled.
 fn takes_input_as_data(name: &str) -> bool {
     options::is_harmless(name)
         || programs::is_filter(name)
@@ -181,7 +181,7 @@ fn takes_input_as_data(name: &str) -> bool {
         || has(DATABASE_CLIENTS, name)
 }
 
-/// Operands behind a subcommand that changes what later commands run, or that is another program.
+/// Returns the operands after a subcommand that changes what later commands run, or that is another program.
 fn subcommand_code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
     let places = subcommand_places(name, arguments).into_iter();
     let of_one = |place: usize| -> Vec<&'a Word> {
@@ -202,7 +202,7 @@ fn subcommand_code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
     places.flat_map(of_one).collect()
 }
 
-/// Arguments that are code, or files that are written without an option.
+/// Returns arguments that are code, or files that are written without an option.
 fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
     let operands = operands(arguments);
     let those = |is_it: &dyn Fn(&str) -> bool| -> Vec<&'a Word> {
@@ -216,7 +216,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             those(&|value| value.starts_with("-w") || value.starts_with("-u"))
         }
         "dd" => those(&|value| value.starts_with("of=")),
-        // A name with a colon is a file on another machine, fetched with a program.
+        // A name with a colon is a file on another machine, which a program fetches.
         "tar" | "gtar" => {
             let names_file = |value: &str| {
                 let name = value.split('=').next().unwrap_or(value);
@@ -224,7 +224,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             };
             those(&|value| value.contains(':') && names_file(value))
         }
-        // The value of `-H` or `-w` may be a file's content, also behind other letters.
+        // The value of `-H` or `-w` may be a file's content, also after other letters.
         "curl" => those(&|value| {
             let is_cluster = value.starts_with('-') && !value.starts_with("--");
             value.contains("%output{")
@@ -267,7 +267,7 @@ fn sed_code(arguments: &[Word]) -> Vec<&Word> {
         .collect()
 }
 
-/// The brackets of a variable's name are evaluated: `test -v 'a[$(id)]'`.
+/// Returns the arguments with code in the brackets of a variable's name, which is evaluated: `test -v 'a[$(id)]'`.
 fn tests_code(arguments: &[Word]) -> Vec<&Word> {
     let asks_for_names = arguments
         .iter()
@@ -280,7 +280,7 @@ fn tests_code(arguments: &[Word]) -> Vec<&Word> {
 }
 
 fn iproute_code(arguments: &[Word]) -> Vec<&Word> {
-    // Any beginning of a word stands for it, and one dash or two.
+    // Any beginning of a word is accepted for it, with one dash or two.
     let runs = |word: &Word| {
         let option = word.value.trim_start_matches('-');
         !option.is_empty()
@@ -293,7 +293,7 @@ fn iproute_code(arguments: &[Word]) -> Vec<&Word> {
     }
 }
 
-/// Whether these operands of a forge's program change what it will run.
+/// Returns whether these operands of a forge's program change what it will run.
 fn changes_forge(operands: &[&Word]) -> bool {
     let noun = operands.first().map_or("", |word| word.value.as_str());
     let verb = operands.get(1).map_or("", |word| word.value.as_str());
@@ -302,12 +302,12 @@ fn changes_forge(operands: &[&Word]) -> bool {
         "codespace" | "cs" => !matches!(verb, "list" | "ls" | "view"),
         "auth" => verb != "status",
         "config" => !matches!(verb, "get" | "list" | "ls"),
-        // An alias or an extension that somebody made.
+        // An alias or an extension that a user made.
         noun => !remote::is_forge_command(noun),
     }
 }
 
-/// Whether these operands of a package manager change what it will run.
+/// Returns whether these operands of a package manager change what it will run.
 fn changes_package(name: &str, operands: &[&Word]) -> bool {
     let first = operands.first().map_or("", |word| word.value.as_str());
     let second = operands.get(1).map_or("", |word| word.value.as_str());
@@ -328,7 +328,7 @@ fn cargo_code(operands: Vec<&Word>) -> Vec<&Word> {
         .collect()
 }
 
-/// The arguments of an interpreter itself: those after its script belong to the script.
+/// Returns the interpreter's own arguments: those after its script belong to the script.
 fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     let options = Options::of(name, "");
     if !options.end_at_operand() {
@@ -342,7 +342,7 @@ fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
     }
 }
 
-/// The words that are no options: also those behind `--` that look like one.
+/// Returns the words that are not options, including those after `--` that look like one.
 pub(super) fn operands(arguments: &[Word]) -> Vec<&Word> {
     let mut ended = false;
     let mut operands = Vec::new();
@@ -356,7 +356,7 @@ pub(super) fn operands(arguments: &[Word]) -> Vec<&Word> {
     operands
 }
 
-/// The words after any of `options`, and those options with their value attached.
+/// Returns the words after any of `options`, and those options with their value attached.
 fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
     let mut found = Vec::new();
     for (index, word) in arguments.iter().enumerate() {

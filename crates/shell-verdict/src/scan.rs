@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use chorus_text::{is_hidden, look_alikes, one_line};
 use regex::Regex;
 
-/// Why no narrow pattern may allow the text, if so.
+/// Returns why no narrow pattern may allow the text, if so.
 pub(super) fn doubt(command: &str) -> Option<String> {
     if command.contains("\\\n") {
         return Some("a backslash joins two of its lines".to_owned());
@@ -25,13 +25,13 @@ pub(super) fn doubt(command: &str) -> Option<String> {
     ))
 }
 
-/// Brackets, bars and redirections that a text may hold to be parsed.
+/// Most brackets, bars and redirections in a text that is parsed.
 ///
-/// The parser takes quadratic time for some chains of them; it reads this many within a few milliseconds, and no person
+/// The parser takes quadratic time for some chains of them. It reads this many within a few milliseconds, and no person
 /// writes as many outside a file's content.
 const MAX_TANGLES: usize = 600;
 
-/// Whether parsing `command` could take too long.
+/// Returns whether parsing `command` could take too long.
 pub(super) fn is_tangled(command: &str) -> bool {
     let tangles = |text: &str| {
         text.bytes().filter(|byte| b"(|<".contains(byte)).count() + text.matches("${").count()
@@ -42,14 +42,16 @@ pub(super) fn is_tangled(command: &str) -> bool {
     }
 }
 
-/// A character after a brace, with or without the digits of a range between, that the parser must not see.
+/// A character after a brace, with or without the digits of a range in between, that the parser must not see.
 const BEHIND_BRACE: &str = r"\{[0-9]*(?:\.\.[0-9]*)?([^\x{0}-\x{FF}])";
 
-/// The text that the parser reads in place of `command`, with as many bytes; `None` where that could mean something else.
+/// Returns the text that the parser reads instead of `command`, with as many bytes; `None` if that could mean something
+/// else.
 ///
-/// After a brace its scanner calls C's `isdigit` with any character. That reads a table of 384 entries without a bound, and
-/// ends the process for characters beyond plane 14. No such character is a digit, so it is replaced with letters. Letters
-/// could end a here-document whose delimiter has a brace, so with such a delimiter nothing is read.
+/// After a brace its scanner calls C's `isdigit` with any character. That reads a table of 384 entries without a bounds
+/// check, and crashes the process for characters beyond plane 14. No such character is a digit, so it is replaced with
+/// letters. Letters could end a here-document whose delimiter has a brace, so nothing is read if there is such a
+/// delimiter.
 pub(super) fn for_parser(command: &str) -> Option<Cow<'_, [u8]>> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(BEHIND_BRACE).ok());
     if command.is_ascii() {
@@ -73,9 +75,9 @@ pub(super) fn for_parser(command: &str) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(bytes))
 }
 
-/// The parts of `command` around a here-document that its first line begins: `cat > x <<'EOF'`.
+/// Returns the parts of `command` around a here-document that its first line begins: `cat > x <<'EOF'`.
 ///
-/// Only where nothing on that line could make the parser read it differently.
+/// Only if nothing on that line could make the parser read it differently.
 fn heredoc_of_first_line(command: &str) -> Option<(&str, &str)> {
     let (first, rest) = command.split_once('\n')?;
     let (before, after) = first.split_once("<<")?;
@@ -99,10 +101,10 @@ fn heredoc_of_first_line(command: &str) -> Option<(&str, &str)> {
     (is_plain(before) && is_word && is_text).then(|| (first, rest.get(body..).unwrap_or_default()))
 }
 
-/// The readings of `command` besides the plain one that a deny must be matched against too.
+/// Returns the readings of `command` besides the plain one that a deny must also be matched against.
 ///
-/// Bash joins lines that end in a backslash before it reads them, also inside words; for bash control characters are parts
-/// of words, for the parser they are blanks.
+/// Bash joins lines that end in a backslash before it reads them, even inside words. For bash, control characters are
+/// parts of words; for the parser they are blanks.
 pub(super) fn other_readings(command: &str) -> Vec<String> {
     let mut readings = Vec::new();
     if command.contains("\\\n") {

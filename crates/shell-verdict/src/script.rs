@@ -1,4 +1,4 @@
-//! A command line, taken apart: what it runs, and what in it cannot be judged.
+//! A parsed command line: the commands it runs, and the parts that cannot be judged.
 
 use std::collections::HashMap;
 
@@ -17,35 +17,35 @@ mod tests;
 /// Longest command that is parsed, in bytes. A longer one is never allowed by a pattern that is not universal.
 const MAX_PARSED: usize = 64 * 1024;
 
-/// How deep commands within commands are followed.
+/// How many levels of commands within commands are followed.
 const MAX_DEPTH: usize = 8;
 
-/// Commands and texts that are followed in all.
+/// Most commands and texts that are followed in total.
 const MAX_LOOKED_AT: usize = 5_000;
 
 /// Bytes of all [`Script::runs`] of a line.
 const MAX_IN_RUNS: usize = 256 * 1024;
 
-/// Bytes of commands within commands that are read in all: sixteen times the longest line that is taken apart.
+/// Most bytes of commands within commands that are read in total: sixteen times the longest line that is parsed.
 const MAX_READ: usize = 16 * MAX_PARSED;
 
 /// Bytes of all [`Script::forms`].
 const MAX_IN_FORMS: usize = 4 << 20;
 
-/// Bytes of words that are put together to guess what varying ones become.
+/// Bytes of words that are combined to guess the values of varying ones.
 const MAX_GUESSED: usize = 4 << 20;
 
-/// A command line, taken apart.
+/// A parsed command line.
 #[derive(Debug)]
 pub struct Script {
     raw: String,
     /// The simple commands as written, in order.
     plain: Vec<Simple>,
-    /// All that every deny is matched against, as `<program> <words>`.
+    /// The texts that every deny is matched against, as `<program> <words>`.
     forms: Vec<String>,
     /// Bytes of `forms`.
     in_forms: usize,
-    /// Words of commands of which some vary.
+    /// Words of the commands that contain varying words.
     varying: Vec<Vec<Word>>,
     doubt: Option<String>,
     opaque: Option<String>,
@@ -73,7 +73,7 @@ impl Simple {
         &self.words
     }
 
-    /// Parts of its text that no wildcard may match.
+    /// Returns the parts of its text that no wildcard may match.
     pub fn risks(&self) -> Vec<Risk> {
         risk::of(&self.text, &self.words)
     }
@@ -83,7 +83,7 @@ impl Simple {
         plain::forms(&self.words)
     }
 
-    /// Whether its operands are files.
+    /// Returns whether its operands are files.
     pub fn takes_files(&self) -> bool {
         let name = self
             .words
@@ -92,14 +92,14 @@ impl Simple {
         options::is_harmless(name) && !has(TAKE_NO_FILES, name)
     }
 
-    /// Its words without the program.
+    /// Returns its words without the program.
     pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 }
 
 impl Script {
-    /// Takes a line apart. A line that is too long or too deep is kept whole, with the reason in [`Self::hides`].
+    /// Parses a line. A line that is too long or too deep is kept whole, with the reason in [`Self::hides`].
     pub fn parse(command: &str) -> Self {
         let mut script = Self {
             raw: command.to_owned(),
@@ -146,7 +146,7 @@ impl Script {
         script
     }
 
-    /// Follows what the commands run in turn, through wrappers and through texts that contain commands.
+    /// Follows the commands that these commands run, through wrappers and through texts that contain commands.
     fn follow(&mut self, tree: Tree, other_readings: Vec<String>) {
         let mut texts: Vec<(String, usize)> =
             other_readings.into_iter().map(|text| (text, 1)).collect();
@@ -158,7 +158,7 @@ impl Script {
             let (tree, depth) = match first.take() {
                 Some(tree) => (tree, 0),
                 None => match texts.pop() {
-                    // Read already, and followed at least as deep.
+                    // Already read, and followed at least as deep.
                     Some((text, depth)) if read.get(&text).is_some_and(|known| *known <= depth) => {
                         continue;
                     }
@@ -188,7 +188,7 @@ impl Script {
                 }
             }
             if depth < MAX_DEPTH {
-                // Those inside are not followed: the text is not allowed anyway.
+                // The inner ones are not followed: the text is not allowed anyway.
                 let overlooked = tree.overlooked.iter();
                 texts.extend(overlooked.map(|text| (text.clone(), MAX_DEPTH)));
             }
@@ -211,7 +211,7 @@ impl Script {
         }
     }
 
-    /// Adds what is run in turn, and texts of commands to be read later; returns how much that is.
+    /// Adds the commands that are run in turn, and texts of commands to read later; returns how much that is.
     fn add(&mut self, run: Vec<Inner>, depth: usize, texts: &mut Vec<(String, usize)>) -> usize {
         let count = run.len();
         for inner in run {
@@ -250,28 +250,28 @@ impl Script {
         self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Why it must never run, if it would ruin the machine.
+    /// Returns why it must never run, if it would ruin the machine.
     pub fn destructive(&self) -> Option<&str> {
         self.destructive.as_deref()
     }
 
-    /// Why no narrow pattern may allow it, if so.
+    /// Returns why no narrow pattern may allow it, if so.
     pub fn doubt(&self) -> Option<String> {
         self.doubt.clone()
     }
 
-    /// Why it may run something that is not in `forms`, if so.
+    /// Returns why it may run something that is not in `forms`, if so.
     pub fn hides(&self) -> Option<&str> {
         self.opaque.as_deref()
     }
 
-    /// The simple commands as written.
+    /// Returns the simple commands as written.
     pub fn commands(&self) -> &[Simple] {
         &self.plain
     }
 
-    /// The whole line, and each sequence of two or more of its commands with what joins them, as written. `None` where
-    /// these are too much text.
+    /// Returns the whole line, and each sequence of two or more of its commands with the text that joins them, as
+    /// written. `None` if these are too much text.
     pub fn runs(&self) -> Option<Vec<&str>> {
         let mut runs = vec![self.raw.as_str()];
         let mut bytes = 0;
@@ -288,7 +288,7 @@ impl Script {
         Some(runs)
     }
 
-    /// Whether it is one command and its redirections, with nothing before or after.
+    /// Returns whether it is one command and its redirections, with nothing before or after.
     pub fn is_single(&self) -> bool {
         let [command] = self.plain.as_slice() else {
             return false;
@@ -297,12 +297,14 @@ impl Script {
         self.opaque.is_none() && !rest.contains([';', '&', '|', '\n', '(', ')', '{', '}', '`'])
     }
 
-    /// What a deny is matched against: each command as written, its plain forms, and what it runs in turn.
+    /// Returns the texts that a deny is matched against: each command as written, its plain forms, and the commands it
+    /// runs in turn.
     pub fn forms(&self) -> impl Iterator<Item = &str> {
         self.forms.iter().map(String::as_str)
     }
 
-    /// The forms that commands take when their varying words take the values of `tokens`; none where that is too much to try.
+    /// Returns the forms of the commands when their varying words take the values of `tokens`; `None` if that is too
+    /// much to try.
     pub fn guesses(&self, tokens: &[&str]) -> Option<Vec<String>> {
         let mut guesses = Vec::new();
         let mut left = MAX_GUESSED;
@@ -310,7 +312,7 @@ impl Script {
             let bytes: usize = words.iter().map(|word| word.value.len() + 1).sum();
             let varying = words.iter().filter(|word| word.varies).count();
             for token in tokens {
-                // Each varying word alone, and all of them.
+                // Each varying word by itself, and all of them.
                 left = left.checked_sub((bytes + token.len()) * (1 + varying))?;
                 let mut filled = words.clone();
                 for word in filled.iter_mut().filter(|word| word.varies) {
@@ -350,7 +352,7 @@ fn second_reader_agrees(command: &str, tree: &Tree) -> bool {
     read == parsed
 }
 
-/// Whether it writes a file that it also runs.
+/// Returns whether it writes a file that it also runs.
 fn runs_what_it_wrote(tree: &Tree) -> bool {
     let mut written: Vec<&str> = tree
         .targets

@@ -1,4 +1,4 @@
-//! Scripts that are given to sed, awk and sqlite, and whether they only read.
+//! Scripts for sed, awk and sqlite, and whether they only read.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 use super::risk::operands;
 use super::word::Word;
 
-/// The scripts that sed is given, each with the word it is in: the values of `-e`, else its first operand.
+/// Returns the scripts given to sed, each with its word: the values of `-e`, or its first operand.
 pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
     let mut scripts = Vec::new();
     let mut is_sure = true;
@@ -30,7 +30,7 @@ pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
             }
             continue;
         }
-        // `-l` takes a value, which may hold an `e` that is no option.
+        // `-l` takes a value, which may contain an `e` that is not an option.
         is_sure &= !value.contains('l');
         if let Some((_, attached)) = value.split_once('e') {
             if attached.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
     scripts
 }
 
-/// Whether a sed script only prints, deletes, stops and replaces.
+/// Returns whether a sed script only prints, deletes, stops and replaces.
 pub(super) fn is_harmless_sed(script: &str) -> bool {
     static HARMLESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let address = r"(?:[0-9]+|\$|/[^/]*/)";
@@ -65,21 +65,22 @@ pub(super) fn is_harmless_sed(script: &str) -> bool {
             && !script.replace("\\.", "x").contains(['\n', '\\'])
 }
 
-/// Whether a sed script may have a replacement with the flag `e`, which runs what it makes. Any character but a line feed and a backslash may
-/// be its mark (`sxaxidxe`), and a script that has too many places to look at counts as one.
+/// Returns whether a sed script may have a replacement with the flag `e`, which runs its result. Any character except a
+/// line feed and a backslash may be its delimiter (`sxaxidxe`), and a script with too many places to check counts as
+/// one.
 pub(super) fn sed_runs_what_it_makes(script: &str) -> bool {
     const MOST_PLACES: usize = 200;
     let mut places = script.match_indices('s').map(|(at, _)| &script[at + 1..]);
     places.by_ref().take(MOST_PLACES).any(flags_run) || places.next().is_some()
 }
 
-/// Whether what is behind an `s` is a replacement with the flag `e`.
+/// Returns whether the text after an `s` is a replacement with the flag `e`.
 fn flags_run(behind: &str) -> bool {
     let mut rest = behind.chars();
     let Some(mark) = rest.next().filter(|mark| !matches!(mark, '\n' | '\\')) else {
         return false;
     };
-    // After the pattern and after what replaces it.
+    // After the pattern and after its replacement.
     for _ in 0..2 {
         let mut is_escaped = false;
         if !rest.any(|c| {
@@ -90,12 +91,12 @@ fn flags_run(behind: &str) -> bool {
             return false;
         }
     }
-    // A name of a file is behind `w`.
+    // A file name follows `w`.
     rest.take_while(|flag| flag.is_ascii_alphanumeric() && *flag != 'w' || *flag == ' ')
         .any(|flag| flag == 'e')
 }
 
-/// Whether an argument of awk neither starts a program nor writes a file.
+/// Returns whether an argument of awk neither starts a program nor writes a file.
 pub(super) fn is_harmless_awk(argument: &str) -> bool {
     ![
         "system",
@@ -114,7 +115,7 @@ pub(super) fn is_harmless_awk(argument: &str) -> bool {
     .any(|sign| argument.contains(sign))
 }
 
-/// Whether it only selects: the shell of sqlite has functions that write files and start an editor.
+/// Returns whether it only selects: the shell of sqlite has functions that write files and start an editor.
 pub(super) fn is_harmless_sql(sql: &str) -> bool {
     let lower = sql.trim_start().to_ascii_lowercase();
     lower.starts_with("select ")

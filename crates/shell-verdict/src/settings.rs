@@ -1,6 +1,6 @@
 //! Words of a command that name settings of a program: a wildcard must not choose what a later command starts.
 //!
-//! This looks at the text only. A folder that is copied as a whole, an archive or a link brings settings without a name in
+//! This reads only the text. A folder that is copied as a whole, an archive or a link brings settings without a name in
 //! the text; the sandbox keeps those out of the home of commands (see `exec::home`).
 
 use percent_encoding::percent_decode_str;
@@ -12,15 +12,15 @@ use super::tables::has;
 use super::tables::programs::{ABOUT_TEXT, WRITERS};
 use super::word::Word;
 
-/// Harmless programs that do not read what they are given: they put it somewhere else.
+/// Harmless programs that do not read their operands but put them somewhere else.
 const PUT: &str = "cp ln mv tee";
 
-/// git's subcommands that write no file of the work tree that they are given.
+/// git's subcommands that do not write the work tree files they are given.
 const GIT_READS: &str = "\
     add annotate blame cat-file check-attr check-ignore commit describe diff diff-files diff-index diff-tree grep \
     hash-object log ls-files ls-tree rev-list rev-parse rm shortlog show stage status whatchanged";
 
-/// The arguments of a command that name settings which it may write.
+/// Returns the arguments of a command that name settings which it may write.
 pub(super) fn named(words: &[Word]) -> Vec<&Word> {
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
@@ -48,7 +48,7 @@ fn only_reads(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Checks whether a path in `text` leads to settings. What stands before a sign that some programs put before a path does not
+/// Returns whether a path in `text` leads to settings. Text before a sign that some programs put before a path does not
 /// count. Programs that fetch an address name the file by its unescaped end.
 fn names_settings(text: &str) -> bool {
     let unescaped = percent_decode_str(text).decode_utf8_lossy();
@@ -77,6 +77,6 @@ fn is_settings(path: &str) -> bool {
     } else {
         are_program_settings(&names)
     };
-    // Most of what lies in a repository's own folder decides what git runs: `hooks`, `config`, `rebase-merge`, `modules`.
+    // Most files in a repository's own folder decide what git runs: `hooks`, `config`, `rebase-merge`, `modules`.
     of_program || names.contains(&".git")
 }

@@ -1,16 +1,16 @@
-//! What the addresses of `socat` run: `EXEC:`, `SYSTEM:` and `SHELL:`, alone, or as one half of `a!!b`.
+//! The commands that `socat` addresses run: `EXEC:`, `SYSTEM:` and `SHELL:`, by themselves, or as one half of `a!!b`.
 //!
-//! Names of addresses are read without regard to case, and socat removes quotes and backslashes from the whole address, as
-//! a shell has done before. A command in it ends at a comma or `!!` outside of quotes; which of these are outside is not
-//! worked out here: the command is read up to each of them, as written and without quotes.
+//! Names of addresses are case-insensitive, and socat removes quotes and backslashes from the whole address, as a shell
+//! did before. A command in it ends at a comma or `!!` outside of quotes. This code does not work out which of these
+//! are outside: it reads the command up to each of them, as written and without quotes.
 
-/// Addresses that run what follows them.
+/// Addresses that run the text after them.
 const RUNS: [&str; 3] = ["exec:", "system:", "shell:"];
 
 /// Ends of one command that are tried.
 const MOST_ENDS: usize = 32;
 
-/// The commands that an address may run; `None` where there are too many to try.
+/// Returns the commands that an address may run; `None` if there are too many to try.
 pub(super) fn commands(address: &str) -> Option<Vec<String>> {
     let plain: String = address
         .chars()
@@ -41,7 +41,7 @@ fn up_to_each_end(command: &str) -> Option<Vec<String>> {
     (ends.len() <= MOST_ENDS).then(|| ends.iter().map(|end| command[..*end].to_owned()).collect())
 }
 
-/// The files that an address may write: of `OPEN:file`, `CREATE:file`, and of a path alone.
+/// Returns the files that an address may write: of `OPEN:file`, `CREATE:file`, and of a plain path.
 pub(super) fn writes_to(address: &str) -> impl Iterator<Item = &str> {
     let halves = address.split("!!").filter(|half| {
         let mut options = half.split(',').skip(1);

@@ -1,26 +1,26 @@
 //! Commands inside others that bash runs although the parser sees plain text.
 //!
 //! The grammar has no substitutions in the patterns of `[[ … =~ … ]]`, in most of `${…}`, and no backticks in
-//! here-documents. So each place where one could begin must be a node of the tree, or be where bash runs nothing.
+//! here-documents. So each place where one could begin must be a node of the tree, or a place where bash runs nothing.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use tree_sitter::Node;
 
-/// What the tree says about places in the text.
+/// The tree's information about places in the text.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// Beginnings and ends of substitutions that are nodes.
     known: HashSet<usize>,
-    /// What bash takes literally.
+    /// Ranges that bash takes literally.
     literal: Vec<Range<usize>>,
-    /// Where only `<(` and `>(` are literal: double quotes and here-documents.
+    /// Ranges where only `<(` and `>(` are literal: double quotes and here-documents.
     quoted: Vec<Range<usize>>,
 }
 
 impl Places {
-    /// Notes what `node` says.
+    /// Records the ranges of `node`.
     pub(super) fn note(&mut self, node: Node<'_>, text: &str) {
         let range = node.byte_range();
         match node.kind() {
@@ -40,7 +40,7 @@ impl Places {
         }
     }
 
-    /// The places in `text` that may run something but are not nodes, each up to its end.
+    /// Returns the places in `text` that may run something but are not nodes, each up to its end.
     pub(super) fn unseen(mut self, text: &str) -> Vec<Range<usize>> {
         self.literal.sort_by_key(|range| range.start);
         self.quoted.sort_by_key(|range| range.start);
@@ -75,7 +75,7 @@ impl Places {
     }
 }
 
-/// Whether quotes around a word quote it: inside `"${…}"`, arithmetic and here-documents they do not.
+/// Returns whether quotes around a word quote it: inside `"${…}"`, arithmetic and here-documents they do not.
 fn is_word(node: Node<'_>) -> bool {
     let mut parent = node.parent();
     while let Some(outer) = parent.filter(|outer| outer.kind() == "concatenation") {
@@ -99,7 +99,7 @@ fn is_word(node: Node<'_>) -> bool {
     })
 }
 
-/// Whether the delimiter of a here-document is quoted, so that its body is plain text.
+/// Returns whether the delimiter of a here-document is quoted, so that its body is plain text.
 fn is_quoted(body: Node<'_>, text: &str) -> bool {
     let Some(redirect) = body.parent() else {
         return false;
@@ -112,7 +112,7 @@ fn is_quoted(body: Node<'_>, text: &str) -> bool {
         .is_some_and(|start| start.starts_with(['\'', '"', '\\']))
 }
 
-/// Whether one of `ranges`, which are sorted and do not overlap, contains `position`.
+/// Returns whether one of `ranges`, which are sorted and do not overlap, contains `position`.
 fn covers(ranges: &[Range<usize>], position: usize) -> bool {
     let behind = ranges.partition_point(|range| range.start <= position);
     ranges
@@ -121,7 +121,7 @@ fn covers(ranges: &[Range<usize>], position: usize) -> bool {
         .is_some_and(|range| range.contains(&position))
 }
 
-/// The approximate end of a substitution that begins at `start`.
+/// Returns the approximate end of a substitution that begins at `start`.
 fn end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 1..).unwrap_or_default();
     let mut open = 0_usize;

@@ -1,4 +1,4 @@
-//! Facts about programs, from `tables/`: data, to be read and checked by people.
+//! Facts about programs, from `tables/`: data for people to read and check.
 //!
 //! Nothing here decides; the modules next to it do.
 
@@ -9,7 +9,7 @@ pub(crate) mod programs;
 #[cfg(test)]
 mod tests;
 
-/// Whether `word` is one of the `names`, which are separated by blanks.
+/// Returns whether `word` is one of the `names`, which are separated by blanks.
 pub(crate) fn has(names: &str, word: &str) -> bool {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
     if word.is_empty() || word.as_bytes().iter().any(is_blank) {

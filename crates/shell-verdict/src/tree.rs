@@ -12,13 +12,13 @@ use super::word::Word;
 /// Steps the parser may take before a command counts as too tangled: deeply nested errors take quadratic time.
 const MAX_STEPS: usize = 20_000;
 
-/// Simple commands in one text.
+/// Most simple commands in one text.
 const MAX_COMMANDS: usize = 2_000;
 
-/// Overlooked substitutions that are read separately: one is enough to keep a text from being allowed.
+/// Most overlooked substitutions that are read separately: one is enough to keep a text from being allowed.
 const MAX_OVERLOOKED: usize = 4;
 
-/// Signs that a line takes values for names, numbers or prompts: `((x))`, `[[ $x -eq 1 ]]`, `${!x}`, `${x@P}`.
+/// Signs that a line treats values as names, numbers or prompts: `((x))`, `[[ $x -eq 1 ]]`, `${!x}`, `${x@P}`.
 const EVALUATING: [&str; 20] = [
     "${",
     "((",
@@ -42,12 +42,12 @@ const EVALUATING: [&str; 20] = [
     "PS4",
 ];
 
-/// What a text runs, as far as its tree tells.
+/// The commands that a text runs, as far as its tree shows.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// Every simple command, at any depth.
     pub(super) commands: Vec<Written>,
-    /// The first thing in it that is more than a plain command.
+    /// Its first part that is more than a plain command.
     pub(super) doubt: Option<String>,
     /// Why it may contain commands that are not in `commands`.
     pub(super) opaque: Option<String>,
@@ -59,9 +59,9 @@ pub(super) struct Tree {
     pub(super) functions: Vec<(String, String)>,
     /// Quoted texts in which bash runs `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
     pub(super) evaluated: Vec<String>,
-    /// Values that are assigned to variables, before a program's name and elsewhere.
+    /// Values assigned to variables, before a program's name and elsewhere.
     pub(super) assigned: Vec<(String, Word)>,
-    /// Quoted texts with a substitution in them, which bash runs once it takes them for a name, a number or a prompt.
+    /// Quoted texts with a substitution in them, which bash runs when it treats them as a name, a number or a prompt.
     pub(super) literals: Vec<String>,
     /// Substitutions that the parser took for text, the first few.
     pub(super) overlooked: Vec<String>,
@@ -82,7 +82,7 @@ pub(super) struct Written {
 pub(super) enum Input {
     Nothing,
     Text(String),
-    /// Something that is known only when it runs, or a file.
+    /// A file, or input that is known only at run time.
     Unknown,
 }
 
@@ -140,7 +140,7 @@ impl Tree {
         self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Visits every node, each with the input of its commands. The waiting nodes are in a list, not on our stack.
+    /// Visits every node, each with the input of its commands. The waiting nodes are in a list, not on the call stack.
     fn walk(&mut self, root: Node<'_>, text: &str) {
         let mut waiting = vec![(root, Input::Nothing)];
         let mut places = Places::default();
@@ -191,7 +191,7 @@ impl Tree {
         }
     }
 
-    /// Keeps a text that holds a substitution which does not run where it stands.
+    /// Keeps a text with a substitution that does not run at this place.
     fn literal(&mut self, node: Node<'_>, text: &str) {
         let source = slice(node, text);
         let value = match node.kind() {
@@ -200,7 +200,7 @@ impl Tree {
         };
         let runs = |value: &&str| value.contains("$(") || value.contains('`');
         if let Some(value) = value.known().filter(runs) {
-            // What a substitution prints there is no program, but a part of the value.
+            // The output of a substitution there is not a program, but a part of the value.
             self.literals.push(format!(": {value}"));
         }
     }
@@ -306,7 +306,7 @@ impl Tree {
         }
     }
 
-    /// `words`, which the grammar counts as further files of a redirection, are really words of its command.
+    /// Adds `words` to their command: the grammar counts them as further files of a redirection.
     fn behind_redirect(&mut self, redirect: Node<'_>, words: Vec<Word>, text: &str) {
         if words.is_empty() {
             return;
@@ -360,12 +360,13 @@ fn slice<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// The children of `node`, by a cursor: asking for each by its number would take quadratic time.
+/// Returns the children of `node`, with a cursor: asking for each by its number would take quadratic time.
 fn children<'tree>(node: Node<'tree>) -> Vec<Node<'tree>> {
     node.children(&mut node.walk()).collect()
 }
 
-/// Why a kind of node is not plain. The list names plain kinds: whatever a later grammar adds is not plain.
+/// Returns why a kind of node is not plain. The list names plain kinds, so anything that a later grammar adds is not
+/// plain.
 fn unjudged(node: Node<'_>) -> Option<&'static str> {
     match node.kind() {
         "program"
@@ -404,7 +405,7 @@ fn unjudged(node: Node<'_>) -> Option<&'static str> {
     }
 }
 
-/// The input of the commands under each child of `node`.
+/// Returns the input of the commands under each child of `node`.
 fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> Vec<Input> {
     match node.kind() {
         "pipeline" => {
@@ -444,7 +445,7 @@ fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> V
     }
 }
 
-/// The text of a here-document that bash passes on as written.
+/// Returns the text of a here-document that bash passes on as written.
 fn here_text(node: Node<'_>, text: &str) -> Input {
     let start = children(node)
         .into_iter()
@@ -464,7 +465,7 @@ fn here_text(node: Node<'_>, text: &str) -> Input {
     }
 }
 
-/// The output of a stage of a pipeline, where its words determine it.
+/// Returns the output of a stage of a pipeline, if its words determine it.
 fn output(node: Node<'_>, text: &str) -> Input {
     if node.kind() != "command" {
         return Input::Unknown;
@@ -485,7 +486,7 @@ fn output(node: Node<'_>, text: &str) -> Input {
     }
 }
 
-/// `text` with the escapes that `echo -e` and `printf` read.
+/// Returns `text` with the escapes replaced that `echo -e` and `printf` read.
 fn unescaped(text: &str) -> String {
     Word::read(&format!("$'{}'", text.replace('\'', "\\'")), 0..0).value
 }

@@ -16,7 +16,7 @@ use super::tree::Input;
 use super::word::Word;
 use super::wrappers::{Inner, MAX_WORDS, MOST_LETTERS, assigned, suffixes};
 
-/// Texts in which bash runs what stands in `$(…)`, though they are quoted.
+/// Adds texts in which bash runs `$(…)` although they are quoted.
 pub(super) fn evaluator(arguments: &[Word], found: &mut Vec<Inner>) {
     for word in arguments.iter().filter_map(Word::known) {
         if word.contains("$(") || word.contains('`') || word.contains("<(") {
@@ -25,7 +25,7 @@ pub(super) fn evaluator(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Variables that a builtin or `env` sets by name: `read 'BASH_CMDS[x]'`.
+/// Adds variables that a builtin or `env` sets by name: `read 'BASH_CMDS[x]'`.
 pub(super) fn variables(arguments: &[Word], found: &mut Vec<Inner>) {
     for word in arguments {
         let (name, value) = word.value.split_once('=').unwrap_or((&word.value, ""));
@@ -38,7 +38,7 @@ pub(super) fn variables(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Commands behind a word or a sign of the program's own, `shell` of gdb, and other names for programs.
+/// Adds commands after one of the program's own words or signs, such as `shell` of gdb, and other names for programs.
 pub(super) fn escapes(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     for escape in programs::shell_escapes(name) {
         escaped(escape, arguments, found);
@@ -50,7 +50,7 @@ pub(super) fn escapes(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Commands behind `escape`, where that is a word or a sign by itself.
+/// Adds commands after `escape`, if that is a word or a sign by itself.
 fn escaped(escape: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     for word in arguments {
@@ -65,12 +65,12 @@ fn escaped(escape: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Commands that begin anywhere inside of a word.
+/// Adds commands that begin anywhere inside a word.
 fn inside(word: &Word, found: &mut Vec<Inner>) {
     found.extend(embedded(&word.value).into_iter().map(Inner::Script));
 }
 
-/// Commands that addresses of socat run.
+/// Adds commands that socat addresses run.
 pub(super) fn addresses(arguments: &[Word], found: &mut Vec<Inner>) {
     for word in arguments {
         if word.varies {
@@ -87,12 +87,12 @@ pub(super) fn addresses(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Commands that are the value of an option, attached or in the next word.
+/// Adds commands that are the value of an option, attached or in the next word.
 pub(super) fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
     for option in programs::command_options(name) {
         for (index, word) in arguments.iter().enumerate() {
             let begins = match option.strip_prefix("--") {
-                // Any beginning of a long option stands for it.
+                // Any beginning of a long option is accepted for it.
                 Some(long) => word.value.strip_prefix("--").is_some_and(|word| {
                     let given = word.split('=').next().unwrap_or(word);
                     !given.is_empty() && long.starts_with(given)
@@ -109,9 +109,9 @@ pub(super) fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<In
     }
 }
 
-/// `text` from each place on where a word begins in it: `exec=git push`, `+!git push`, `1e git push`.
+/// Returns `text` from each position on where a word begins in it: `exec=git push`, `+!git push`, `1e git push`.
 pub(super) fn embedded(text: &str) -> Vec<String> {
-    /// Places that are tried.
+    /// Positions that are tried.
     const MOST: usize = 24;
     let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     // The value of a short option is attached to it: `-Ogit push`.
@@ -132,7 +132,7 @@ pub(super) fn embedded(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words that an unknown program may run, and that certainly write elsewhere if it does.
+/// Adds words that an unknown program may run, and that certainly write elsewhere if it does.
 pub(super) fn sure_writes(arguments: &[Word], found: &mut Vec<Inner>) {
     for (index, word) in arguments.iter().enumerate().take(MAX_WORDS) {
         let rest = &arguments[index..];
@@ -148,7 +148,8 @@ pub(super) fn sure_writes(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// Whether its arguments are text to it, such as words to search for or a message, or are judged in another way.
+/// Returns whether its arguments are text to it, such as words to search for or a message, or are judged in another
+/// way.
 pub(super) fn is_about_text(name: &str) -> bool {
     options::is_harmless(name)
         || programs::is_wrapper(name)
@@ -156,12 +157,13 @@ pub(super) fn is_about_text(name: &str) -> bool {
         || has(ABOUT_TEXT, name)
 }
 
-/// sed's command `e` runs a command, and a replacement with the flag `e` runs what it makes.
+/// Adds the commands of a sed script: the command `e` runs a command, and a replacement with the flag `e` runs its
+/// result.
 pub(super) fn sed(arguments: &[Word], found: &mut Vec<Inner>) {
     static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e[ \t]*(?P<command>[^\s/;}].*)$").ok()
     });
-    // Where an address has marks of its own (`\xaxe id`), what is behind it cannot be told from it.
+    // If an address has its own delimiters (`\xaxe id`), the text after it cannot be separated from it.
     static RUNS_WHAT_IT_READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e\s*(?:$|[;}])|(?:^|[;{},!\s])\\\S.*\S\s*e").ok()
     });
@@ -179,7 +181,7 @@ pub(super) fn sed(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
-/// The commands after any of `options`.
+/// Adds the commands after any of `options`.
 pub(super) fn after(arguments: &[Word], options: &[&str], input: &Input, found: &mut Vec<Inner>) {
     for (index, word) in arguments.iter().enumerate() {
         if options.contains(&word.value.as_str()) {
@@ -188,7 +190,7 @@ pub(super) fn after(arguments: &[Word], options: &[&str], input: &Input, found: 
     }
 }
 
-/// The commands that fd runs for what it finds; the first word of one may be attached to its option.
+/// Adds the commands that fd runs for its results; the first word of one may be attached to its option.
 pub(super) fn fd(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
     for (index, word) in arguments.iter().enumerate() {
         let rest = &arguments[index + 1..];
@@ -213,7 +215,7 @@ fn with_attached(first: Option<&str>, rest: &[Word]) -> Vec<Word> {
     first.into_iter().chain(rest.iter().cloned()).collect()
 }
 
-/// git runs commands given as configuration and to some of its subcommands.
+/// Adds the commands that git runs from its configuration and for some of its subcommands.
 pub(super) fn git(arguments: &[Word], found: &mut Vec<Inner>) {
     let mut words = arguments.iter().peekable();
     while let Some(option) = words.next_if(|word| word.is_option()) {

@@ -1,24 +1,24 @@
-//! One word of a command, with its quotes removed as bash would.
+//! One word of a command, with its quotes removed as bash does.
 
 use std::ops::Range;
 
 /// A word as the program would get it, as far as that is known before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Its value; where only a part is known, the part before the first unknown one.
+    /// Its value; if only a part is known, the part before the first unknown one.
     pub(super) value: String,
-    /// Whether the value is only known when the shell runs.
+    /// Whether the value is known only when the shell runs.
     pub(super) varies: bool,
-    /// Something in it that bash rewrites: a glob, braces, a tilde, `$'…'`.
+    /// The part of it that bash rewrites: a glob, braces, a tilde, `$'…'`.
     pub(super) rewritten: Option<&'static str>,
-    /// Its position in the text of its command; empty for a word that was derived from others.
+    /// Its position in the text of its command; empty for a word derived from others.
     pub(super) place: Range<usize>,
-    /// Whether it begins as a file of what a command prints: `<(…)`.
+    /// Whether it begins as a file with a command's output: `<(…)`.
     pub(super) is_printed: bool,
 }
 
 impl Word {
-    /// A word with a known value.
+    /// Creates a word with a known value.
     pub(super) fn fixed(value: impl Into<String>) -> Self {
         Self {
             value: value.into(),
@@ -29,7 +29,7 @@ impl Word {
         }
     }
 
-    /// A word that could be anything.
+    /// Creates a word that could be anything.
     pub(super) fn unknown() -> Self {
         Self {
             value: String::new(),
@@ -40,22 +40,22 @@ impl Word {
         }
     }
 
-    /// Its value, when that is known.
+    /// Returns its value, if that is known.
     pub(super) fn known(&self) -> Option<&str> {
         (!self.varies).then_some(self.value.as_str())
     }
 
-    /// Its value, as far as it is known.
+    /// Returns its value, as far as it is known.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Its position in the text of its command.
+    /// Returns its position in the text of its command.
     pub fn place(&self) -> Range<usize> {
         self.place.clone()
     }
 
-    /// Whether it is an option, as far as that can be known.
+    /// Returns whether it is an option, as far as that can be known.
     pub fn is_option(&self) -> bool {
         self.value.starts_with('-') && self.value.len() > 1
     }
@@ -174,13 +174,13 @@ impl Reader {
         }
     }
 
-    /// Whether the `$` just taken begins an expansion, and is not a dollar.
+    /// Returns whether the `$` just taken begins an expansion, and is not a literal dollar.
     fn expands(&self) -> bool {
         self.peek()
             .is_some_and(|c| c.is_alphanumeric() || "_{([@*#?$!-".contains(c))
     }
 
-    /// Whether the `{` just taken begins a list or a range that bash multiplies.
+    /// Returns whether the `{` just taken begins a list or a range that bash expands.
     fn braces(&self) -> bool {
         self.multiplies_up_to.is_some_and(|last| self.next <= last)
     }

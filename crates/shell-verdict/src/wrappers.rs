@@ -1,4 +1,4 @@
-//! What the commands of wrapper programs run in turn, for deny only.
+//! The commands that wrapper programs run, for deny only.
 
 use super::input;
 use super::plain;
@@ -14,28 +14,28 @@ use super::within::{
 };
 use super::word::Word;
 
-/// Words of one command after which a wrapper is not looked into.
+/// Words of one command after which a wrapper is not searched.
 pub(super) const MAX_WORDS: usize = 200;
 
-/// Most letters of a cluster of short options behind which a command is looked for.
+/// Most letters of a cluster of short options after which a command is searched for.
 pub(super) const MOST_LETTERS: usize = 16;
 
-/// Most commands that one command is followed into: `poetry run poetry run …` begins a command at each word, and each of those
-/// does too.
+/// Most commands that are followed from one command: `poetry run poetry run …` begins a command at each word, and each
+/// of those does too.
 const MOST_FOUND: usize = 400;
 
-/// What a command runs besides itself.
+/// A command that another command runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inner {
     /// A command in these words.
     Words(Vec<Word>),
     /// A text of shell commands.
     Script(String),
-    /// Something that is not known before it runs, and why.
+    /// A command that is not known before it runs, and why.
     Unseen(String),
 }
 
-/// What `command` runs besides itself.
+/// Returns the commands that `command` runs besides itself.
 pub(super) fn inner(command: &Written) -> Vec<Inner> {
     let mut found = Vec::new();
     let Some(program) = command.words.first() else {
@@ -58,7 +58,7 @@ pub(super) fn inner(command: &Written) -> Vec<Inner> {
     found
 }
 
-/// What the values of these variables run, sooner or later.
+/// Returns the commands that the values of these variables run, sooner or later.
 pub(super) fn of_variables(assignments: &[(String, Word)]) -> Vec<Inner> {
     let mut found = Vec::new();
     for (name, value) in assignments {
@@ -67,7 +67,7 @@ pub(super) fn of_variables(assignments: &[(String, Word)]) -> Vec<Inner> {
     found
 }
 
-/// Variables whose value is a command, or a file of them.
+/// Adds the value of a variable that holds a command, or a file of commands.
 pub(super) fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
     if has(COMMAND_VARIABLES, name) {
         found.push(match value.known() {
@@ -168,7 +168,7 @@ fn known(words: &[Word]) -> Vec<&str> {
         .collect()
 }
 
-/// A wrapper runs what follows it, wherever its own options end: the command may begin at any word.
+/// Adds the commands of a wrapper, which runs the words after its own options: the command may begin at any word.
 fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
     let mut arguments = arguments.to_vec();
     if matches!(name, "xargs" | "gxargs" | "parallel" | "entr" | "watchexec") {
@@ -192,7 +192,7 @@ fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>
     suffixes(&arguments, input, found);
 }
 
-/// What may follow each letter of a cluster of short options: `-vS'git push'`.
+/// Returns the text that may follow each letter of a cluster of short options: `-vS'git push'`.
 fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
     let letters = word.strip_prefix('-').unwrap_or_default();
     let count = letters
@@ -321,7 +321,7 @@ fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inn
         .iter()
         .enumerate()
         .filter(|(_, word)| !word.is_option() && word.value != "-");
-    // The first may be the value of an option before it.
+    // The first one may be the value of an option before it.
     let first = operands.next();
     let second = operands
         .next()

@@ -4,7 +4,7 @@ use crate::guild::{Attachment, File};
 use crate::world::World;
 
 impl World {
-    /// Stores a file for download; its type is taken from the name when it is not given.
+    /// Stores a file for download. If no type is given, it is derived from the name.
     pub(crate) fn store_file(
         &mut self,
         name: &str,
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-/// MIME type by a name's extension, as far as agents and the page need it.
+/// Returns the MIME type for a name's extension, as far as agents and the page need it.
 fn type_of(name: &str) -> &'static str {
     let ending = name
         .rsplit('.')

@@ -1,4 +1,4 @@
-//! Interactions: begun by a person, answered by the bot, out of time.
+//! Interactions: started by a person, answered by the bot, or expired.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ impl World {
         id
     }
 
-    /// Notes how the bot answered, and tells that person's page.
+    /// Records how the bot answered, and tells that person's page.
     pub(crate) fn answered(&mut self, id: u64, answer: Answer) {
         let Some(interaction) = self.interactions.get_mut(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! Messages: begun, posted, changed and deleted.
+//! Messages: typing, posted, changed and deleted.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, MessageId, UserId, first_at};
 
 impl World {
-    /// Somebody begins to write; clients show it for ten seconds or until their message.
+    /// Shows that a user is typing; clients show it for ten seconds or until the message.
     pub(crate) fn begin_typing(&mut self, channel: ChannelId, user: UserId) {
         #[cfg(feature = "testing")]
         if user == self.bot {
@@ -31,7 +31,7 @@ impl World {
         self.dispatch("TYPING_START", data);
     }
 
-    /// Posts a message and tells everybody who may see it.
+    /// Posts a message and tells everyone who may see it.
     pub(crate) fn post(&mut self, channel: ChannelId, author: UserId, draft: Draft) -> MessageId {
         let id = match draft.at {
             Some(at) => MessageId(self.id_at(at)),
@@ -89,7 +89,7 @@ impl World {
         id
     }
 
-    /// Changes a message by `change`, marks it edited and tells everybody.
+    /// Applies `change` to a message, marks it edited and tells everyone.
     pub(crate) fn edit(
         &mut self,
         channel: ChannelId,

@@ -5,7 +5,7 @@ use crate::wire;
 use crate::world::World;
 use chorus_base::discord_ids::UserId;
 
-/// The users that a draft notifies, under its `allowed_mentions`.
+/// Returns the users that a draft notifies, under its `allowed_mentions`.
 pub(super) fn of(world: &World, draft: &Draft, replied: Option<UserId>) -> Vec<String> {
     let allowed = draft.allowed_mentions.as_ref();
     let parses = |what: &str| {

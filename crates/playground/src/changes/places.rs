@@ -1,4 +1,4 @@
-//! Servers, channels, threads and roles: made and deleted.
+//! Servers, channels, threads and roles: created and deleted.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
 impl World {
-    /// Adds a server with its `#general`; the bot is in it already.
+    /// Adds a server with its `#general`; the bot is already in it.
     pub(crate) fn add_guild(&mut self, name: &str, owner: UserId) -> GuildId {
         let id = GuildId(self.next_id());
         let bot_role = RoleId(self.next_id());
@@ -52,7 +52,7 @@ impl World {
         id
     }
 
-    /// Removes the bot from a server, with its commands: it left, or was removed.
+    /// Removes the bot and its commands from a server: it left, or was removed.
     pub(crate) fn take_bot_out(&mut self, id: GuildId) {
         let bot = self.bot;
         if let Some(guild) = self.guilds.get_mut(&id) {
@@ -142,7 +142,7 @@ impl World {
         id
     }
 
-    /// A thread in which somebody writes is not archived any more.
+    /// Unarchives a thread, as a message in it does.
     pub(crate) fn unarchive(&mut self, id: ChannelId) {
         let thread = self
             .channels
@@ -155,7 +155,7 @@ impl World {
         self.channel_event("THREAD_UPDATE", id);
     }
 
-    /// The conversation between the bot and `user`.
+    /// Returns the direct conversation between the bot and `user`.
     pub(crate) fn direct(&mut self, user: UserId) -> ChannelId {
         let known = self
             .channels
@@ -212,7 +212,7 @@ impl World {
         self.messages.remove(&id);
     }
 
-    /// The role with this name in a server, made when it is missing.
+    /// Returns the role with this name in a server, and creates it if it is missing.
     pub(crate) fn role(&mut self, guild: GuildId, name: &str, rights: Rights) -> RoleId {
         let id = RoleId(self.next_id());
         let Some(found) = self.guilds.get_mut(&guild) else {

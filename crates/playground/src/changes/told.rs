@@ -1,4 +1,4 @@
-//! Reports changes: to the pages, and to the bot by its gateway.
+//! Reports changes to the pages, and to the bot through its gateway.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ impl World {
         }
     }
 
-    /// Tells the bot and the pages of a channel.
+    /// Tells the bot and the pages about a channel.
     pub(crate) fn channel_event(&mut self, name: &'static str, id: ChannelId) {
         let Some(channel) = self.channels.get(&id) else {
             return;
@@ -47,19 +47,19 @@ impl World {
         self.dispatch("GUILD_MEMBER_UPDATE", data);
     }
 
-    /// Tells the pages.
+    /// Tells the pages, or the pages of one person.
     pub(crate) fn tell(&self, only_for: Option<UserId>, body: Value) {
-        // It is no error if no page is open.
+        // It is fine if no page is open.
         let _ = self.news.send(News { only_for, body });
     }
 
-    /// An event, or a message of that shape, as it is sent.
+    /// Returns an event, or a message of that shape, as it is sent.
     #[cfg(not(feature = "testing"))]
     pub(crate) fn altered(&self, _name: &str, data: Value) -> Value {
         data
     }
 
-    /// Sends an event to every session of the bot that asked for its kind.
+    /// Sends an event to every session of the bot that subscribed to its kind.
     pub(crate) fn dispatch(&mut self, name: &str, data: Value) {
         let data = self.altered(name, data);
         #[cfg(feature = "testing")]
@@ -72,7 +72,7 @@ impl World {
     }
 }
 
-/// Whether the bot may see the channel that an event is about.
+/// Returns whether the bot may see the channel that an event is about.
 fn is_visible(world: &World, data: &Value) -> bool {
     let channel = data["channel_id"]
         .as_str()

@@ -1,4 +1,4 @@
-//! One request, read to the end: method, path, query, JSON and files.
+//! One request, completely read: method, path, query, JSON and files.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 use super::error::ApiError;
 
-/// Largest body: ten files of the limit and a little JSON.
+/// Largest body: ten files of the largest size and a little JSON.
 const BODY_LIMIT: usize = 110 * 1024 * 1024;
 
 /// A request of the bot.
 pub(crate) struct Call {
     pub(crate) method: Method,
-    /// Without the `/api/v10` in front.
+    /// Without the leading `/api/v10`.
     pub(crate) path: String,
     pub(crate) segments: Vec<String>,
     pub(crate) query: HashMap<String, String>,
     pub(crate) authorization: String,
-    /// The JSON body, or the `payload_json` of a form; null when there is none.
+    /// The JSON body, or the `payload_json` of a form; null if there is none.
     pub(crate) body: Value,
     pub(crate) files: Vec<Upload>,
 }
@@ -75,13 +75,13 @@ impl Call {
         self.authorization.strip_prefix("Bot ") == Some(token)
     }
 
-    /// A yes or no from the query, which libraries write as a word or as a digit.
+    /// Returns a boolean from the query, which libraries write as a word or as a digit.
     pub(crate) fn flag(&self, name: &str) -> bool {
         let value = self.query.get(name);
         value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
     }
 
-    /// A number from the query.
+    /// Returns a number from the query.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.query.get(name)?.parse().ok()
     }
@@ -137,7 +137,7 @@ async fn form(request: Request) -> Result<(Value, Vec<Upload>), ApiError> {
     Ok((body, files))
 }
 
-/// A path segment without its percent signs.
+/// Decodes the percent signs in a path segment.
 fn decoded(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();

@@ -1,10 +1,10 @@
-//! Discord's errors: a status, a number, a sentence, and for forms which field is wrong.
+//! Discord's errors: a status, a number, a sentence, and for forms the field that is wrong.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// An answer that says no.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
@@ -149,7 +149,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, 50034, words)
     }
 
-    /// A field of the body is wrong; `field` is its path, joined by dots.
+    /// Creates the error for a wrong field of the body; `field` is its path, joined by dots.
     pub(crate) fn invalid(field: &str, code: &str, message: &str) -> Self {
         let mut errors = json!({"_errors": [{"code": code, "message": message}]});
         for part in field.rsplit('.') {

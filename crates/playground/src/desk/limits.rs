@@ -1,11 +1,11 @@
-//! Rate limits: a bucket for each route and channel, and one over all.
+//! Rate limits: a bucket for each route and channel, and a global one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::call::Call;
 
-/// Requests a bot may make in a second, over all routes.
+/// Requests a bot may make per second, over all routes.
 const GLOBAL: usize = 50;
 
 /// Whether rate limits apply.
@@ -14,18 +14,18 @@ pub enum Limits {
     /// Headers are sent, but nothing is refused.
     #[default]
     Off,
-    /// As at Discord.
+    /// Like Discord's own.
     Real,
 }
 
-/// Whom a rate limit is for.
+/// The scope of a rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// This bot on this route.
     Bucket,
     /// This bot on all routes.
     Global,
-    /// The resource's limit for everybody; does not count against the bot.
+    /// The resource's limit for everyone; does not count against the bot.
     #[cfg(feature = "testing")]
     Shared,
 }
@@ -123,7 +123,7 @@ impl Buckets {
     }
 }
 
-/// Bucket, requests and time of a route. Discord publishes no table; these are the figures bots see.
+/// Returns the bucket, requests and time of a route. Discord publishes no table; these are the figures that bots see.
 fn rule(call: &Call) -> (&'static str, u64, Duration) {
     let seconds = Duration::from_secs;
     let parts: Vec<&str> = call.segments.iter().map(String::as_str).collect();

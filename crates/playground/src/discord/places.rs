@@ -1,16 +1,16 @@
-//! What exists: the bot, servers, channels, messages.
+//! The bot, servers, channels and messages.
 
 use super::Discord;
 use crate::guild::{ChannelKind, Message};
 use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
-    /// The bot's own id, which is the application's id too.
+    /// Returns the bot's own id, which is also the application's.
     pub fn bot(&self) -> UserId {
         self.look(|world| world.bot)
     }
 
-    /// The first server.
+    /// Returns the first server.
     pub fn guild(&self) -> GuildId {
         self.look(|world| world.guilds.keys().next().copied().unwrap_or(GuildId(0)))
     }
@@ -20,7 +20,7 @@ impl Discord {
         self.change(|world| world.add_channel(guild, name, ChannelKind::Text, None))
     }
 
-    /// The channel or thread with this name, with or without its `#`; the newest when several have it.
+    /// Returns the channel or thread with this name, with or without its `#`; the newest if there are several.
     pub fn channel(&self, name: &str) -> Option<ChannelId> {
         let name = name.trim_start_matches('#');
         self.look(|world| {
@@ -30,7 +30,7 @@ impl Discord {
         })
     }
 
-    /// Whether this is a thread that is archived.
+    /// Returns whether this is an archived thread.
     pub fn is_archived(&self, thread: ChannelId) -> bool {
         self.look(|world| {
             let thread = world
@@ -41,12 +41,12 @@ impl Discord {
         })
     }
 
-    /// One message.
+    /// Returns one message.
     pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
         self.look(|world| world.message(channel, id).cloned())
     }
 
-    /// Whether the bot is connected with a session.
+    /// Returns whether the bot is connected with a session.
     pub fn is_connected(&self) -> bool {
         self.look(|world| world.gateway.is_connected())
     }

@@ -1,4 +1,4 @@
-//! Intents: which events a session asked for, and which messages it may read.
+//! Intents: the events a session subscribed to, and the messages it may read.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use chorus_base::discord_ids::UserId;
 
 /// Intent bit: servers, channels, roles and threads.
 const GUILDS: u64 = 1 << 0;
-/// Intent bit: members coming, going and changing. Privileged.
+/// Intent bit: members joining, leaving and changing. Privileged.
 const GUILD_MEMBERS: u64 = 1 << 1;
 /// Intent bit: messages in servers.
 const GUILD_MESSAGES: u64 = 1 << 9;
@@ -16,10 +16,10 @@ const GUILD_REACTIONS: u64 = 1 << 10;
 const GUILD_TYPING: u64 = 1 << 11;
 /// Intent bit: direct messages.
 const DIRECT_MESSAGES: u64 = 1 << 12;
-/// Intent bit: what people write. Privileged.
+/// Intent bit: the content of messages. Privileged.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 
-/// Whether intents cover an event.
+/// Returns whether intents include an event.
 pub(super) fn covers(intents: u64, name: &str, data: &Value) -> bool {
     let is_direct = data.get("guild_id").is_none();
     let needed = match name {
@@ -45,8 +45,8 @@ pub(super) fn covers(intents: u64, name: &str, data: &Value) -> bool {
     intents & needed != 0
 }
 
-/// Whether a session may read an event as it is: without the intent for all messages only its own, direct ones and those
-/// that mention it.
+/// Returns whether a session may read an event unchanged: without the intent for all messages only its own, direct ones
+/// and those that mention it.
 pub(super) fn may_read(intents: u64, name: &str, data: &Value, bot: UserId) -> bool {
     let is_message = name.starts_with("MESSAGE_") && data.get("content").is_some();
     let is_own = data["author"]["id"].as_str() == Some(bot.to_string().as_str());
@@ -58,7 +58,7 @@ pub(super) fn may_read(intents: u64, name: &str, data: &Value, bot: UserId) -> b
     !is_message || intents & MESSAGE_CONTENT != 0 || is_own || is_direct || names_the_bot()
 }
 
-/// A message without what people wrote.
+/// Returns a message without its content.
 pub(super) fn blank(data: &Value) -> Value {
     let mut blank = data.clone();
     blank["content"] = json!("");

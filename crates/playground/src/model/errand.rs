@@ -1,4 +1,4 @@
-//! What the demo model understands: simple instructions, each one tool call, chained by "then".
+//! The instructions that the demo model understands: each is one tool call, chained by "then".
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::wire::{Block, Reply};
 /// Characters of a tool's result that are quoted to the person.
 const QUOTED: usize = 700;
 
-/// An instruction: what it looks like, the tool for it, and its arguments.
+/// An instruction: its pattern, the tool for it, and its arguments.
 struct DemoCommand {
     pattern: &'static LazyLock<Regex>,
     tool: &'static str,
@@ -193,7 +193,7 @@ pub(super) fn reply(request: &Value) -> Reply {
         let words = format!("That did not work:\n{quoted}\nTell me what to try instead.");
         return Reply::new(vec![Block::Text(words)]);
     }
-    // Each call has its result by now; a step of several calls has as many.
+    // Each call has its result by now; a step of several calls has several.
     let mut results = story.results.len();
     let next = steps.iter().map(|step| calls_for(step)).find(|calls| {
         let is_done = results >= calls.len().max(1);
@@ -222,7 +222,7 @@ pub(super) fn reply(request: &Value) -> Reply {
 /// The beginning of the advisors' note.
 const ADVICE: &str = "[note] Advice on the message above";
 
-/// The answer in a stage: as an advisor, about its advisors, or as the role that its answer passes.
+/// Returns the answer in a stage: as an advisor, about its advisors, or as the role that its answer passes.
 fn in_a_stage(request: &Value, story: &Story) -> Option<String> {
     let system = request["system"].to_string();
     if let Some(response) = RESPONSE.captures(&story.asked)
@@ -245,17 +245,17 @@ fn in_a_stage(request: &Value, story: &Story) -> Option<String> {
     })
 }
 
-/// What matters of a request.
+/// The relevant parts of a request.
 #[derive(Default)]
 struct Story {
-    /// The latest words of a person.
+    /// A person's latest words.
     asked: String,
     /// Results since then.
     results: Vec<Outcome>,
     tools: Vec<String>,
-    /// What advisors said since then.
+    /// The advice since then.
     advice: Option<String>,
-    /// What people said before, for summaries.
+    /// A person's earlier words, for summaries.
     said: Vec<String>,
     length: usize,
 }
@@ -321,7 +321,7 @@ impl Story {
     }
 }
 
-/// The words after a quote of the message that they reply to.
+/// Returns the words after the quote of the message that they reply to.
 fn without_quote(text: &str) -> &str {
     if !text.starts_with("[in reply to ") {
         return text;
@@ -331,7 +331,7 @@ fn without_quote(text: &str) -> &str {
     &text[quoted.map(str::len).sum::<usize>()..]
 }
 
-/// What a person said, without their name in front and the facts that Chorus adds at the end.
+/// Returns a person's words, without their name in front and the facts that Chorus adds at the end.
 fn words_of(text: &str) -> String {
     let without_facts = match text.rfind("\n\n[") {
         Some(start) if text.ends_with(']') => &text[..start],
@@ -348,7 +348,7 @@ fn words_of(text: &str) -> String {
     spoken.trim().to_owned()
 }
 
-/// An instruction in its steps.
+/// Splits an instruction into its steps.
 fn steps(asked: &str) -> Vec<&str> {
     let mut steps = vec![asked];
     for joint in [" and then ", ", then ", "; then ", "\nthen "] {
@@ -363,7 +363,7 @@ fn steps(asked: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The calls of a step: one, or several where it is given to several roles.
+/// Returns the calls of a step: one, or several if it is given to several roles.
 fn calls_for(step: &str) -> Vec<(&'static str, Value)> {
     if let Some(found) = DELEGATE.captures(step) {
         return found[1].split(" and to ").filter_map(delegation).collect();
@@ -375,7 +375,7 @@ fn calls_for(step: &str) -> Vec<(&'static str, Value)> {
     call.into_iter().collect()
 }
 
-/// `to ROLE: TASK` as a call of the role.
+/// Returns `to ROLE: TASK` as a call of the role.
 fn delegation(text: &str) -> Option<(&'static str, Value)> {
     let (role, task) = text.trim_start_matches("to ").split_once(": ")?;
     let title: String = task.chars().take(60).collect();
@@ -383,7 +383,7 @@ fn delegation(text: &str) -> Option<(&'static str, Value)> {
     Some(("sub_agent", arguments))
 }
 
-/// What is said before a call.
+/// Returns the text before a call.
 fn lead(tool: &str) -> &'static str {
     match tool {
         "bash" => "I will run that in my workspace.",
@@ -398,7 +398,7 @@ fn lead(tool: &str) -> &'static str {
     }
 }
 
-/// The answer when the steps are done.
+/// Returns the answer after the last step.
 fn report(results: &[Outcome]) -> String {
     let Some(last) = results.last() else {
         return "There is nothing left to do.".to_owned();
@@ -448,8 +448,8 @@ fn greeting(asked: &str) -> String {
     )
 }
 
-/// Whether the request asks for a summary: in its system prompt, with the conversation as a record, or in its latest
-/// message.
+/// Returns whether the request asks for a summary: in its system prompt, with the conversation as a record, or in its
+/// latest message.
 fn is_about_summary(request: &Value) -> bool {
     let latest = request["messages"].as_array().and_then(|all| all.last());
     let latest = latest.map(|message| message["content"].to_string());
@@ -457,7 +457,7 @@ fn is_about_summary(request: &Value) -> bool {
     words.contains(RECORD) || words.contains("summar") || words.contains("sum up")
 }
 
-/// The beginning of the record of a conversation that is to be summarised.
+/// The beginning of the record of a conversation to summarise.
 const RECORD: &str = "<conversation>";
 
 fn summary(story: &Story) -> String {
@@ -473,7 +473,7 @@ fn summary(story: &Story) -> String {
     format!("People tried the demo model, beginning with “{first}”. Nothing is left unfinished.")
 }
 
-/// A file's content ends with a line break.
+/// Ends a file's content with a line break.
 fn line(text: &str) -> String {
     format!("{}\n", bare(text))
 }

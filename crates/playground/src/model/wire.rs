@@ -1,4 +1,4 @@
-//! Anthropic Messages as a server speaks it: whole answers, streamed answers, errors.
+//! Anthropic Messages from the server's side: whole answers, streamed answers, errors.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -11,9 +11,9 @@ const PIECE: usize = 24;
 /// One block of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Thinking, with the signature that must come back.
+    /// Thinking, with the signature that the client must return.
     Thinking(String, String),
     /// A tool to run: id, name, arguments.
     Call(String, String, Value),
@@ -24,7 +24,7 @@ pub enum Block {
 pub struct Reply {
     /// Its blocks, in order.
     pub blocks: Vec<Block>,
-    /// Why it ended; `None` means `tool_use` when there is a call, else `end_turn`.
+    /// Why it ended; `None` means `tool_use` if there is a call, and `end_turn` otherwise.
     pub stop_reason: Option<&'static str>,
     /// Tokens of the request that were not cached.
     pub input_tokens: u64,
@@ -35,7 +35,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// An answer of these blocks; tokens are estimated.
+    /// Creates an answer of these blocks; tokens are estimated.
     pub fn new(blocks: Vec<Block>) -> Self {
         let length: usize = blocks
             .iter()
@@ -72,12 +72,12 @@ impl Reply {
     }
 }
 
-/// Approximate tokens in a text of so many bytes.
+/// Estimates the tokens in a text of so many bytes.
 pub fn estimate(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4).max(1)
 }
 
-/// The answer in one piece.
+/// Returns the answer in one piece.
 pub fn whole(reply: &Reply, model: &str) -> Value {
     let content: Vec<Value> = reply
         .blocks
@@ -104,7 +104,7 @@ pub fn whole(reply: &Reply, model: &str) -> Value {
     })
 }
 
-/// The events of a streamed answer, in order; each names its type.
+/// Returns the events of a streamed answer, in order; each names its type.
 pub fn events(reply: &Reply, model: &str) -> Vec<Value> {
     let mut start = whole(
         &Reply {
@@ -165,7 +165,7 @@ fn block_events(block: &Block) -> (Value, Vec<Value>) {
     }
 }
 
-/// A text in pieces that end where a character ends.
+/// Splits a text into pieces that end where a character ends.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -182,13 +182,13 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// One event as it goes over the wire.
+/// Formats one event for the wire.
 pub fn frame(event: &Value) -> String {
     let name = event["type"].as_str().unwrap_or("message");
     format!("event: {name}\ndata: {event}\n\n")
 }
 
-/// An error in Anthropic's form.
+/// Returns an error in Anthropic's form.
 pub fn error(status: StatusCode, kind: &str, message: &str) -> Response {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}});
     (status, Json(body)).into_response()

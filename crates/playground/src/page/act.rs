@@ -1,4 +1,4 @@
-//! Carries out what a person does on the page in the local Discord.
+//! Carries out the actions of a person on the page in the local Discord.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -89,7 +89,7 @@ enum UiAction {
     },
 }
 
-/// An action and who does it.
+/// An action and the person who does it.
 #[derive(Deserialize)]
 pub(super) struct UiRequest {
     #[serde(rename = "as")]
@@ -98,7 +98,7 @@ pub(super) struct UiRequest {
     action: UiAction,
 }
 
-/// An option of a command, with Discord's number of its type.
+/// An option of a command, with Discord's number for its type.
 #[derive(Deserialize)]
 struct Given {
     name: String,
@@ -294,7 +294,7 @@ fn perform(discord: &Discord, user: &str, action: UiAction) -> Result<Value, Ref
     }
 }
 
-/// The rights of the roles that the page can give.
+/// Returns the rights of a role that the page can give.
 fn preset(role: &str) -> Rights {
     match role {
         "Administrator" => Rights::ADMINISTRATOR,
@@ -326,7 +326,7 @@ fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {
     }
 }
 
-/// A message that this person wrote.
+/// Finds a message that this person wrote.
 fn own(
     discord: &Discord,
     person: &Person,

@@ -1,4 +1,4 @@
-//! Which model answers, for the banner of the page: asked of the program that runs the bot.
+//! The model that answers, for the banner of the page. The program that runs the bot supplies it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use crate::people::Refusal;
 
-/// Knows which model answers, and can choose another one.
+/// Knows the current model, and can choose another one.
 pub trait ModelDesk: fmt::Debug + Send + Sync {
-    /// What there is now.
+    /// Returns the current models.
     fn state(&self) -> BoxFuture<'_, ModelState>;
 
-    /// Servers of models that answer on this machine now.
+    /// Returns the model servers that answer on this machine now.
     fn servers(&self) -> BoxFuture<'_, Vec<ModelServer>>;
 
-    /// Has this model answer from now on; returns a sentence that says so, or one that says why not.
+    /// Selects this model from now on. Returns a sentence that says so, or the reason why not.
     fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, Refusal>>;
 }
 
-/// Which model answers, and which others are available.
+/// The current model, and the others that are available.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ModelState {
     /// The demo model answers: no other is configured.
@@ -38,7 +38,7 @@ pub struct ModelState {
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelServer {
     pub name: String,
-    /// How people call it.
+    /// The name that people read.
     pub label: String,
     pub models: Vec<String>,
 }
@@ -47,17 +47,17 @@ pub struct ModelServer {
 #[derive(Clone, Debug, Serialize)]
 pub struct Vendor {
     pub name: String,
-    /// How people call it.
+    /// The name that people read.
     pub label: String,
 }
 
-/// Which model is to answer.
+/// The model to select.
 #[derive(Deserialize)]
 #[serde(tag = "use", rename_all = "snake_case")]
 pub enum ModelChoice {
-    /// A vendor's, by its name, with this key.
+    /// A vendor's model, by the vendor's name, with this key.
     Key { vendor: String, key: String },
-    /// Those of a server that was found, by its name.
+    /// The models of a server that was found, by its name.
     Server { name: String },
 }
 

@@ -1,4 +1,4 @@
-//! What the page loads when it opens: servers, channels, people, commands, messages.
+//! The data the page loads when it opens: servers, channels, people, commands, messages.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use chorus_base::discord_ids::{ChannelId, UserId};
 /// Messages of a channel that the page shows at first.
 const SHOWN: usize = 200;
 
-/// Everything but the messages.
+/// Returns everything except the messages.
 pub(super) fn state(world: &World) -> Value {
     let users: Vec<Value> = world.users.values().map(wire::user).collect();
     let servers: Vec<Value> = world
@@ -75,7 +75,7 @@ fn server(world: &World, guild: &Guild) -> Value {
     })
 }
 
-/// The latest messages of a channel that `user` may see, oldest first.
+/// Returns the latest messages of a channel that `user` may see, oldest first.
 pub(super) fn messages(world: &World, channel: ChannelId, user: UserId) -> Value {
     let all = world.messages.get(&channel);
     let mut shown: Vec<Value> = all

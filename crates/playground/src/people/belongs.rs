@@ -5,7 +5,7 @@ use crate::rights::Rights;
 use chorus_base::discord_ids::{ChannelId, RoleId};
 
 impl Person {
-    /// Gives this person a role by name in every server they are in; it is made when it is missing.
+    /// Gives this person a role by name in every server they are in; a missing role is created.
     pub fn gets_role(&self, name: &str, rights: Rights) -> RoleId {
         self.discord.change(|world| {
             let guilds: Vec<_> = world.guilds.keys().copied().collect();
@@ -46,7 +46,7 @@ impl Person {
         });
     }
 
-    /// Their conversation with the bot.
+    /// Returns their direct conversation with the bot.
     pub fn direct_messages(&self) -> ChannelId {
         self.discord.change(|world| world.direct(self.id))
     }

@@ -1,4 +1,4 @@
-//! A slash command as a person gives it, checked against the bot's registration.
+//! A slash command from a person, checked against the bot's registration.
 
 use serde_json::{Map, Value, json};
 
@@ -10,15 +10,15 @@ use crate::wire;
 use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, RoleId, UserId};
 
-/// The kind of a command that is typed.
+/// The kind of a typed command.
 const SLASH_COMMAND: u64 = 1;
-/// The kind of a command that is chosen for a message.
+/// The kind of a command for a message.
 const MESSAGE_COMMAND: u64 = 3;
 
 /// The value of one option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// A text; also what has been typed in an option under completion.
+    /// A text; also the text typed so far in an option under completion.
     Text(String),
     /// A whole number.
     Integer(i64),
@@ -34,7 +34,7 @@ pub enum OptionValue {
     Role(RoleId),
     /// A file: its name and content.
     File(String, Vec<u8>),
-    /// A file that was stored before, by its id, name, type and size.
+    /// A file that is already stored, with its id, name, type and size.
     Stored(Attachment),
 }
 
@@ -45,7 +45,7 @@ impl From<&str> for OptionValue {
 }
 
 impl OptionValue {
-    /// Discord's number of the option type it fits.
+    /// Returns Discord's number of the option type it fits.
     const fn kind(&self) -> u64 {
         match self {
             Self::Text(_) => 3,
@@ -60,7 +60,7 @@ impl OptionValue {
     }
 }
 
-/// The `data` of a command interaction.
+/// Returns the `data` of a command interaction.
 pub(super) fn data(
     world: &mut World,
     user: UserId,
@@ -133,7 +133,7 @@ pub(super) fn data(
     Ok(data)
 }
 
-/// The `data` of a message command's interaction.
+/// Returns the `data` of a message command's interaction.
 pub(super) fn of_message(
     world: &World,
     user: UserId,
@@ -154,7 +154,7 @@ pub(super) fn of_message(
     }))
 }
 
-/// Refuses people who do not see a command.
+/// Refuses people who cannot see a command.
 fn may_see(
     world: &World,
     channel: ChannelId,
@@ -177,7 +177,7 @@ fn may_see(
     Ok(())
 }
 
-/// The registered command of this kind with this name, as seen in that channel.
+/// Returns the registered command of this kind and name, as seen in that channel.
 fn find(world: &World, channel: ChannelId, name: &str, kind: u64) -> Option<Value> {
     let guild = world.guild_of(channel).map(|guild| guild.id);
     let lists = [world.commands.get(&guild), world.commands.get(&None)];
@@ -202,7 +202,7 @@ fn option_named<'a>(definition: &'a Value, name: &str) -> Option<&'a Value> {
         .find(|option| option["name"] == name)
 }
 
-/// The value sent for an option under completion.
+/// Returns the value sent for an option under completion.
 fn typed(value: &OptionValue) -> Value {
     match value {
         OptionValue::Text(text) => json!(text),
@@ -273,7 +273,7 @@ fn in_range(schema: &Value, number: f64) -> Result<(), Refusal> {
     .into())
 }
 
-/// The value as it is sent; the objects that it refers to are added to `resolved`.
+/// Returns the value as it is sent; the objects that it refers to are added to `resolved`.
 fn resolve(
     world: &mut World,
     channel: ChannelId,
@@ -322,7 +322,7 @@ fn resolve(
     }
 }
 
-/// The rows of a form with the texts that were filled in.
+/// Returns the rows of a form with the texts filled in.
 pub(super) fn filled(form: &Value, fields: &[(&str, &str)]) -> Result<Vec<Value>, Refusal> {
     let mut rows = Vec::new();
     for row in form["components"].as_array().into_iter().flatten() {

@@ -15,7 +15,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When they cannot see the message.
+    /// Fails if they cannot see the message.
     pub fn presses(
         &self,
         channel: ChannelId,
@@ -32,7 +32,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When there is no such command for this person, or its options do not fit.
+    /// Fails if there is no such command for this person, or its options do not fit.
     pub fn runs(
         &self,
         channel: ChannelId,
@@ -50,7 +50,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When they cannot see the message, or there is no such command for them.
+    /// Fails if they cannot see the message, or there is no such command for them.
     pub fn chooses(
         &self,
         channel: ChannelId,
@@ -69,7 +69,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// As for [`Person::runs`], but required options may be missing.
+    /// Fails like [`Person::runs`], but required options may be missing.
     pub fn types_option(
         &self,
         channel: ChannelId,
@@ -90,7 +90,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When the interaction was not answered by a form, or a field is too short or too long.
+    /// Fails if the interaction was not answered by a form, or a field is too short or too long.
     pub fn submits(&self, interaction: u64, fields: &[(&str, &str)]) -> Result<u64, Refusal> {
         self.discord.change(|world| {
             let found = world
@@ -108,7 +108,7 @@ impl Person {
     }
 }
 
-/// The message, if `user` can see it.
+/// Returns the message, if `user` can see it.
 pub(crate) fn visible(
     world: &World,
     user: UserId,

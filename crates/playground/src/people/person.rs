@@ -1,10 +1,10 @@
-//! Somebody at the local Discord, found or made by name.
+//! A user of the local Discord, found or created by name.
 
 use crate::discord::Discord;
 use crate::guild::Member;
 use chorus_base::discord_ids::{GuildId, UserId};
 
-/// Somebody at the local Discord.
+/// A user of the local Discord.
 #[derive(Clone, Debug)]
 pub struct Person {
     pub(crate) discord: Discord,
@@ -14,7 +14,7 @@ pub struct Person {
     pub name: String,
 }
 
-/// Why something is not possible, in a sentence for the person.
+/// Why an action is not possible, in a sentence for the person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(String);
@@ -26,7 +26,7 @@ impl<S: Into<String>> From<S> for Refusal {
 }
 
 impl Discord {
-    /// Somebody by name; a plain member of every server, made when nobody has that name.
+    /// Returns the user with this name, or creates one as a plain member of every server.
     pub fn user(&self, name: &str) -> Person {
         let id = self.change(|world| {
             let known = world

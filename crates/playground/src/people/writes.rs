@@ -5,7 +5,7 @@ use crate::guild::ChannelKind;
 use chorus_base::discord_ids::{ChannelId, MessageId};
 
 impl Person {
-    /// Changes the text of a message of theirs.
+    /// Changes the text of one of their messages.
     pub fn edits(&self, channel: ChannelId, message: MessageId, text: &str) {
         self.discord.change(|world| {
             world.edit(channel, message, |message| {
@@ -19,7 +19,7 @@ impl Person {
         self.discord.change(|world| world.delete(channel, message));
     }
 
-    /// Begins to write.
+    /// Starts typing.
     pub fn types(&self, channel: ChannelId) {
         self.discord
             .change(|world| world.begin_typing(channel, self.id));

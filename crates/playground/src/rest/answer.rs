@@ -23,7 +23,7 @@ pub(crate) async fn answer(State(discord): State<Discord>, request: HttpRequest)
     }
 }
 
-/// Answers at once; in tests an answer may be late.
+/// Answers immediately; in tests an answer may be late.
 #[cfg(not(feature = "testing"))]
 fn served(discord: &Discord, call: &Call) -> std::future::Ready<Response> {
     std::future::ready(discord.change(|world| {
@@ -32,7 +32,7 @@ fn served(discord: &Discord, call: &Call) -> std::future::Ready<Response> {
     }))
 }
 
-/// Does what a request asks for, unless it must wait.
+/// Carries out a request, unless it must wait.
 pub(crate) fn finish(world: &mut World, call: &Call, judgement: Judgement) -> Response {
     let limited = judgement.limited();
     let mut response = limited.unwrap_or_else(|| into_response(perform(world, call)));
@@ -67,7 +67,7 @@ fn into_response(outcome: Outcome) -> Response {
 }
 
 impl Judgement {
-    /// The 429 for this judgement, if it is one.
+    /// Returns the 429 for this judgement, if it is one.
     fn limited(&self) -> Option<Response> {
         let refusal = self.refusal.as_ref()?;
         let body = json!({

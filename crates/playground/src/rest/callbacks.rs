@@ -1,4 +1,4 @@
-//! Routes with which the bot answers an interaction.
+//! Routes for the bot's answers to an interaction.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const EPHEMERAL: u64 = 1 << 6;
 /// Flag of a message that says "thinking".
 const LOADING: u64 = 1 << 7;
 
-/// The first answer to an interaction.
+/// Handles the first answer to an interaction.
 pub(super) fn callback(world: &mut World, call: &Call, id: &str, token: &str) -> Outcome {
     let interaction = id
         .parse()
@@ -96,7 +96,7 @@ pub(super) fn callback(world: &mut World, call: &Call, id: &str, token: &str) ->
     Ok(Reply::Nothing)
 }
 
-/// A further message in answer to an interaction; the first one after "thinking" replaces that.
+/// Handles a further message in answer to an interaction; the first one after "thinking" replaces that.
 pub(super) fn follow_up(world: &mut World, call: &Call, token: &str) -> Outcome {
     let (id, channel, answer) = by_token(world, token)?;
     validate::message(&call.body, call)?;
@@ -147,7 +147,7 @@ pub(super) fn message(
             }
             world.delete(channel, target);
             if answer == Answer::Thinking(target) {
-                // A further answer is a message of its own.
+                // A further answer is a separate message.
                 world.answered(id, Answer::Message(target));
             }
             Ok(Reply::Nothing)
@@ -202,7 +202,7 @@ fn post(world: &mut World, id: u64, mut draft: Draft, flags: u64) -> MessageId {
     made
 }
 
-/// The request as if its `data` were the whole body.
+/// Returns the request as if its `data` were the whole body.
 fn inner(call: &Call) -> Call {
     Call {
         method: call.method.clone(),

@@ -1,4 +1,4 @@
-//! Routes about channels: make, read, change, delete, type.
+//! Routes about channels: create, read, change, delete, type.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ use crate::wire;
 use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, RoleId, UserId};
 
-/// Channels and categories a server holds.
+/// Most channels in a server.
 const MOST_IN_GUILD: usize = 500;
-/// Channels a category holds.
+/// Most channels in a category.
 const MOST_IN_CATEGORY: usize = 50;
 
 pub(super) fn get(world: &World, channel: &str) -> Outcome {
@@ -151,7 +151,7 @@ pub(super) fn overwrite(world: &mut World, call: &Call, channel: &str, of: &str)
     Ok(Reply::Nothing)
 }
 
-/// The channel with this id, if the bot can see it.
+/// Returns the channel with this id, if the bot can see it.
 pub(super) fn seen<'a>(world: &'a World, channel: &str) -> Result<&'a Channel, ApiError> {
     let id = channel
         .parse()
@@ -175,7 +175,7 @@ pub(super) fn needs(world: &World, channel: ChannelId, rights: Rights) -> Result
     Err(ApiError::missing_permissions())
 }
 
-/// Discord writes names of text channels in lower case with hyphens for spaces.
+/// Returns the name as Discord writes it: lower case with hyphens for spaces in text channels.
 fn spelled(name: &str, kind: ChannelKind) -> String {
     match kind {
         ChannelKind::Text => name.to_lowercase().replace(' ', "-"),

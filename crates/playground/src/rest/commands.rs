@@ -78,7 +78,7 @@ fn serve(
     }
 }
 
-/// A command as Discord returns it: with its ids; a replacement keeps the id.
+/// Returns a command as Discord does: with its ids; a replacement keeps the id.
 fn registered(world: &mut World, scope: Option<GuildId>, mut command: Value) -> Value {
     let before = world.commands.get(&scope).into_iter().flatten();
     let known = before
@@ -106,7 +106,7 @@ fn registered(world: &mut World, scope: Option<GuildId>, mut command: Value) -> 
     command
 }
 
-/// The limits on a command, its subcommands and its options.
+/// Checks the limits on a command, its subcommands and its options.
 fn check(command: &Value, path: &str) -> Result<(), ApiError> {
     let at = |field: &str| {
         if path.is_empty() {

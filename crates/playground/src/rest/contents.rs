@@ -1,4 +1,4 @@
-//! The content of a message according to a request: written, changed, returned.
+//! The content of a message in a request: written, changed, returned.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use chorus_base::discord_ids::{ChannelId, MessageId};
 /// Flags a bot may set: embeds suppressed, notifications suppressed.
 pub(super) const OWN_FLAGS: u64 = 1 << 2 | 1 << 12;
 
-/// The message that a body describes, with its files stored.
+/// Returns the message that a body describes, with its files stored.
 pub(super) fn draft(world: &mut World, call: &Call) -> Draft {
     let body = &call.body;
     let list = |field: &str| body[field].as_array().cloned().unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) fn draft(world: &mut World, call: &Call) -> Draft {
     }
 }
 
-/// Embeds are returned with their type.
+/// Adds the type to an embed, as Discord does.
 fn rich(mut embed: Value) -> Value {
     embed["type"] = json!("rich");
     embed
@@ -110,7 +110,7 @@ pub(super) fn change(world: &mut World, call: &Call, channel: ChannelId, id: Mes
     show(world, channel, id)
 }
 
-/// A message as an answer.
+/// Returns a message as an answer.
 pub(super) fn show(world: &World, channel: ChannelId, id: MessageId) -> Outcome {
     let message = world
         .message(channel, id)

@@ -57,7 +57,7 @@ pub(super) fn application(world: &World) -> Outcome {
     })))
 }
 
-/// The team that owns the application, where one does. Its last member is invited and has not accepted.
+/// Returns the team that owns the application, if there is one. Its last member is invited and has not accepted.
 fn team(world: &World) -> Value {
     let Some((invited, members)) = world.team.split_last() else {
         return Value::Null;
@@ -176,7 +176,7 @@ pub(super) fn member(world: &World, guild: &str, user: &str) -> Outcome {
     Ok(Reply::Json(wire::member(world, user, member)))
 }
 
-/// The server with this id, which the bot must be in.
+/// Returns the server with this id, which the bot must be in.
 pub(super) fn find<'a>(world: &'a World, guild: &str) -> Result<&'a Guild, ApiError> {
     let id = guild
         .parse()

@@ -53,7 +53,7 @@ pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     show(world, id, made)
 }
 
-/// Whether the bot may send such a message to a channel that it sees.
+/// Checks whether the bot may send such a message to a channel that it sees.
 fn may_send(world: &World, channel: &Channel, call: &Call) -> Result<(), ApiError> {
     if channel
         .thread
@@ -78,7 +78,7 @@ fn may_send(world: &World, channel: &Channel, call: &Call) -> Result<(), ApiErro
     Ok(())
 }
 
-/// The message that has the same nonce already, if the bot asked for that check.
+/// Returns the message that already has the same nonce, if the bot asked for that check.
 fn twin(world: &World, channel: ChannelId, body: &Value) -> Option<MessageId> {
     let nonce = body.get("nonce").filter(|nonce| !nonce.is_null())?;
     if body["enforce_nonce"] != true {
@@ -231,7 +231,7 @@ pub(super) fn bulk_delete(world: &mut World, call: &Call, channel: &str) -> Outc
     Ok(Reply::Nothing)
 }
 
-/// The message with this id, if the bot can see it and it is not ephemeral.
+/// Returns the message with this id, if the bot can see it and it is not ephemeral.
 pub(super) fn find(
     world: &World,
     channel: &str,

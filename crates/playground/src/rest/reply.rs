@@ -1,9 +1,9 @@
-//! What a route answers with.
+//! The answers of routes.
 
 use crate::desk::error::ApiError;
 use serde_json::Value;
 
-/// What a route answers with.
+/// A route's answer.
 pub(super) enum Reply {
     Json(Value),
     Nothing,

@@ -8,7 +8,7 @@ use crate::desk::call::Call;
 use crate::desk::error::ApiError;
 use crate::world::World;
 
-/// Does what a request asks for, by the route it takes.
+/// Carries out a request by its route.
 pub(super) fn perform(world: &mut World, call: &Call) -> Outcome {
     let segments: Vec<&str> = call.segments.iter().map(String::as_str).collect();
     let needs_token = !matches!(

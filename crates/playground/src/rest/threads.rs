@@ -13,7 +13,7 @@ use crate::wire;
 use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, MessageId, UserId};
 
-/// Threads of a server that are not archived.
+/// Most threads of a server that are not archived.
 const MOST_OPEN: usize = 1_000;
 
 pub(super) fn create_on(world: &mut World, call: &Call, channel: &str, message: &str) -> Outcome {

@@ -6,12 +6,12 @@ use crate::desk::call::Call;
 use crate::desk::error::ApiError;
 use crate::guild::FILE_LIMIT;
 
-/// Characters in a message.
+/// Most characters in a message.
 const CONTENT: usize = 2_000;
-/// Characters in all embeds of a message.
+/// Most characters in all embeds of a message.
 const EMBEDS_IN_ALL: usize = 6_000;
 
-/// A text of the body within these lengths; none when absent or null.
+/// Returns a text of the body within these lengths; `None` if absent or null.
 pub(super) fn text(
     body: &Value,
     field: &str,
@@ -29,7 +29,7 @@ pub(super) fn text(
     Ok(Some(text.to_owned()))
 }
 
-/// Content, embeds, components and files of a message.
+/// Checks the content, embeds, components and files of a message.
 pub(super) fn message(body: &Value, call: &Call) -> Result<(), ApiError> {
     text(body, "content", 0, CONTENT)?;
     embeds(&body["embeds"])?;
@@ -43,7 +43,7 @@ pub(super) fn message(body: &Value, call: &Call) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a message with this body would show nothing.
+/// Returns whether a message with this body would show nothing.
 pub(super) fn is_empty(body: &Value, call: &Call) -> bool {
     let has = |field: &str| body[field].as_array().is_some_and(|list| !list.is_empty());
     let has_text = body["content"]
@@ -178,7 +178,7 @@ fn component(part: &Value, path: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// A form: its title, and one to five rows with one input each.
+/// Checks a form: its title, and one to five rows with one input each.
 pub(super) fn form(data: &Value) -> Result<(), ApiError> {
     let title = text(data, "title", 1, 45)?;
     if title.is_none() {
@@ -213,7 +213,7 @@ pub(super) fn form(data: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Suggestions for an option.
+/// Checks the suggestions for an option.
 pub(super) fn choices(list: &[Value]) -> Result<(), ApiError> {
     if list.len() > 25 {
         return Err(too_many("data.choices", 25));

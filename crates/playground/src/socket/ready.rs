@@ -1,4 +1,4 @@
-//! What a bot is told of the world when it identifies: READY, and every server it is in.
+//! The world as a bot receives it when it identifies: READY, and every server it is in.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What people do in tests but cannot do at the page, or do there in another way.
+//! Actions of people in tests that are missing on the page, or differ there.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -51,7 +51,7 @@ impl Person {
         )
     }
 
-    /// Wrote a message at some time before.
+    /// Writes a message with a time in the past.
     pub fn said_at(&self, channel: ChannelId, text: &str, at: DateTime<Utc>) -> MessageId {
         self.posts(
             channel,
@@ -97,7 +97,7 @@ impl Person {
         });
     }
 
-    /// Has a name of its own in every server.
+    /// Sets their nickname in every server.
     pub fn is_called(&self, nick: &str) {
         self.discord.change(|world| {
             let guilds: Vec<_> = world.guilds.keys().copied().collect();
@@ -145,7 +145,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When there is no such button, or it is disabled, or they cannot see the message.
+    /// Fails if there is no such button, if it is disabled, or if they cannot see the message.
     pub fn clicks(
         &self,
         channel: ChannelId,
@@ -177,7 +177,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// When there is no such menu or a value is not among its options.
+    /// Fails if there is no such menu, or a value is not among its options.
     pub fn selects(
         &self,
         channel: ChannelId,
@@ -203,7 +203,7 @@ impl Person {
         })
     }
 
-    /// Waits for the suggestions that an autocomplete interaction gets.
+    /// Waits for the suggestions for an autocomplete interaction.
     pub async fn choices(&self, interaction: u64) -> Vec<Choice> {
         self.discord
             .wait_for(|discord| match discord.answer_to(interaction) {

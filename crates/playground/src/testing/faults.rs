@@ -12,12 +12,12 @@ use crate::wire;
 use chorus_base::discord_ids::GuildId;
 
 impl Discord {
-    /// Makes requests fail from now on, after the faults ordered before.
+    /// Makes requests fail from now on, after the previously ordered faults.
     pub fn order(&self, fault: Fault) {
         self.change(|world| world.desk.book.faults.push(fault));
     }
 
-    /// Forgets every fault that was ordered.
+    /// Forgets every ordered fault.
     pub fn heals(&self) {
         self.change(|world| world.desk.book.faults.clear());
     }
@@ -50,29 +50,29 @@ impl Discord {
         });
     }
 
-    /// Sends a text frame to the bot that need not be a payload.
+    /// Sends the bot a text frame that need not be a payload.
     pub fn sends_words(&self, words: &str) {
         self.change(|world| world.gateway.send_raw(words));
     }
 
-    /// Closes IDENTIFYs with 4014 that ask for one of these intents.
+    /// Closes an IDENTIFY with 4014 if it asks for one of these intents.
     pub fn disallows_intents(&self, intents: u64) {
         self.change(|world| world.gateway.disallowed_intents = intents);
     }
 
-    /// Heartbeat interval for new connections from now on; by default 41.25 s.
+    /// Sets the heartbeat interval for new connections; by default 41.25 s.
     pub fn heartbeat(&self, interval: Duration) {
         self.change(|world| world.gateway.heartbeat = interval);
     }
 
-    /// Keeps events back from now on.
+    /// Holds events back from now on.
     pub fn holds_events(&self) {
         self.change(|world| {
             world.gateway.orders.held.get_or_insert_default();
         });
     }
 
-    /// Sends the events that were kept back, late but in order.
+    /// Sends the events that were held back, late but in order.
     pub fn releases_events(&self) {
         self.change(|world| {
             for (name, data) in world.gateway.orders.held.take().unwrap_or_default() {
@@ -98,7 +98,8 @@ impl Discord {
         self.change(|world| world.dispatch(name, data));
     }
 
-    /// Changes every event from now on, by its name, before it is sent; messages that are read count as `MESSAGE_CREATE`.
+    /// Applies `change` to every event from now on, by its name, before it is sent; messages that are read count as
+    /// `MESSAGE_CREATE`.
     pub fn alters_events(&self, change: impl Fn(&str, &mut Value) + Send + 'static) {
         self.change(|world| world.gateway.orders.alter = Some(Box::new(change)));
     }
@@ -108,13 +109,13 @@ impl Discord {
         self.change(|world| world.gateway.orders.alter = None);
     }
 
-    /// Makes a server unavailable to the bot, as in an outage of Discord's.
+    /// Makes a server unavailable to the bot, as in an outage of Discord.
     pub fn loses_guild(&self, guild: GuildId) {
         let data = json!({"id": guild.to_string(), "unavailable": true});
         self.change(|world| world.dispatch("GUILD_DELETE", data));
     }
 
-    /// Describes a server, as when an outage ends.
+    /// Describes a server, as at the end of an outage.
     pub fn describes_guild(&self, guild: GuildId) {
         self.change(|world| {
             let data = wire::guild_create(world, guild);
@@ -122,12 +123,12 @@ impl Discord {
         });
     }
 
-    /// Forgets all commands that were registered.
+    /// Forgets all registered commands.
     pub fn forgets_commands(&self) {
         self.change(|world| world.commands.clear());
     }
 
-    /// Ends the time to answer all open interactions, as if the bot had taken too long.
+    /// Expires all open interactions, as if the bot had taken too long.
     pub fn expires_interactions(&self) {
         self.change(|world| {
             for interaction in world.interactions.values_mut() {

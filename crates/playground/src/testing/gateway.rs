@@ -1,4 +1,4 @@
-//! The faults of the gateway that a test can order, and a log of what happened there.
+//! The faults of the gateway that a test can order, and a log of its events.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -26,14 +26,14 @@ pub enum Break {
     InvalidResumable,
     /// Op 9, and the session is lost.
     Invalid,
-    /// The connection stays open, but nothing comes any more: no events, no heartbeat acknowledgements.
+    /// The connection stays open, but nothing more comes: no events, no heartbeat acknowledgements.
     Stall,
 }
 
 /// Changes an event by its name.
 pub(crate) type Alteration = Box<dyn Fn(&str, &mut Value) + Send>;
 
-/// What a test ordered of the gateway, and what happened there.
+/// A test's orders for the gateway, and the log.
 #[derive(Default)]
 pub(crate) struct Orders {
     /// RESUMEs to refuse before one is granted.
@@ -50,17 +50,17 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// Whether the RESUME that just came is to be refused.
+    /// Returns whether to refuse the RESUME that just came.
     pub(crate) fn refuses_resume(&mut self) -> bool {
         take_one(&mut self.refuse_resumes)
     }
 
-    /// Whether the connection is to end at the RESUME that just came.
+    /// Returns whether to end the connection at the RESUME that just came.
     pub(crate) fn cuts_resume(&mut self) -> bool {
         take_one(&mut self.cut_resumes)
     }
 
-    /// Keeps an event back, or lets it pass and remembers it.
+    /// Holds an event back, or lets it pass and remembers it.
     pub(crate) fn passes(&mut self, name: &str, data: Value) -> Option<Value> {
         let event = (name.to_owned(), data.clone());
         if let Some(held) = &mut self.held {
@@ -83,7 +83,7 @@ fn take_one(count: &mut usize) -> bool {
 }
 
 impl World {
-    /// An event, or a message of that shape, as it is sent: changed as ordered.
+    /// Returns an event, or a message of that shape, as it is sent: changed as ordered.
     pub(crate) fn altered(&self, name: &str, mut data: Value) -> Value {
         if let Some(alter) = &self.gateway.orders.alter {
             alter(name, &mut data);
@@ -130,7 +130,7 @@ impl Gateway {
         }
     }
 
-    /// Whether the connection with this number has gone silent.
+    /// Returns whether the connection with this number has gone silent.
     pub(crate) fn is_stalled(&self, number: u64) -> bool {
         self.sessions.values().any(|session| {
             session

@@ -7,16 +7,16 @@ use crate::guild::Message;
 /// A button under a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What it says.
+    /// Its text.
     pub label: String,
     /// The custom id that a press sends; empty for a link.
     pub custom_id: String,
-    /// Greyed out.
+    /// Disabled.
     pub is_disabled: bool,
 }
 
 impl Message {
-    /// Its buttons, row by row.
+    /// Returns its buttons, row by row.
     pub fn buttons(&self) -> Vec<Button> {
         self.parts_of_type(2)
             .map(|part| Button {
@@ -27,7 +27,7 @@ impl Message {
             .collect()
     }
 
-    /// Its select menus, in Discord's shape.
+    /// Returns its select menus, in Discord's shape.
     pub fn selects(&self) -> Vec<Value> {
         self.parts()
             .filter(|part| matches!(part["type"].as_u64(), Some(3 | 5..=8)))
@@ -35,7 +35,7 @@ impl Message {
             .collect()
     }
 
-    /// Whether only one person sees it.
+    /// Returns whether only one person sees it.
     pub fn is_ephemeral(&self) -> bool {
         self.only_for.is_some()
     }

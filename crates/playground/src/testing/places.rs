@@ -11,7 +11,7 @@ use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, GuildId, UserId};
 
 impl Discord {
-    /// Another bot, in every server.
+    /// Adds another bot to every server.
     pub fn other_bot(&self, name: &str) -> Person {
         let person = self.user(name);
         self.change(|world| {
@@ -32,7 +32,7 @@ impl Discord {
         self.change(|world| world.put_bot_in(guild));
     }
 
-    /// Whether the bot is in a server.
+    /// Returns whether the bot is in a server.
     pub fn holds_bot(&self, guild: GuildId) -> bool {
         self.look(|world| {
             let found = world.guilds.get(&guild);
@@ -40,7 +40,7 @@ impl Discord {
         })
     }
 
-    /// Gives a server to somebody else, who is a member from then on.
+    /// Gives a server to another user, who becomes a member.
     pub fn gives_guild(&self, guild: GuildId, owner: UserId) {
         self.change(|world| {
             let Some(found) = world.guilds.get_mut(&guild) else {
@@ -53,7 +53,7 @@ impl Discord {
         });
     }
 
-    /// Gives the application to a team of these members and of one who was invited and has not accepted.
+    /// Gives the application to a team of these members and of one invited user who has not accepted.
     pub fn gives_application_to_team(&self, members: &[UserId], invited: UserId) {
         self.change(|world| world.team = [members, &[invited]].concat());
     }
@@ -63,7 +63,7 @@ impl Discord {
         self.change(|world| world.application_owner = owner);
     }
 
-    /// Lets anybody invite the bot from now on.
+    /// Lets anyone invite the bot from now on.
     pub fn opens_bot_to_the_public(&self) {
         self.change(|world| world.is_public = true);
     }
@@ -73,12 +73,12 @@ impl Discord {
         self.change(|world| world.show_commands(Some(guild), commands));
     }
 
-    /// The same in every server.
+    /// Does the same in every server.
     pub fn shows_commands_everywhere(&self, commands: Vec<Value>) {
         self.change(|world| world.show_commands(None, commands));
     }
 
-    /// Names of the channels of a server, categories and threads among them, in order.
+    /// Returns the names of a server's channels, including categories and threads, in order.
     pub fn channel_names(&self, guild: GuildId) -> Vec<String> {
         self.look(|world| {
             let own = world
@@ -89,7 +89,7 @@ impl Discord {
         })
     }
 
-    /// The topic of a channel.
+    /// Returns the topic of a channel.
     pub fn topic(&self, channel: ChannelId) -> Option<String> {
         self.look(|world| world.channels.get(&channel)?.topic.clone())
     }
@@ -100,7 +100,7 @@ impl Discord {
         self.denies(channel, bot, rights);
     }
 
-    /// Denies somebody permissions in one channel.
+    /// Denies a user permissions in one channel.
     pub fn denies(&self, channel: ChannelId, user: UserId, rights: Rights) {
         self.change(|world| {
             if let Some(found) = world.channels.get_mut(&channel) {
@@ -145,7 +145,7 @@ impl World {
         self.commands.insert(guild, commands);
     }
 
-    /// Puts the bot into a server that it is not in, as an invitation does.
+    /// Adds the bot to a server, as an invitation does.
     fn put_bot_in(&mut self, id: GuildId) {
         let bot = self.bot;
         if let Some(guild) = self.guilds.get_mut(&id) {

@@ -1,4 +1,4 @@
-//! Requests of the bot: recorded, and made to fail where a test orders it.
+//! Requests of the bot: recorded, and made to fail if a test orders it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::desk::limits::{Refusal, Scope};
 use crate::discord::Discord;
 use crate::rest::answer::finish;
 
-/// A request as it was seen, for tests.
+/// A recorded request, for tests.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// When it came.
@@ -26,7 +26,7 @@ pub struct Request {
     pub body: Value,
     /// Names of the files in it.
     pub files: Vec<String>,
-    /// The status of the answer; `None` while it is under way, and when the connection was dropped.
+    /// The status of the answer; `None` while it is in progress, and if the connection was dropped.
     pub status: Option<u16>,
     /// Whether a test made it fail.
     pub is_ordered: bool,
@@ -34,38 +34,38 @@ pub struct Request {
     pub limited: Option<Scope>,
 }
 
-/// What happens to a request instead of an answer.
+/// The fate of a request instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// 429.
     RateLimited {
-        /// Whom it is for.
+        /// The scope of the limit.
         scope: Scope,
-        /// For how long.
+        /// Time to wait.
         retry_after: Duration,
     },
-    /// This status, and nothing is done.
+    /// This status; the request is not carried out.
     Status(u16),
-    /// This status with this code of Discord's, and nothing is done.
+    /// This status with this code of Discord's; the request is not carried out.
     Refused {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// Discord's own number of the error.
+        /// Discord's own error number.
         code: u32,
     },
-    /// This status with a page of HTML and none of Discord's headers, as from a proxy before Discord.
+    /// This status with an HTML page and none of Discord's headers, as from a proxy in front of Discord.
     Page(u16),
-    /// It is done and answered this much later.
+    /// The request is carried out and answered this much later.
     Late(Duration),
-    /// It is done at once, and the answer comes this much later.
+    /// The request is carried out at once, and the answer comes this much later.
     AnsweredLate(Duration),
-    /// The connection ends, and nothing was done.
+    /// The connection ends, and the request is not carried out.
     DropBefore,
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     DropAfter,
 }
 
-/// Requests to break, and how.
+/// The requests to break, and how.
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// Method to match; empty for every one.
@@ -88,7 +88,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Records a request and returns its number and what happens to it.
+    /// Records a request and returns its number and its fate.
     fn enter(&mut self, call: &Call) -> (usize, Option<Effect>) {
         let effect = self.fault_for(call);
         self.log.push(Request {
@@ -121,7 +121,7 @@ impl Book {
     }
 }
 
-/// Answers a request, or applies what was ordered for it.
+/// Answers a request, or applies the fault that was ordered for it.
 pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
     let (index, effect, judgement) = discord.change(|world| {
         let (index, effect) = world.desk.book.enter(call);
@@ -171,7 +171,7 @@ pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
 }
 
 impl Effect {
-    /// The wait that it orders.
+    /// Returns the wait that it orders.
     fn refusal(self) -> Option<Refusal> {
         match self {
             Self::RateLimited { scope, retry_after } => Some(Refusal { scope, retry_after }),
@@ -190,7 +190,7 @@ fn code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// A response whose body fails at once: the server ends the connection before it has sent a byte.
+/// Returns a response whose body fails immediately: the server ends the connection before it has sent a byte.
 fn broken() -> Response {
     let failure = futures_util::stream::once(async {
         Err::<bytes::Bytes, _>(io::Error::from(io::ErrorKind::ConnectionAborted))

@@ -1,4 +1,4 @@
-//! What can be seen in a local Discord: messages, answers, commands, requests, the gateway's log.
+//! The visible state of a local Discord: messages, answers, commands, requests, the gateway's log.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::interaction::Answer;
 use chorus_base::discord_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
-    /// Messages of a channel in order, ephemeral ones among them.
+    /// Returns the messages of a channel in order, including ephemeral ones.
     pub fn messages(&self, channel: ChannelId) -> Vec<Message> {
         self.look(|world| {
             world
@@ -24,7 +24,7 @@ impl Discord {
         })
     }
 
-    /// Every ephemeral message to somebody, in order.
+    /// Returns every ephemeral message to a user, in order.
     pub fn private_messages(&self, user: UserId) -> Vec<Message> {
         self.look(|world| {
             let all = world.messages.values().flat_map(|channel| channel.values());
@@ -37,7 +37,7 @@ impl Discord {
         })
     }
 
-    /// Id of the newest message anywhere.
+    /// Returns the id of the newest message anywhere.
     pub fn newest_message(&self) -> Option<MessageId> {
         self.look(|world| {
             world
@@ -48,17 +48,17 @@ impl Discord {
         })
     }
 
-    /// The whole channel as text: who said what, embeds, buttons, reactions, ephemeral answers.
+    /// Returns the whole channel as text: authors, messages, embeds, buttons, reactions, ephemeral answers.
     pub fn transcript(&self, channel: ChannelId) -> String {
         self.look(|world| view::channel(world, channel))
     }
 
-    /// One message as text, as in [`Discord::transcript`].
+    /// Returns one message as text, as in [`Discord::transcript`].
     pub fn shown(&self, message: &Message) -> String {
         self.look(|world| view::message(world, message))
     }
 
-    /// Content of a file on a message.
+    /// Returns the content of a file on a message.
     pub fn file(&self, attachment: &Attachment) -> Vec<u8> {
         self.look(|world| {
             world
@@ -69,7 +69,7 @@ impl Discord {
         })
     }
 
-    /// How the bot answered an interaction so far.
+    /// Returns how the bot answered an interaction so far.
     pub fn answer_to(&self, interaction: u64) -> Answer {
         self.look(|world| {
             let found = world.interactions.get(&interaction);
@@ -77,7 +77,7 @@ impl Discord {
         })
     }
 
-    /// Messages that answer an interaction, in order, without deleted ones.
+    /// Returns the messages that answer an interaction, in order, without deleted ones.
     pub fn replies_to(&self, interaction: u64) -> Vec<Message> {
         self.look(|world| {
             let Some(found) = world.interactions.get(&interaction) else {
@@ -89,27 +89,27 @@ impl Discord {
         })
     }
 
-    /// Commands registered for all servers, or for one.
+    /// Returns the commands registered for all servers, or for one.
     pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
         self.look(|world| world.commands.get(&guild).cloned().unwrap_or_default())
     }
 
-    /// In which channels the bot began to type, each time.
+    /// Returns the channels in which the bot started to type, one entry each time.
     pub fn typed(&self) -> Vec<ChannelId> {
         self.look(|world| world.typed.clone())
     }
 
-    /// Every REST request so far.
+    /// Returns every REST request so far.
     pub fn requests(&self) -> Vec<Request> {
         self.look(|world| world.desk.book.log.clone())
     }
 
-    /// Requests for routes that do not exist here.
+    /// Returns the requests for routes that do not exist here.
     pub fn unknown_routes(&self) -> Vec<String> {
         self.look(|world| world.desk.book.unknown.clone())
     }
 
-    /// What happened at the gateway, with times.
+    /// Returns the gateway's events, with times.
     pub fn gateway_log(&self) -> Vec<(Instant, GatewayEvent)> {
         self.look(|world| world.gateway.orders.log.clone())
     }

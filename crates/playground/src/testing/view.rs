@@ -4,7 +4,7 @@ use crate::guild::Message;
 use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, UserId};
 
-/// Every message of a channel, in order.
+/// Returns every message of a channel, in order.
 pub(crate) fn channel(world: &World, channel: ChannelId) -> String {
     let all = world.messages.get(&channel).into_iter().flatten();
     all.map(|(_, one)| message(world, one))
@@ -12,7 +12,7 @@ pub(crate) fn channel(world: &World, channel: ChannelId) -> String {
         .join("\n")
 }
 
-/// One message: name, text, then its attachments and components, indented.
+/// Returns one message: name, text, then its attachments and components, indented.
 pub(crate) fn message(world: &World, message: &Message) -> String {
     let mut head = message.author_name.clone();
     if let Some(owner) = message.only_for {
@@ -116,7 +116,7 @@ fn component(part: &serde_json::Value) -> String {
     }
 }
 
-/// Mentions by name, so that no id is in the text.
+/// Replaces mentions by names, so that no id is in the text.
 fn readable(world: &World, text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;

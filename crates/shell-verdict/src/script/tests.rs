@@ -1,4 +1,4 @@
-//! Tables of command lines, and what is seen in each.
+//! Tables of command lines, and the facts found in each.
 
 use super::Script;
 
@@ -7,8 +7,8 @@ mod elsewhere;
 mod hiding;
 mod limits;
 
-/// Whether a deny of commands that begin with one of `denied` would hold: one is in a form, may become one, or something is
-/// hidden. `tokens` are the words that the deny spells.
+/// Returns whether a deny of commands that begin with one of `denied` would match: one is in a form, may become one, or
+/// something is hidden. `tokens` are the words that the deny spells.
 fn may_run(command: &str, denied: &[&str], tokens: &[&str]) -> bool {
     let is_denied = |form: &str| denied.iter().any(|beginning| form.starts_with(beginning));
     let script = Script::parse(command);

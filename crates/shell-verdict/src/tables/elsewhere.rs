@@ -1,4 +1,4 @@
-//! The lists of `tables/elsewhere.txt`, which says what each means.
+//! The lists of `tables/elsewhere.txt`, which explains each of them.
 
 use super::lists::section;
 

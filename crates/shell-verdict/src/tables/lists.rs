@@ -1,4 +1,4 @@
-//! Reads lists out of a table: sections that begin with `[name]` and end at an empty line.
+//! Reads lists from a table: sections that begin with `[name]` and end at an empty line.
 
 /// Names of programs, and the words that belong to them; blanks separate the words of both.
 pub(crate) type Pair = (&'static str, &'static str);

@@ -26,7 +26,7 @@ pub(crate) const TABLES: [(&str, &str); 9] = [
     ("git-options", include_str!("../../tables/git-options.txt")),
 ];
 
-/// What is known of one or several programs, or of a subcommand of them.
+/// The facts about one or several programs, or about a subcommand of them.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// `cargo`, or `git clone`, or `git *` for any subcommand without an entry of its own.
@@ -37,41 +37,41 @@ pub(crate) struct Entry {
 /// One line about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Options that must be spelled; they go before all that is harmless. Read as getopt does: `-o` alone or in a cluster of
-    /// letters, `--output`, and any beginning of it where nothing else is listed.
+    /// Options that must be spelled; they take precedence over all harmless ones. Read as getopt does: `-o` by itself
+    /// or in a cluster of letters, `--output`, and any abbreviation of it that matches no other listed option.
     Flag(&'static str),
-    /// Whole words that must be spelled, alone or with `=` and a value.
+    /// Whole words that must be spelled, by themselves or with `=` and a value.
     Word(&'static str),
-    /// Any word that begins so must be spelled.
+    /// Any word with this beginning must be spelled.
     Beginning(&'static str),
-    /// Harmless options without a value, or with one behind `=`.
+    /// Harmless options without a value, or with one after `=`.
     Harmless(&'static str),
-    /// Harmless options whose value is attached or in the next word.
+    /// Harmless options with a value that is attached or in the next word.
     HarmlessValue(&'static str),
     /// Harmless words that begin with one dash: `-name`.
     HarmlessWord(&'static str),
-    /// The same, with one dash or two, whose value is behind `=` or in the next word.
+    /// The same, with one dash or two, and with a value after `=` or in the next word.
     HarmlessWordValue(&'static str),
-    /// Every option that begins so is harmless.
+    /// Every option with this beginning is harmless.
     HarmlessBeginning(&'static str),
-    /// Which operands are harmless; [`Operands::Plain`] where nothing is said.
+    /// Which operands are harmless; [`Operands::Plain`] by default.
     Takes(Operands),
-    /// The operand of this number, counted from 0, and those behind it must be spelled: the program writes them.
+    /// The operand with this number, counted from 0, and those after it must be spelled: the program writes them.
     SpelledFrom(usize),
     /// The only subcommands that need not be spelled.
     Subcommands(&'static str),
     /// Everything after the first operand belongs to a script, not to the program.
     ScriptFollows,
-    /// A line that says none of these: everything of the program must be spelled. A test finds such lines.
+    /// A line in none of these forms: everything of the program must be spelled. A test finds such lines.
     Unreadable(&'static str),
 }
 
 /// The operands of a program that need not be spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operands {
-    /// Whatever they are.
+    /// All operands.
     Any,
-    /// Whatever does not begin with `@`, which names a file of options.
+    /// All operands except those that begin with `@`, which names a file of options.
     NoResponseFile,
     /// Names, paths and numbers: no `=`, `@`, `:`, no blank, no sign of code, no `+` in front.
     Plain,
@@ -115,7 +115,7 @@ fn is_comment(line: &str) -> bool {
     line == "#" || line.starts_with("# ")
 }
 
-/// Reads a line of an entry; `None` where it is not of the format.
+/// Reads a line of an entry; `None` if it is not in the format.
 fn rule(line: &'static str) -> Option<Rule> {
     let (keyword, rest) = line.split_once(' ').unwrap_or((line, ""));
     let with_reason = || {
@@ -155,7 +155,7 @@ fn rule(line: &'static str) -> Option<Rule> {
     })
 }
 
-/// Whether it is a letter after one dash or a name after two.
+/// Returns whether it is a letter after one dash or a name after two.
 fn is_flag(word: &str) -> bool {
     match word.strip_prefix("--") {
         Some(name) => !name.is_empty(),

@@ -1,4 +1,4 @@
-//! The lists of `tables/programs.txt`, which says what each means.
+//! The lists of `tables/programs.txt`, which explains each of them.
 
 use std::sync::LazyLock;
 

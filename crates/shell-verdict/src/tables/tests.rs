@@ -1,4 +1,4 @@
-//! Every line of the tables is of the format, and every section is read.
+//! Every line of the tables is in the format, and every section is read.
 
 use super::lists::{flat, pairs, section};
 use super::options::{Entry, Rule, TABLES, entries};

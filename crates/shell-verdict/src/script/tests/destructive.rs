@@ -1,4 +1,4 @@
-//! The last net: commands that ruin the machine, told from those that only say so.
+//! The last safety net: commands that ruin the machine, distinguished from those that only mention it.
 
 use crate::Script;
 

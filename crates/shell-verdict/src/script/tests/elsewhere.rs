@@ -1,8 +1,8 @@
-//! Commands that change something elsewhere, however they are wrapped, and such as must not be taken for one.
+//! Commands that change something elsewhere, however they are wrapped, and commands that must not be mistaken for them.
 
 use super::may_run;
 
-/// Commands that write elsewhere through something else.
+/// Commands that write elsewhere through another command.
 const WRITES: &[&str] = &[
     "ssh-agent git push",
     "fish --command='git push'",
@@ -188,7 +188,7 @@ const WRITES: &[&str] = &[
     "xh post api.GitHub.com/x",
 ];
 
-/// Commands that read, or that only speak of writing.
+/// Commands that read, or only mention writing.
 const READS: &[&str] = &[
     "echo git push",
     "echo 'git push'",
@@ -260,7 +260,7 @@ const READS: &[&str] = &[
     "wget -q https://api.github.com/x",
 ];
 
-/// Whether a deny of all marked writes would hold for the command.
+/// Returns whether a deny of all marked writes would match the command.
 fn may_write_elsewhere(command: &str) -> bool {
     const PROGRAMS: [&str; 6] = ["git", "gh", "glab", "hub", "doctl", "curl"];
     let marked = PROGRAMS.map(|program| format!("{program} [write] "));

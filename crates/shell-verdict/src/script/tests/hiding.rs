@@ -2,9 +2,9 @@
 
 use super::may_run;
 
-/// Commands that run `git push` or `rm -rf x` in a way that no word of theirs shows plainly.
+/// Commands that run `git push` or `rm -rf x` although none of their words shows it plainly.
 const HIDING: &[&str] = &[
-    // Files that are what somebody hands in.
+    // Files with content given on the command line.
     "source /proc/self/fd/0 <<< 'rm -rf x'",
     ". //dev/stdin <<< 'rm -rf x'",
     ". /./dev/stdin <<< 'rm -rf x'",
@@ -81,7 +81,7 @@ const HIDING: &[&str] = &[
     "qemu-aarch64-static /bin/rm -rf x",
 ];
 
-/// What must not be taken for such.
+/// Commands that must not be mistaken for those.
 const PLAIN: &[&str] = &[
     "python3 script.py <(sort a)",
     "python3 -W ignore script.py",
@@ -107,7 +107,7 @@ const PLAIN: &[&str] = &[
     "coverage run -m pytest",
 ];
 
-/// Whether a deny of `rm -rf` would hold for the command.
+/// Returns whether a deny of `rm -rf` would match the command.
 fn may_remove(command: &str) -> bool {
     may_run(command, &["rm -rf"], &["rm", "-rf"])
 }

@@ -1,8 +1,8 @@
-//! Lines made to cost: they are taken apart within the bounds, and what is not looked at is said.
+//! Lines made to be expensive: they are parsed within the bounds, and skipped parts are reported.
 
 use crate::Script;
 
-/// Beginnings of what shells nest, list and quote.
+/// Beginnings of the constructs that shells nest, list and quote.
 const UNITS: [&str; 22] = [
     "ls; ",
     "(",
