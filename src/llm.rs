@@ -1,7 +1,7 @@
-//! Requests to models: one trait, one file per wire format, and what they share.
+//! Requests to models: one trait, one file per wire format, and their shared parts.
 //!
-//! A request is built once ([`Provider::encode`]) and may be sent several times ([`Provider::stream`]);
-//! `route` decides what to try next after a failure.
+//! A request is built once ([`Provider::encode`]) and can be sent several times ([`Provider::stream`]); `route` decides
+//! what to try next after a failure.
 
 mod anthropic;
 mod arguments;

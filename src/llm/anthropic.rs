@@ -27,7 +27,7 @@ const VERSION: &str = "2023-06-01";
 /// Most pages that are read of the list of models.
 const MAX_PAGES: usize = 20;
 
-/// A server that speaks Anthropic Messages; its base URL is without `/v1`.
+/// A server that speaks Anthropic Messages; its base URL does not include `/v1`.
 #[derive(Debug)]
 pub struct Anthropic {
     endpoint: Endpoint,
@@ -65,7 +65,7 @@ impl Provider for Anthropic {
             .await
     }
 
-    /// A request has at most 100 pictures and 32 MB.
+    /// Returns the bounds: at most 100 pictures and 32 MB per request.
     fn picture_bounds(&self) -> PictureBounds {
         PictureBounds {
             count: 100,
@@ -226,8 +226,8 @@ fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     encoded(provider, FORMAT, &request.model, changed_by, &body)
 }
 
-/// Whether the request continues with calls that were made without thinking, by another model or before it was set: the
-/// provider refuses to begin to think in the middle of a step.
+/// Returns whether the request continues with calls that were made without thinking, by another model or before it was
+/// enabled: the provider refuses to begin to think in the middle of a step.
 fn goes_on_unthought(messages: &[Message<'_>]) -> bool {
     let answers_calls = messages.last().is_some_and(|last| {
         let result = |block: &Block<'_>| matches!(block, Block::ToolResult { .. });
@@ -267,7 +267,7 @@ fn tools(request: &Request) -> Vec<Tool<'_>> {
     search.into_iter().chain(functions).collect()
 }
 
-/// Neighbours of one role become one message: results of parallel calls must come together.
+/// Joins neighbours of one role into one message: results of parallel calls must come together.
 fn messages(request: &Request) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for item in request.items.iter() {
@@ -286,7 +286,7 @@ fn messages(request: &Request) -> Vec<Message<'_>> {
     messages
 }
 
-/// An answer that ends the request is continued, and may then not end in white space.
+/// Trims an answer that ends the request: the model continues it, so it may not end in white space.
 fn trim_last_answer(messages: &mut [Message<'_>]) {
     let Some(Message {
         role: Role::Assistant,
@@ -332,8 +332,8 @@ fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>>
     parts.into_iter().filter(is_whole).map(block).collect()
 }
 
-/// Whether a block lacks what the provider gave it, as when somebody edited a session's file: with one such block every
-/// request is refused.
+/// Returns whether a block is missing fields that the provider sent, for example because a session's file was edited:
+/// with one such block every request is refused.
 fn is_torn(block: &Value) -> bool {
     let lacks = |key: &str| !block[key].is_string();
     match kind(block) {

@@ -1,6 +1,6 @@
-//! Reads the arguments of a call as models write them: JSON, or something close to it that has exactly one meaning.
+//! Reads the arguments of a call as models write them: JSON, or something close to it with exactly one meaning.
 //!
-//! What can mean two things is not repaired: the model is told, and sends the call again.
+//! Ambiguous arguments are not repaired: the model gets an error and sends the call again.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::domain::json_values;
 ///
 /// # Errors
 ///
-/// The error of the JSON reader where the text is neither JSON nor one of the forms that [`repaired`] knows.
+/// Fails with the JSON reader's error if the text is neither JSON nor one of the forms that [`repaired`] knows.
 pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
     let text = unfenced(text.trim());
     if text.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str) -> Result<Value, serde_json::Error> {
         Err(error) => repaired(text).ok_or(error)?,
     };
     Ok(match value {
-        // A tool without parameters gets these from some servers.
+        // Some servers send these for a tool without parameters.
         Value::Null => Value::Object(Map::new()),
         Value::Array(list) if list.is_empty() => Value::Object(Map::new()),
         // JSON inside of a JSON string.
@@ -40,17 +40,17 @@ fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// The object that `text` means, if it is several objects of which one counts, or almost JSON.
+/// Returns the object that `text` means, if it is several objects of which one counts, or almost JSON.
 fn repaired(text: &str) -> Option<Value> {
     if let Some(value) = the_one_object(text).or_else(|| before_leftovers(text)) {
         return Some(value);
     }
-    // Its strings may end elsewhere than those of `text`, so its values are counted again.
+    // Its strings may end at other positions than those of `text`, so its values are counted again.
     let plain = normalised(text).filter(|plain| json_values::are_few(plain))?;
     parse(&plain).ok().or_else(|| the_one_object(&plain))
 }
 
-/// The object of a sequence in which all objects are equal, empty ones left out.
+/// Returns the object of a sequence of equal objects, ignoring empty ones.
 fn the_one_object(text: &str) -> Option<Value> {
     let mut only: Option<Value> = None;
     for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
@@ -65,8 +65,8 @@ fn the_one_object(text: &str) -> Option<Value> {
     Some(only.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
-/// The object at the beginning of `text`, where only closing brackets follow it, or the mark that ends a call in a model's own
-/// format.
+/// Returns the object at the beginning of `text`, if it is followed only by closing brackets, or by the mark that ends
+/// a call in a model's own format.
 fn before_leftovers(text: &str) -> Option<Value> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let value = values.next()?.ok()?;
@@ -78,7 +78,7 @@ fn before_leftovers(text: &str) -> Option<Value> {
     (value.is_object() && (is_mark || rest.chars().all(is_bracket))).then_some(value)
 }
 
-/// `text` without a code fence around it.
+/// Returns `text` without a code fence around it.
 fn unfenced(text: &str) -> &str {
     let inner = || {
         let inner = text.strip_prefix("```")?.strip_suffix("```")?;
@@ -89,8 +89,9 @@ fn unfenced(text: &str) -> &str {
     inner().unwrap_or(text)
 }
 
-/// `text` as JSON: control characters in strings escaped, strings in single quotes in double ones, commas before a closing
-/// bracket left out, names of fields quoted, Python's constants in JSON's spelling. `None` where a string does not end.
+/// Returns `text` as JSON: control characters in strings escaped, strings in single quotes in double ones, commas
+/// before a closing bracket left out, names of fields quoted, Python's constants in JSON's spelling. `None` if a string
+/// does not end.
 fn normalised(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -130,7 +131,7 @@ fn normalised(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The inside of the string at the beginning of `text` as JSON writes it, and what follows the string.
+/// Returns the inside of the string at the beginning of `text` in JSON's form, and the text after the string.
 fn string(text: &str, quote: char) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut letters = text.char_indices().skip(1);
@@ -160,7 +161,7 @@ fn string(text: &str, quote: char) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
-    /// An array of more values than the calls of an answer may have.
+    /// Returns an array of more values than the calls of an answer may have.
     fn many() -> String {
         format!("[{}{{}}]", "{},".repeat(json_values::MOST_VALUES))
     }

@@ -1,8 +1,8 @@
 //! Facts about models: windows, limits, prices, abilities.
 //!
-//! They come from a dated table that is compiled in (`data/models.json`, renewed as `docs/maintaining/models-json.md` says)
-//! and from `config.json`, which overrides it. A model that neither lists is used with a window of 128,000 tokens and an
-//! unknown price.
+//! They come from a dated table that is compiled in (`data/models.json`, updated as `docs/maintaining/models-json.md`
+//! describes) and from `config.json`, which overrides it. A model that neither lists is used with a window of 128,000
+//! tokens and an unknown price.
 
 mod learned;
 mod learning;
@@ -20,20 +20,20 @@ use crate::config::{Effort, ModelOverride};
 use crate::domain::{Cost, Usage};
 use learned::{Learned, LearnedWindow};
 
-/// Window of a model that is not known.
+/// Window of an unknown model.
 const UNKNOWN_WINDOW: u64 = 128_000;
 
-/// Output limit of a model that is not known: what even old models give.
+/// Output limit of an unknown model: even old models reach it.
 const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
 
-/// A window of fewer tokens is small for an agent: its prompt and its tools take some 3,000 of them before anybody says a
-/// word.
+/// A window of fewer tokens is small for an agent: its prompt and its tools take about 3,000 of them before the first
+/// message.
 pub const SMALL_WINDOW: u64 = 16_384;
 
 /// Smallest window that is believed when a provider names it.
 const MIN_WINDOW: u64 = 512;
 
-/// Tokens that prices are for.
+/// Number of tokens that prices refer to.
 const PRICED_TOKENS: f64 = 1_000_000.0;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -59,7 +59,7 @@ const MAKERS: [&str; 6] = [
     "xai",
 ];
 
-/// The rows of makers; of two with one name the first maker's.
+/// The rows of makers; if two have the same name, the first maker's.
 static BY_NAME: LazyLock<HashMap<&str, &Entry>> = LazyLock::new(|| {
     let mut rows = HashMap::new();
     for maker in MAKERS {
@@ -82,7 +82,7 @@ struct Table {
 pub struct Shortcut {
     pub name: String,
     pub model: String,
-    /// How people call the model.
+    /// The model's name for people.
     pub display: String,
 }
 
@@ -103,40 +103,40 @@ struct Entry {
     responses: bool,
 }
 
-/// What is known of one model.
+/// The facts about one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFacts {
-    /// Tokens that its window holds, answer included.
+    /// Tokens in its window, including the answer.
     pub window: u64,
-    /// Most tokens it answers with; never more than half its window.
+    /// Most tokens of an answer; never more than half its window.
     pub max_output: u32,
-    /// Its price; `None` when that is not known.
+    /// Its price; `None` if that is not known.
     pub price: Option<Price>,
     pub images: bool,
     pub tools: bool,
-    /// It can think before it answers.
+    /// Whether it can think before it answers.
     pub thinking: bool,
-    /// How long the operator has it think; `None` leaves that to the model.
+    /// How long the operator lets it think; `None` leaves that to the model.
     pub effort: Option<Effort>,
-    /// Its provider can search the web for it.
+    /// Whether its provider can search the web for it.
     pub web_search: bool,
-    /// OpenAI serves it through Responses only.
+    /// Whether OpenAI serves it only through Responses.
     pub responses: bool,
-    /// What its server wants otherwise than its format has it.
+    /// How its server differs from its format.
     pub quirks: Quirks,
-    /// Most pictures in a request, where its server said so.
+    /// Most pictures in a request, if its server reported it.
     pub pictures: Option<usize>,
-    /// Most bytes of all pictures in a request, where a larger one was refused.
+    /// Most bytes of all pictures in a request, if a larger one was refused.
     pub picture_bytes: Option<usize>,
     /// Whether the table, the configuration or its server has facts about it.
     pub known: bool,
 }
 
-/// Prices in US dollars for a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Price {
     pub input: f64,
-    /// Output, thinking included.
+    /// Output, including thinking.
     pub output: f64,
     /// Input read from the cache; `None` means the price of input.
     #[serde(default)]
@@ -172,7 +172,7 @@ impl Price {
         long: None,
     };
 
-    /// What `usage` costs, in US dollars.
+    /// Returns the cost of `usage` in US dollars.
     pub fn of(&self, usage: Usage) -> f64 {
         let long = self.long.filter(|long| usage.input_total() > long.above);
         let (input, output, read, write) = match long {
@@ -186,7 +186,7 @@ impl Price {
         sum / PRICED_TOKENS
     }
 
-    /// The most that a request of so many tokens can cost: nothing read from the cache, all of it written.
+    /// Returns the highest cost of a request with so many tokens: nothing read from the cache, all of it written.
     pub fn at_worst(&self, input: u64, output: u64) -> f64 {
         let plain = self.of(Usage {
             input,
@@ -202,22 +202,23 @@ impl Price {
     }
 }
 
-/// The facts about all models. Clones share what they learn.
+/// The facts about all models. Clones share newly learned facts.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     overrides: BTreeMap<String, ModelOverride>,
-    /// What refusals taught.
+    /// Facts learned from refusals.
     learned: Arc<RwLock<Learned>>,
-    /// What servers say about their models.
+    /// Facts that servers report about their models.
     told: Arc<RwLock<HashMap<Target, Abilities>>>,
     /// The windows that servers report for loaded models, after an answer.
     loaded: Arc<RwLock<HashMap<Target, u64>>>,
-    /// Providers that send no bill: servers of this network that take no key.
+    /// Providers that send no bill: servers of this network without a key.
     free: Arc<RwLock<BTreeSet<String>>>,
 }
 
 impl Catalog {
-    /// The built-in table, changed by `models` of `config.json`: by model id, or `provider/model`.
+    /// Creates the catalog from the built-in table, changed by `models` of `config.json`: by model id, or
+    /// `provider/model`.
     pub fn new(overrides: BTreeMap<String, ModelOverride>) -> Self {
         Self {
             overrides,
@@ -225,35 +226,36 @@ impl Catalog {
         }
     }
 
-    /// The day the built-in table was made, `YYYY-MM-DD`.
+    /// Returns the date of the built-in table, `YYYY-MM-DD`.
     pub fn date() -> &'static str {
         &TABLE.date
     }
 
-    /// The shortcut commands.
+    /// Returns the shortcut commands.
     pub fn shortcuts() -> &'static [Shortcut] {
         &TABLE.shortcuts
     }
 
-    /// The provider that makes the model `id`, among the makers in the table.
+    /// Returns the provider that makes the model `id`, among the makers in the table.
     pub fn maker_of(id: &str) -> Option<&'static str> {
         ["anthropic", "openai", "gemini"]
             .into_iter()
             .find(|provider| entry(provider, id).is_some())
     }
 
-    /// Stores what servers say about their models, replacing what they said before.
+    /// Stores the facts that servers report about their models, replacing earlier ones.
     pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
         *self.told.write() = told.collect();
         self.loaded.write().clear();
     }
 
-    /// Stores which providers send no bill: where nobody set a price for one of their models, it is 0.
+    /// Stores the providers that send no bill: if no price is set for one of their models, it is 0.
     pub fn tell_free(&self, providers: BTreeSet<String>) {
         *self.free.write() = providers;
     }
 
-    /// Stores the window with which the server of `target` says it loaded the model. True if that was not known.
+    /// Stores the window with which the server of `target` reports to have loaded the model. True if that was not
+    /// known.
     pub fn tell_loaded(&self, target: &Target, window: u64) -> bool {
         if self.loaded.read().get(target) == Some(&window) {
             return false;
@@ -273,7 +275,7 @@ impl Catalog {
         told.get(target).copied().unwrap_or_default()
     }
 
-    /// What is known of `target`.
+    /// Returns the facts about `target`.
     pub fn facts(&self, target: &Target) -> ModelFacts {
         let learned = self.learned.read().of(target);
         let own = entry(&target.provider, &target.model);
@@ -328,7 +330,7 @@ impl Catalog {
         }
     }
 
-    /// What `usage` of `target` costs; unknown when the price is.
+    /// Returns the cost of `usage` of `target`; unknown if the price is.
     pub fn cost(&self, target: &Target, usage: Usage) -> Cost {
         match self.facts(target).price {
             Some(price) => Cost::Usd(price.of(usage)),
@@ -336,7 +338,7 @@ impl Catalog {
         }
     }
 
-    /// What a request to `target` costs whose tokens nobody counted: nothing where no token costs anything.
+    /// Returns the cost of a request to `target` without a token count: zero if no token costs anything.
     pub fn cost_without_count(&self, target: &Target) -> Cost {
         match self.facts(target).price {
             Some(Price::NOTHING) => Cost::Usd(0.0),
@@ -357,7 +359,7 @@ impl Catalog {
     }
 }
 
-/// The prices after an override. A price of which one half is missing is unknown.
+/// Returns the prices after an override. A price with one half missing is unknown.
 fn changed_price(model: &ModelOverride, built_in: Option<Price>) -> Option<Price> {
     let given = [
         model.input_price,
@@ -389,25 +391,25 @@ fn changed_price(model: &ModelOverride, built_in: Option<Price>) -> Option<Price
     })
 }
 
-/// The row of `id`, or of the model that `id` is a dated or aliased name of.
+/// Returns the row of `id`, or of the model for which `id` is a dated name or an alias.
 fn entry(provider: &str, id: &str) -> Option<&'static Entry> {
     undated(id, |id| BY_ID.get(&(provider, id)).copied())
 }
 
-/// The row of a model that another provider serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
+/// Returns the row of a model that another provider serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
 fn of_its_maker(id: &str) -> Option<&'static Entry> {
     let name = id.rsplit('/').next().unwrap_or(id);
     undated(name, |name| BY_NAME.get(name).copied())
 }
 
-/// What `row` gives for `id`, or for `id` without a date or an alias at its end.
+/// Returns the `row` for `id`, or for `id` without a date or an alias at its end.
 fn undated(id: &str, row: impl Fn(&str) -> Option<&'static Entry>) -> Option<&'static Entry> {
     row(id)
         .or_else(|| row(without_date(id)?))
         .or_else(|| row(id.strip_suffix("-latest")?))
 }
 
-/// `id` without a date at its end: `-20251001`, `-2025-08-07`, `@20251001`.
+/// Returns `id` without a date at its end: `-20251001`, `-2025-08-07`, `@20251001`.
 pub(in crate::llm) fn without_date(id: &str) -> Option<&str> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let at = id

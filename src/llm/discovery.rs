@@ -1,5 +1,4 @@
-//! Which models there are: the providers are asked, the answers are stored in `available_models.json`, and names are
-//! resolved.
+//! Finds the available models: asks the providers, stores the answers in `available_models.json`, and resolves names.
 
 mod available;
 mod cache;
@@ -34,28 +33,28 @@ use super::target::Target;
 use crate::clock;
 use crate::domain::{Item, UserText};
 
-/// Longest that discovery waits for a provider.
+/// Longest time that discovery waits for a provider.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Output tokens of the request that shows whether an unlisted model exists; some servers refuse fewer.
 const TRIED_WITH: u32 = 16;
 
-/// The models that can be asked. Cheap to clone; all clones see what discovery finds.
+/// The available models. Cheap to clone; all clones see what discovery finds.
 #[derive(Clone, Debug)]
 pub struct Models {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     available: Arc<ArcSwapOption<Available>>,
-    /// The file that remembers it for the next start.
+    /// The file that keeps the result for the next start.
     file: Option<Arc<Path>>,
-    /// Held while a provider is asked because an agent waits for it, so that ten waiting agents ask once.
+    /// Held while a provider is asked because an agent waits for it, so that ten waiting agents ask only once.
     asking: Arc<tokio::sync::Mutex<()>>,
-    /// Notified each time something was found out.
+    /// Notified of each new finding.
     changed: Arc<watch::Sender<()>>,
 }
 
 impl Models {
-    /// The models of `providers`; `known` is what an earlier discovery found.
+    /// Creates it with the models of `providers`; `known` is the result of an earlier discovery.
     pub fn new(providers: Arc<Providers>, catalog: Arc<Catalog>, known: Option<Available>) -> Self {
         Self {
             providers,
@@ -74,7 +73,7 @@ impl Models {
         self.catalog.tell_free(providers.free());
     }
 
-    /// Tells the catalog what the servers said about their models, and which of them send no bill.
+    /// Passes the servers' reports about their models to the catalog, and the providers that send no bill.
     fn taught(self) -> Self {
         self.catalog.tell_free(self.providers.free());
         if let Some(available) = self.available() {
@@ -91,7 +90,8 @@ impl Models {
         self.catalog.tell(told);
     }
 
-    /// The models of `providers`, with what an earlier discovery left in `file`; later ones are kept there too.
+    /// Creates it with the models of `providers` and the result of an earlier discovery in `file`; later results are
+    /// also stored there.
     pub fn remembered(
         providers: Arc<Providers>,
         catalog: Arc<Catalog>,
@@ -139,7 +139,7 @@ impl Models {
         found
     }
 
-    /// Keeps what was found, and writes it to the file.
+    /// Keeps the result, and writes it to the file.
     async fn keep(&self, found: Arc<Available>) {
         self.teach(&found);
         self.available.store(Some(Arc::clone(&found)));
@@ -155,12 +155,12 @@ impl Models {
         }
     }
 
-    /// The result of the last discovery, if there was one.
+    /// Returns the result of the last discovery, if there was one.
     pub fn available(&self) -> Option<Arc<Available>> {
         self.available.load_full()
     }
 
-    /// Notified each time something was found out about the models.
+    /// Returns a receiver that is notified of each new finding about the models.
     pub fn follow(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -173,7 +173,7 @@ impl Models {
         &self.providers
     }
 
-    /// Every model that is known to exist, sorted: discovered ones and those that `config.json` names.
+    /// Returns every known model, sorted: discovered ones and those named in `config.json`.
     pub fn all(&self) -> Vec<Target> {
         let available = self.available.load();
         let discovered = available.iter().flat_map(|available| &available.providers);
@@ -199,8 +199,8 @@ impl Models {
         resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
     }
 
-    /// Like [`Models::resolve`], but asks providers where needed: one that was never asked for its list, and one that does
-    /// not list a model which somebody names as its own (`provider/model`), whether it answers nevertheless.
+    /// Resolves like [`Models::resolve`], but asks providers if needed: a provider that was never asked for its list,
+    /// or one that does not list the named `provider/model`, to see whether that model answers anyway.
     pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
         let mut resolved = self.resolve(name);
         if let Resolved::Undiscovered(target) = &resolved
@@ -233,8 +233,8 @@ impl Models {
         Ok(self.resolve(name))
     }
 
-    /// Finds out what a turn needs to know before it asks one of `names`, or the default model where that is empty: a
-    /// server may have been started since discovery, and a configuration may name a model that no list has.
+    /// Finds out the facts a turn needs before it asks one of `names`, or the default model if that is empty: a server
+    /// may have been started since discovery, and a configuration may name a model that no list has.
     pub async fn prepare(&self, names: &[String]) {
         if names.is_empty() && !self.providers.is_empty() && self.first_available().is_none() {
             let _alone = self.asking.lock().await;
@@ -244,14 +244,14 @@ impl Models {
         }
         let missing = |name: &&String| matches!(self.resolve(name), Resolved::NotFound { .. });
         for name in names.iter().filter(missing) {
-            // The request itself reports what is wrong.
+            // The request itself reports the problem.
             if let Err(error) = self.resolve_asking(name).await {
                 debug!("failed to find out whether {name} is there: {error}");
             }
         }
     }
 
-    /// Whether `target` answers a question of one word.
+    /// Returns whether `target` answers a one-word question.
     async fn answers(&self, target: &Target) -> Result<bool, LlmError> {
         let Some(provider) = self.providers.get(&target.provider) else {
             return Ok(false);
@@ -275,7 +275,7 @@ impl Models {
         match timeout(TIMEOUT, provider.stream(&body, &mut |_: Delta<'_>| {})).await {
             Ok(Ok(_)) => Ok(true),
             Ok(Err(error)) if says_nothing(error.class) => Err(error),
-            // A model that has to be loaded first may take long; it was not refused.
+            // A model that has to be loaded first may take long; this is not a refusal.
             Err(_) => Ok(true),
             Ok(Err(error)) => {
                 info!("{target} is not there: {error}");
@@ -284,7 +284,7 @@ impl Models {
         }
     }
 
-    /// Changes what is stored about a provider.
+    /// Changes the stored facts about a provider.
     async fn change(&self, provider: &str, change: impl FnOnce(&mut Listed)) {
         let mut known = self.available().map_or_else(
             || Available {
@@ -298,7 +298,7 @@ impl Models {
     }
 }
 
-/// What a provider listed, merged with what is known of its unlisted models.
+/// Merges a provider's list with the facts about its unlisted models.
 fn found(listing: Listing, known: Option<Listed>) -> Listed {
     let models = distinct(listing.models);
     let mut unlisted = known.unwrap_or_default().unlisted;

@@ -1,4 +1,4 @@
-//! Why there is no answer, and how that is handled.
+//! Why there is no answer, and how to handle it.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::domain::Usage;
 pub struct LlmError {
     pub class: FailureClass,
     pub provider: String,
-    /// One sentence for people, with the provider's own words where it gave some; no secrets.
+    /// One sentence for people, with the provider's own words if it gave any; no secrets.
     pub message: String,
-    /// HTTP status, when there was one.
+    /// HTTP status, if there was one.
     pub status: Option<u16>,
-    /// How long the provider asks to wait.
+    /// The wait that the provider asks for.
     pub retry_after: Option<Duration>,
     /// The provider's id of the request.
     pub request_id: Option<String>,
-    /// Tokens counted before it failed; they are paid for nevertheless.
+    /// Tokens counted before it failed; they are paid for anyway.
     pub usage: Option<Box<Usage>>,
 }
 
 impl LlmError {
-    /// The same without the provider's words, which may quote the conversation.
+    /// Returns the same error without the provider's words, which may quote the conversation.
     #[must_use]
     pub fn without_words(&self) -> Self {
         let message = match self.status {

@@ -1,4 +1,4 @@
-//! Which class a failure belongs to, by the provider's status, words and headers.
+//! Classifies a failure by the provider's status, words and headers.
 //!
 //! The table is in `docs/models.md`. Everything here is pure.
 
@@ -23,20 +23,20 @@ use wordings::contains_any;
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
 
-/// What went wrong with one request, without the provider's name.
+/// The failure of one request, without the provider's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiError {
     pub(super) class: FailureClass,
     /// One sentence for people.
     pub(super) message: String,
-    /// HTTP status, when that was the failure.
+    /// HTTP status, if that was the failure.
     pub(super) status: Option<u16>,
-    /// How long the provider asks to wait.
+    /// The wait that the provider asks for.
     pub(super) retry_after: Option<Duration>,
 }
 
 impl ApiError {
-    /// An error of `class` without a status.
+    /// Creates an error of `class` without a status.
     pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -46,26 +46,26 @@ impl ApiError {
         }
     }
 
-    /// An answer that was cut or is invalid.
+    /// Creates the error for an answer that was cut off or is invalid.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(FailureClass::InvalidResponse, message)
     }
 
-    /// An answer whose stream ended early.
+    /// Creates the error for an answer with a stream that ended early.
     pub(super) fn cut() -> Self {
         Self::invalid("the answer was cut off before its end")
     }
 }
 
-/// What a provider says about its failure, in one of the usual shapes.
+/// A provider's description of its failure, in one of the usual shapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
-    /// Its words for the kind, lower case, separated by blanks: type, code, status.
+    /// Its words for the kind, in lower case, separated by blanks: type, code, status.
     kinds: String,
     /// A number that it gives as code.
     code: Option<u16>,
     message: String,
-    /// A wait that it asks for in the body.
+    /// The wait that the body asks for.
     retry_after: Option<Duration>,
 }
 
@@ -75,12 +75,12 @@ impl Said {
         body::read(value, 0)
     }
 
-    /// Reads an error body; text that is not JSON is not quoted, because it is a proxy's page.
+    /// Reads an error body. Text that is not JSON is not quoted, because it is a proxy's page.
     pub(super) fn read_bytes(body: &[u8]) -> Self {
         serde_json::from_slice(body).map_or_else(|_| Self::default(), |value| Self::read(&value))
     }
 
-    /// The error of an HTTP answer with `status`.
+    /// Returns the error of an HTTP answer with `status`.
     pub(super) fn with_status(
         &self,
         status: u16,
@@ -101,7 +101,7 @@ impl Said {
         }
     }
 
-    /// The error of an error event inside an answer that began with status 200.
+    /// Returns the error of an error event inside an answer that began with status 200.
     pub(super) fn within_stream(&self) -> ApiError {
         let status = self
             .code
@@ -120,7 +120,8 @@ impl Said {
             matches!(status, 400 | 413 | 422 | 500..=503) && self.says(About::Length);
         match status {
             _ if names_context => FailureClass::ContextExceeded,
-            // The request alone has more tokens than a minute allows: no wait helps, a shorter request does.
+            // The request by itself has more tokens than a minute allows: waiting does not help, a shorter request
+            // does.
             429 if exceeds_limit_alone(&self.message) => FailureClass::ContextExceeded,
             // OpenRouter's moderation of the request's content.
             403 if self.says(About::Flagged) => FailureClass::ModelError,
@@ -131,7 +132,7 @@ impl Said {
             400 if self.says(About::BadKey) => FailureClass::AuthError,
             429 | 529 => FailureClass::RateLimit,
             408 => FailureClass::Timeout,
-            // A lock that another request held: the official clients try again.
+            // A lock that another request held: the official clients retry.
             409 => FailureClass::ServerError,
             413 => FailureClass::ContextExceeded,
             400..=499 => FailureClass::ModelError,
@@ -140,7 +141,7 @@ impl Said {
         }
     }
 
-    /// The status that the same words would have had before the answer began.
+    /// Returns the status that the same words would have had before the answer began.
     fn status_of_kinds(&self) -> u16 {
         const KINDS: &[(u16, &[&str])] = &[
             (529, &["overloaded"]),
@@ -182,8 +183,8 @@ impl Said {
         known.map_or(500, |(status, _)| *status)
     }
 
-    /// Whether a 429 is about an exhausted quota, so that waiting does not help. The word quota in a sentence counts only
-    /// where neither a wait nor a rate is named: OpenAI's sentence about rates mentions billing.
+    /// Returns whether a 429 is about an exhausted quota, so that waiting does not help. The word quota in a sentence
+    /// counts only if the sentence names neither a wait nor a rate: OpenAI's sentence about rates mentions billing.
     fn says_spent(&self, retry_after: Option<Duration>) -> bool {
         let names_rate = self.kinds.contains("rate_limit_exceeded");
         let in_words = retry_after.is_none() && !names_rate;
@@ -206,7 +207,7 @@ impl Said {
     }
 }
 
-/// Whether a refusal of the request itself may be about its length: its words name nothing else that is known.
+/// Returns whether a refusal of the request itself may be about its length: its words name no other known cause.
 pub(super) fn may_be_length(error: &LlmError) -> bool {
     matches!(error.status, Some(400 | 413 | 422))
         && error.class == FailureClass::ModelError
@@ -214,7 +215,7 @@ pub(super) fn may_be_length(error: &LlmError) -> bool {
         && !About::OtherThanLength.is_in(&error.message)
 }
 
-/// `text` on one line, without control characters, bounded.
+/// Returns `text` on one line, without control characters, up to a bound.
 pub(super) fn one_line(text: &str) -> String {
     let plain = text
         .chars()
@@ -226,7 +227,7 @@ pub(super) fn one_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// Whether the provider says that the same request may be sent again; the official clients follow it.
+/// Returns whether the provider allows the same request to be sent again; the official clients follow it.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.to_str().ok()?.trim() {
         "true" => Some(true),
@@ -235,21 +236,22 @@ fn should_retry(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
-/// Nothing was received for longer than an endpoint may be silent.
+/// Creates the error for an endpoint that was silent for too long.
 pub(super) fn silent() -> ApiError {
     ApiError::new(FailureClass::Timeout, "no content for too long")
 }
 
-/// What failed below HTTP, for people: what an endpoint did, and the deepest cause. Without the URL, which can carry a key.
+/// Describes a failure below HTTP for people: what an endpoint did, and the deepest cause. Without the URL, which can
+/// contain a key.
 pub fn of_connection_in_words(error: &reqwest::Error) -> String {
     of_connection(error).message
 }
 
-/// What is said of a certificate whose authority this machine does not know.
+/// The message for a certificate from an authority that this machine does not know.
 const UNKNOWN_AUTHORITY: &str = "has a certificate of an authority that this machine does not know (UnknownIssuer): \
     add the authority to the certificates of the system, or name its file in SSL_CERT_FILE";
 
-/// The class of a failure below HTTP.
+/// Returns the class of a failure below HTTP.
 pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     let mut broke = false;
@@ -289,7 +291,7 @@ pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
     }
 }
 
-/// Whether the connection ended, as opposed to an invalid body.
+/// Returns whether the connection ended, as opposed to an invalid body.
 fn is_of_the_line(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(

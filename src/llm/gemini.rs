@@ -16,7 +16,7 @@ use super::quirks::{Quirk, Quirks};
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
-/// A server that speaks Gemini; its base URL is with `/v1beta`.
+/// A server that speaks Gemini; its base URL includes `/v1beta`.
 #[derive(Debug)]
 pub struct Gemini {
     endpoint: Endpoint,
@@ -54,7 +54,7 @@ impl Provider for Gemini {
             .await
     }
 
-    /// A request with its pictures has at most 20 MB.
+    /// Returns the bounds: a request with its pictures has at most 20 MB.
     fn picture_bounds(&self) -> PictureBounds {
         PictureBounds {
             count: 900,
@@ -77,7 +77,7 @@ impl Provider for Gemini {
 /// The name of this wire format on opaque blocks.
 pub(super) const FORMAT: &str = "gemini";
 
-/// What Gemini 3 and later accept as the signature of a call that another model made.
+/// A value that Gemini 3 and later accept as the signature of a call by another model.
 pub(super) const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
@@ -177,7 +177,7 @@ fn generation_config(request: &Request) -> Value {
     config
 }
 
-/// Tokens to think with before Gemini 3: within the bounds of all its models.
+/// Returns the tokens to think with before Gemini 3: within the bounds of all its models.
 fn thinking_budget(effort: Effort) -> u32 {
     match effort {
         Effort::Low => 1_024,
@@ -186,7 +186,8 @@ fn thinking_budget(effort: Effort) -> u32 {
     }
 }
 
-/// Functions, or the search: models before Gemini 3 accept only one kind at a time, and an agent needs its functions.
+/// Returns the functions, or the search: models before Gemini 3 accept only one kind at a time, and an agent needs its
+/// functions.
 fn tools(request: &Request) -> Vec<Tool<'_>> {
     let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
     let mut tools = Vec::new();
@@ -208,7 +209,7 @@ fn function(tool: &ToolSchema) -> Function<'_> {
     }
 }
 
-/// Neighbours of one role become one content: results of parallel calls must come together.
+/// Joins neighbours of one role into one content: results of parallel calls must come together.
 fn contents(request: &Request) -> Vec<Content> {
     let mut contents: Vec<Content> = Vec::new();
     for item in request.items.iter() {
@@ -237,7 +238,7 @@ fn said(user: &UserText, request: &Request) -> Vec<Value> {
     )
 }
 
-/// The parts of an answer. A signature comes before the call that it signs, and after the text.
+/// Returns the parts of an answer. A signature comes before the call that it signs, and after the text.
 fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
     let mut parts: Vec<Value> = Vec::new();
     let mut signature: Option<&Value> = None;
@@ -288,8 +289,8 @@ fn image(image: &Image, request: &Request) -> Value {
     }
 }
 
-/// Whether the model is Gemini 3 or later, which refuses a step's first call without a signature, and accepts the search
-/// beside functions.
+/// Returns whether the model is Gemini 3 or later, which refuses a step's first call without a signature, and accepts
+/// the search beside functions.
 pub(super) fn wants_signatures(model: &str) -> bool {
     let version = model
         .strip_prefix("gemini-")

@@ -1,8 +1,8 @@
 //! Keeps a conversation in the one shape that every provider accepts, even after a crash or an edited file.
 //!
-//! Valid means: it starts with a person or a note; each tool call has exactly one result, right after
-//! the answer that made the calls and in their order; no result without a call; ids are unique and, as names, made of characters
-//! that all providers take; nothing is empty.
+//! Valid means: it starts with a person or a note. Each tool call has exactly one result, directly after the answer
+//! that made the calls and in their order. There is no result without a call. Ids are unique and, like names, consist
+//! of characters that all providers accept. No item is empty.
 
 mod exchanges;
 mod repair;

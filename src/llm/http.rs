@@ -1,7 +1,7 @@
-//! Requests to a provider and the events of their answers: bounded in size, bounded in silence, never redirected.
+//! Requests to a provider and the events of their answers: with a bound on size, a bound on silence, and no redirects.
 //!
-//! The reader of server-sent events is our own because eventsource-stream 0.2 panics on a byte order mark and lets one line
-//! grow without end (`docs/decisions/0300-own-event-stream-reader.md`).
+//! The reader of server-sent events is our own because eventsource-stream 0.2 panics on a byte order mark and lets one
+//! line grow without limit (`docs/decisions/0300-own-event-stream-reader.md`).
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ use crate::text::long;
 /// Longest answer that is read; a body of gigabytes ends here.
 const MAX_BODY: usize = 32 << 20;
 
-/// Bytes of an answer that are read before other tasks have their turn: a tenth of a millisecond of work, of which another
-/// turn may have to wait for a dozen.
+/// Bytes of an answer that are read before other tasks have their turn. That is a tenth of a millisecond of work, and
+/// another turn may have to wait for a dozen of these.
 const AT_A_STRETCH: usize = 4 << 10;
 
 /// Longest error body that is read.
@@ -34,32 +34,32 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 /// Longest list of models that is read; the longest known has a few megabytes.
 const MAX_LIST: usize = 16 << 20;
 
-/// Values in such a list: a gateway with a thousand models has a hundred for each.
+/// Most values in such a list: a gateway with a thousand models has a hundred for each.
 const MOST_LISTED: usize = 200_000;
 
-/// A provider to which no connection opens within this time is unreachable.
+/// A provider is unreachable if no connection opens within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections to one server that are kept for the next requests. A crowd opens more, which end with their answers: each holds
-/// buffers.
+/// Most connections to one server that are kept for the next requests. A burst opens more, which are closed after their
+/// answers: each holds buffers.
 const MOST_IDLE: usize = 32;
 
 /// How long to wait for the end of the body after the end of the answer, so that the connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
-/// Makes the client for all providers. It follows no redirect, because that would carry the key elsewhere.
+/// Creates the client for all providers. It follows no redirect, because that would send the key elsewhere.
 pub fn client() -> reqwest::Result<reqwest::Client> {
     builder().build()
 }
 
-/// The same, still to be built.
+/// Returns a builder for the same client.
 pub(super) fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(MOST_IDLE)
-        // It would keep a copy of each request, to send it again as HTTP/2 asks for, which no client here speaks.
+        // It would keep a copy of each request, to send it again as HTTP/2 requires, but no client here speaks HTTP/2.
         .retry(
             reqwest::retry::never()
                 .no_budget()
@@ -75,11 +75,11 @@ pub struct Endpoint {
     pub name: String,
     /// The client that all providers share.
     pub client: reqwest::Client,
-    /// Its base URL, no slash at the end.
+    /// Its base URL, without a slash at the end.
     pub base_url: String,
-    /// Its key, where it needs one.
+    /// Its key, if it needs one.
     pub key: Option<Secret>,
-    /// How long an answer may bring no content.
+    /// Longest time without content in an answer.
     pub silence: Duration,
 }
 
@@ -154,7 +154,7 @@ impl Endpoint {
                     .push(piece)
                     .map_err(|fault| failed(fault, reading.usage()))?;
                 has_events |= !events.is_empty();
-                // An event without data is a keep-alive of some proxy.
+                // An event without data is some proxy's keep-alive.
                 for event in events.iter().filter(|event| !event.data.trim().is_empty()) {
                     let taken = long::work_on(event.data.len(), || reading.take(event, on_delta));
                     let progress = taken.map_err(|fault| failed(fault, reading.usage()))?;
@@ -170,7 +170,8 @@ impl Endpoint {
                 }
             }
         }
-        // A server that leaves out the blank line after its last event: the end of the body ends it. If it is cut, it is none.
+        // A server that leaves out the blank line after its last event: the end of the body ends the event. A truncated
+        // one does not count.
         if let Some(last) = decoder.end()
             && let Ok(Progress::Done) = reading.take(&last, on_delta)
         {
@@ -186,7 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether this is the server at `host`, and not another one that speaks its format.
+    /// Returns whether this is the server at `host`, and not another one that speaks its format.
     pub(super) fn is_at(&self, host: &str) -> bool {
         let url = reqwest::Url::parse(&self.base_url);
         url.is_ok_and(|url| url.host_str() == Some(host))
@@ -197,7 +198,7 @@ impl Endpoint {
         self.json(self.client.get(url).headers(headers)).await
     }
 
-    /// Gets `path`, which is not below the version of the API but next to it, as JSON.
+    /// Gets `path` as JSON. The path is not below the version of the API but next to it.
     pub(super) async fn get_at_root(
         &self,
         path: &str,
@@ -225,7 +226,7 @@ impl Endpoint {
             .unwrap_or(self.base_url.as_str())
     }
 
-    /// The answer to `call`, as JSON.
+    /// Returns the answer to `call`, as JSON.
     async fn json(&self, call: reqwest::RequestBuilder) -> Result<Value, LlmError> {
         let deadline = Instant::now() + self.silence;
         let response = self.send(call, deadline).await?;
@@ -242,7 +243,7 @@ impl Endpoint {
             .map_err(|_| self.error(ApiError::invalid("the answer is not JSON"), id))
     }
 
-    /// Sends `call`; any status but success becomes an error of its class.
+    /// Sends `call`; any status except success becomes an error of its class.
     async fn send(
         &self,
         call: reqwest::RequestBuilder,
@@ -295,7 +296,7 @@ impl Endpoint {
         }
     }
 
-    /// A header that carries the key, not to be logged. A key that no header can carry is refused.
+    /// Returns a header with the key, excluded from logs. A key that no header can carry is refused.
     pub(super) fn key_header(
         &self,
         name: &'static str,
@@ -335,7 +336,7 @@ impl Body {
         }
     }
 
-    /// Bytes read so far.
+    /// Returns the bytes read so far.
     const fn read(&self) -> usize {
         self.bound - self.left
     }
@@ -358,7 +359,7 @@ impl Body {
         self.rest(None, deadline).await
     }
 
-    /// All that is left, behind what was read ahead.
+    /// Returns the rest, after the part that was read ahead.
     async fn rest(&mut self, ahead: Option<Bytes>, deadline: Instant) -> Result<Vec<u8>, ApiError> {
         let mut whole = ahead.map(Vec::from).unwrap_or_default();
         while let Some(chunk) = self.next(deadline).await? {
@@ -367,7 +368,7 @@ impl Body {
         Ok(whole)
     }
 
-    /// Reads up to the first byte that shows the form of the answer. Returns the chunk with that byte too.
+    /// Reads up to the first byte that shows the form of the answer. Returns also the chunk with that byte.
     async fn form(&mut self, deadline: Instant) -> Result<(Form, Option<Bytes>), ApiError> {
         while let Some(chunk) = self.next(deadline).await? {
             let begins = chunk.strip_prefix(BYTE_ORDER_MARK.as_bytes());
@@ -383,18 +384,18 @@ impl Body {
         Ok((Form::Events, None))
     }
 
-    /// Reads what follows the end of the answer, usually nothing. The content is ignored.
+    /// Reads the bytes after the end of the answer, usually none. The content is ignored.
     async fn drain(mut self) {
         let _ = timeout(DRAIN_TIMEOUT, self.response.chunk()).await;
     }
 }
 
-/// What an answer is, judged by how it begins: servers and proxies give events and JSON under each other's content type.
+/// The form of an answer, by its beginning: servers and proxies send events and JSON under each other's content type.
 enum Form {
     Events,
     /// A whole answer, several pieces of one, or an error.
     Json,
-    /// The page of something that is not a provider.
+    /// A web page from something that is not a provider.
     Page,
 }
 
@@ -408,7 +409,7 @@ fn is_event_stream(kind: &str) -> bool {
     kind.is_empty() || kind.starts_with("text/event-stream")
 }
 
-/// The fault of an answer that is no answer.
+/// Returns the fault for an answer without events.
 fn no_events(kind: &str) -> ApiError {
     let kind = if kind.is_empty() { "a page" } else { kind };
     ApiError::invalid(format!("the answer is {kind}, not an event stream"))
@@ -452,7 +453,7 @@ fn read_whole<R: StreamDecoder>(
     reading.at_end()
 }
 
-/// The provider's id of the request, under the name that each gives it.
+/// Returns the provider's id of the request, under whichever name it uses.
 fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id", "x-goog-request-id"]
         .iter()
@@ -460,17 +461,17 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
         .map(one_line)
 }
 
-/// Longest line, and longest data of one event: a whole answer with its encrypted reasoning fits many times.
+/// Longest line, and longest data of one event: many times a whole answer with its encrypted reasoning.
 const MAX_EVENT: usize = 8 << 20;
 
-/// Values in the JSON of one event: as many as eight megabytes of sources have.
+/// Most values in the JSON of one event: eight megabytes of sources have as many.
 const MOST_VALUES: usize = 600_000;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its `event:` field; empty when it has none.
+    /// Its `event:` field; empty if there is none.
     pub(super) name: String,
     /// Its `data:` fields, joined by line breaks.
     pub(super) data: String,
@@ -479,13 +480,13 @@ pub(super) struct Event {
 /// Turns bytes into events. An event is complete only after its blank line.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// The line that is not complete yet.
+    /// The incomplete line.
     line: Vec<u8>,
     event: Event,
     has_data: bool,
     /// The last byte was a carriage return: a line feed right after it belongs to it.
     after_return: bool,
-    /// The first line is done, so no byte order mark can follow.
+    /// The first line is complete, so no byte order mark can follow.
     started: bool,
 }
 
@@ -494,7 +495,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// When a line or an event is too long, or a line is not UTF-8.
+    /// Fails if a line or an event is too long, or a line is not UTF-8.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ApiError> {
         let mut events = Vec::new();
         let mut rest = bytes;
@@ -519,7 +520,7 @@ impl Decoder {
         Ok(events)
     }
 
-    /// The event at the end of the body that no blank line follows, if there is one.
+    /// Returns the event at the end of the body without a blank line after it, if there is one.
     pub(super) fn end(&mut self) -> Option<Event> {
         let ended = self.end_line().ok()?;
         ended.or_else(|| self.end_line().ok()?)
@@ -560,7 +561,7 @@ impl Decoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => self.add_data(value)?,
-            // Comments (an empty field name), `id`, `retry` and others: of no use for an answer.
+            // Comments (an empty field name), `id`, `retry` and others: an answer does not need them.
             _ => {}
         }
         Ok(None)

@@ -1,4 +1,4 @@
-//! Reads and sorts lists of models as providers give them.
+//! Reads and sorts the providers' lists of models.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::catalog;
 use super::failure::ApiError;
 
-/// The models of a provider, in its own order, and what it says about them.
+/// The models of a provider, in its own order, and its information about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     pub models: Vec<String>,
-    /// By model; only models about which it says something.
+    /// By model; only models that it describes.
     pub abilities: BTreeMap<String, Abilities>,
 }
 
@@ -25,10 +25,10 @@ impl From<Vec<String>> for Listing {
     }
 }
 
-/// What a server says about the abilities of one of its models; `None` for what it does not say.
+/// The abilities of a model as its server reports them; `None` if it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Tokens of the window with which the server runs the model, which may be fewer than the model supports.
+    /// Tokens of the window with which the server runs the model, possibly fewer than the model supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,13 +37,13 @@ pub struct Abilities {
     pub tools: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
-    /// Whether it answers in words; models that only embed do not.
+    /// Whether it answers in text; embedding models do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<bool>,
 }
 
 impl Abilities {
-    /// These, completed by `further`.
+    /// Returns these, completed by `further`.
     pub(super) fn or(self, further: Self) -> Self {
         Self {
             window: self.window.or(further.window),
@@ -55,7 +55,8 @@ impl Abilities {
     }
 }
 
-/// The texts under `id` of the objects in the list `key`, or in the list that `page` itself is; `null` is an empty one.
+/// Returns the texts under `id` of the objects in the list `key`, or in `page` if that is a list; `null` is an empty
+/// list.
 pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiError> {
     let list = match page.get(key).unwrap_or(page) {
         Value::Array(list) => list.as_slice(),
@@ -66,7 +67,7 @@ pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiE
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Those of OpenAI's models that chat, sorted. `gpt-4o-2024-08-06` is left out where `gpt-4o` is listed too.
+/// Returns OpenAI's models that chat, sorted. `gpt-4o-2024-08-06` is left out if `gpt-4o` is listed too.
 pub fn chat_models(ids: Vec<String>) -> Vec<String> {
     let mut chat: Vec<String> = ids.into_iter().filter(|id| is_chat_model(id)).collect();
     chat.sort();
@@ -74,7 +75,7 @@ pub fn chat_models(ids: Vec<String>) -> Vec<String> {
     without_dated_twins(chat)
 }
 
-/// Whether OpenAI's model `id` chats, as far as its name tells.
+/// Returns whether OpenAI's model `id` chats, as far as its name shows.
 pub fn is_chat_model(id: &str) -> bool {
     const FAMILIES: &[&str] = &["gpt-", "chatgpt-", "o1", "o3", "o4"];
     const OTHERS: &[&str] = &[
@@ -96,8 +97,8 @@ pub fn is_chat_model(id: &str) -> bool {
     FAMILIES.iter().any(is_family) && !OTHERS.iter().any(|other| id.contains(other))
 }
 
-/// Whether the name of a model says that it does something other than chat. Servers that list embeddings, speech and pictures
-/// beside their chat models seldom say which is which.
+/// Returns whether a model's name shows another use than chat. Servers that list embeddings, speech and pictures beside
+/// their chat models seldom say which is which.
 pub(super) fn names_other_use(id: &str) -> bool {
     const WORDS: [&str; 20] = [
         "embed",
@@ -136,7 +137,7 @@ pub(super) fn names_other_use(id: &str) -> bool {
     })
 }
 
-/// `ids` without those that are another one with a date (`-2024-08-06`).
+/// Removes from `ids` those that are another one with a date (`-2024-08-06`).
 pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
     let is_twin = |id: &String| {
         let base = catalog::without_date(id).filter(|base| id.len() - base.len() == 11);
@@ -145,7 +146,7 @@ pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
     ids.iter().filter(|id| !is_twin(id)).cloned().collect()
 }
 
-/// Each once, in the order given.
+/// Returns each once, in the given order.
 pub(super) fn distinct(mut models: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     models.retain(|model| seen.insert(model.clone()));

@@ -1,7 +1,7 @@
 //! Requests that stay on this machine and in its own network.
 //!
-//! A name is resolved as the connection is made, and only the addresses that were checked are connected to. No proxy is used:
-//! the connection would lead to it, and not to the server.
+//! A name is resolved as the connection is made, and only the checked addresses are connected to. No proxy is used: the
+//! connection would lead to the proxy, and not to the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};
@@ -14,10 +14,10 @@ use super::error::FailureClass;
 use super::failure::ApiError;
 use super::http;
 
-/// Longest time to look up where a server is.
+/// Longest time to look up the address of a server.
 const LOOK_UP: Duration = Duration::from_secs(2);
 
-/// Where a request may go.
+/// The permitted destinations of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     #[default]
@@ -26,7 +26,7 @@ pub enum Reach {
     Local,
 }
 
-/// The client of requests that stay nearby.
+/// The client for requests that stay nearby.
 static NEARBY: LazyLock<reqwest::Result<Client>> = LazyLock::new(|| {
     http::builder()
         .no_proxy()
@@ -34,7 +34,7 @@ static NEARBY: LazyLock<reqwest::Result<Client>> = LazyLock::new(|| {
         .build()
 });
 
-/// Whether an address is of this machine or of its own network: loopback, private or link-local.
+/// Returns whether an address belongs to this machine or to its own network: loopback, private or link-local.
 pub fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
@@ -45,11 +45,11 @@ pub fn is_local(address: IpAddr) -> bool {
     }
 }
 
-/// The client for a server that has to be nearby.
+/// Returns the client for a server that has to be nearby.
 ///
 /// # Errors
 ///
-/// When its address says that it is elsewhere.
+/// Fails if its address is elsewhere.
 pub(super) fn client(base_url: &str) -> Result<&'static Client, ApiError> {
     let elsewhere = |host: &str| {
         let why = format!("{host} is elsewhere, and this agent is limited to local models");
@@ -67,7 +67,7 @@ pub(super) fn client(base_url: &str) -> Result<&'static Client, ApiError> {
         .map_err(|error| ApiError::new(FailureClass::NetworkError, error.to_string()))
 }
 
-/// Looks up whether the server at `base_url` is nearby; `None` where its name cannot be resolved now.
+/// Looks up whether the server at `base_url` is nearby; `None` if its name cannot be resolved now.
 pub(super) async fn look_up(base_url: &str) -> Option<bool> {
     match Host::of(base_url)? {
         Host::Address(address) => Some(is_local(address)),
@@ -79,7 +79,7 @@ pub(super) async fn look_up(base_url: &str) -> Option<bool> {
     }
 }
 
-/// Whether all addresses of a name are local, and there is one.
+/// Returns whether there are addresses and all of them are local.
 fn are_local(addresses: &[SocketAddr]) -> bool {
     !addresses.is_empty() && addresses.iter().all(|address| is_local(address.ip()))
 }
@@ -101,7 +101,7 @@ impl Host {
     }
 }
 
-/// Resolves names whose addresses are all local; others have none.
+/// Resolves names with only local addresses; other names have none.
 struct LocalOnly;
 
 impl Resolve for LocalOnly {

@@ -1,4 +1,4 @@
-//! OpenAI itself: Chat Completions, and Responses for the models that have nothing else.
+//! OpenAI itself: Chat Completions, and Responses for the models that support nothing else.
 
 use super::catalog::Catalog;
 use super::error::LlmError;

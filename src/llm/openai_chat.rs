@@ -19,11 +19,11 @@ use super::quirks::{Quirk, Quirks};
 use crate::config::Effort;
 use conversation::Message;
 
-/// A server that speaks Chat Completions; its base URL is with `/v1`, where it has one.
+/// A server that speaks Chat Completions; its base URL includes `/v1`, if it has one.
 #[derive(Debug)]
 pub struct OpenAiChat {
     endpoint: Endpoint,
-    /// How the server reports the window with which it loaded a model, once that was found out.
+    /// How the server reports the window with which it loaded a model, once known.
     loader: OnceCell<Option<abilities::Loader>>,
 }
 
@@ -90,7 +90,7 @@ const OPENAI: &str = "api.openai.com";
 
 const MISTRAL: &str = "api.mistral.ai";
 
-/// How a vendor departs from the format by its own documentation, so that no refusal needs to say it.
+/// Returns how a vendor departs from the format by its own documentation, so that no refusal is needed to learn it.
 fn published_quirks(endpoint: &Endpoint) -> Quirks {
     let is_mistral = endpoint.is_at(MISTRAL);
     Quirks::from([
@@ -100,7 +100,8 @@ fn published_quirks(endpoint: &Endpoint) -> Quirks {
     ])
 }
 
-/// The models that an OpenAI-like server lists, and what it says about them; of OpenAI's own only those that chat.
+/// Returns the models that an OpenAI-like server lists, and its information about them; of OpenAI's own only those that
+/// chat.
 pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Listing, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;
@@ -182,8 +183,8 @@ fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
     encoded(&endpoint.name, FORMAT, &request.model, changed_by, &body)
 }
 
-/// Whether the limit of output goes by its old name, and whether by its new one. The other name is tried where one was
-/// refused; where both were, the server's own limit applies.
+/// Returns whether the limit of output uses its old name, and whether its new one. The other name is tried if one was
+/// refused; if both were, the server's own limit applies.
 fn limits(endpoint: &Endpoint, request: &Request) -> (bool, bool) {
     let takes_old = !request.quirks.has(Quirk::NoMaxTokens);
     let takes_new = !request.quirks.has(Quirk::NoMaxCompletionTokens);
@@ -194,7 +195,8 @@ fn limits(endpoint: &Endpoint, request: &Request) -> (bool, bool) {
     )
 }
 
-/// OpenAI's reasoning models refuse `max_tokens`; many other servers know only that.
+/// Returns whether the model takes the new limit: OpenAI's reasoning models refuse `max_tokens`, and many other servers
+/// know only that.
 fn takes_new_limit(base_url: &str, model: &str) -> bool {
     base_url.contains(OPENAI) || is_openai_reasoning(model)
 }

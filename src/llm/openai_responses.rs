@@ -17,7 +17,7 @@ use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use super::quirks::{Quirk, Quirks};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
-/// A server that speaks Responses; its base URL is with `/v1`. Nothing is stored there.
+/// A server that speaks Responses; its base URL includes `/v1`. Nothing is stored there.
 #[derive(Debug)]
 pub struct OpenAiResponses {
     endpoint: Endpoint,
@@ -188,7 +188,7 @@ fn output(result: &ToolResult, request: &Request) -> Value {
     json!({"type": "function_call_output", "call_id": wire_id(&result.call_id), "output": output})
 }
 
-/// Not strict: strict schemas allow no optional argument.
+/// Returns the tool, not strict: strict schemas allow no optional argument.
 fn tool(tool: &ToolSchema, strict: Option<bool>) -> Tool<'_> {
     Tool::Function {
         name: &tool.name,

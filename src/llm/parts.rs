@@ -1,4 +1,4 @@
-//! What all wire formats share when they write a conversation.
+//! Helpers for all wire formats to write a conversation.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::domain::{Assistant, CallId, Image, ToolCall, UserText};
 /// Replaces a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
 
-/// What a person said: first the pictures, then the words, if there are any.
+/// Returns a person's message: first the pictures, then the words, if there are any.
 pub(super) fn said<'a, T>(
     user: &'a UserText,
     picture: impl Fn(&'a Image) -> T,
@@ -34,10 +34,11 @@ pub(super) enum Part<'a> {
     Call(&'a ToolCall),
 }
 
-/// The blocks of `answer` in the order in which `format` sent them.
+/// Returns the blocks of `answer` in the order in which `format` sent them.
 ///
-/// Blocks of another format or another model are left out, because they would be refused, and so are those that were. `shows_text` tells which blocks
-/// contain the answer's text themselves; `trails` which must not come last, without what followed them.
+/// Blocks of another format or another model are left out, because they would be refused, and so are blocks that were
+/// refused before. `shows_text` returns whether a block itself contains the answer's text; `trails` whether a block
+/// must not come last, without the blocks after it.
 pub(super) fn in_order<'a>(
     answer: &'a Assistant,
     format: &str,
@@ -80,9 +81,10 @@ pub(super) fn in_order<'a>(
     parts
 }
 
-/// The id of a call as every provider takes it: nine letters or digits, always the same ones for the same call.
+/// Returns the id of a call in a form that every provider accepts: nine letters or digits, always the same for the same
+/// call.
 ///
-/// Mistral refuses any other form, and a conversation may go on at any provider.
+/// Mistral refuses any other form, and a conversation may continue at any provider.
 pub fn wire_id(id: &CallId) -> String {
     const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let hash = Sha256::digest(id.0.as_bytes());
@@ -92,7 +94,7 @@ pub fn wire_id(id: &CallId) -> String {
         .collect()
 }
 
-/// The block's `type`.
+/// Returns the block's `type`.
 pub(super) fn kind(block: &Value) -> &str {
     block
         .get("type")
@@ -100,12 +102,12 @@ pub(super) fn kind(block: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// The picture as a `data:` URL.
+/// Returns the picture as a `data:` URL.
 pub(super) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.media_type, image.data)
 }
 
-/// The request as bytes.
+/// Encodes the request as bytes.
 pub(super) fn encoded(
     provider: &str,
     format: &'static str,
@@ -115,7 +117,7 @@ pub(super) fn encoded(
 ) -> Result<Encoded, LlmError> {
     match serde_json::to_vec(body) {
         Ok(body) => Ok(Encoded {
-            // No larger than it is, for it is kept until it is answered.
+            // As small as possible, because it is kept until the answer comes.
             body: body.into_boxed_slice().into(),
             model: model.to_owned(),
             format,
@@ -126,7 +128,7 @@ pub(super) fn encoded(
     }
 }
 
-/// A request that its format cannot express.
+/// Creates the error for a request that its format cannot express.
 pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError {
     LlmError {
         class: FailureClass::InvalidRequest,
@@ -139,7 +141,7 @@ pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError 
     }
 }
 
-/// Whether OpenAI's `model` thinks before it answers; such models need other parameters.
+/// Returns whether OpenAI's `model` thinks before it answers; such models need other parameters.
 pub(super) fn is_openai_reasoning(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or(model);
     ["o1", "o3", "o4", "gpt-5", "gpt-6"]

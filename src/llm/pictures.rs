@@ -1,20 +1,20 @@
-//! Bounds the pictures of a request: their number and their total size, as vendors count them.
+//! Limits the pictures of a request: their number and their total size, as vendors count them.
 //!
-//! The newest pictures stay. A line of text stands in the place of each older one.
+//! The newest pictures stay. A line of text replaces each older one.
 
 use std::sync::Arc;
 
 use super::provider::named;
 use crate::domain::{Image, Item};
 
-/// How many pictures a request may have, and how many bytes of Base64 in all.
+/// How many pictures, and how many bytes of Base64 in total, a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureBounds {
     pub count: usize,
     pub bytes: usize,
 }
 
-/// For a server whose bounds are not known; what it refuses nevertheless is learned.
+/// For a server with unknown bounds; the bounds are learned from its refusals.
 impl Default for PictureBounds {
     fn default() -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Default for PictureBounds {
 }
 
 impl PictureBounds {
-    /// The smaller of both bounds.
+    /// Returns the smaller of both bounds.
     #[must_use]
     pub(super) fn at_most(self, count: Option<usize>, bytes: Option<usize>) -> Self {
         Self {
@@ -34,10 +34,10 @@ impl PictureBounds {
         }
     }
 
-    /// How many of the oldest pictures of these sizes are left out.
+    /// Returns how many of the oldest pictures of these sizes are left out.
     ///
-    /// Several at a time, so that a conversation at its bound does not change its beginning with each new picture: providers
-    /// cache that.
+    /// Several at a time, so that the beginning of a conversation at its bound does not change with each new picture:
+    /// providers cache it.
     fn left_out(self, sizes: &[usize]) -> usize {
         let mut bytes = 0_usize;
         let kept = sizes
@@ -58,7 +58,7 @@ impl PictureBounds {
     }
 }
 
-/// The pictures of a conversation, oldest first.
+/// Returns the pictures of a conversation, oldest first.
 pub(super) fn all(items: &[Item]) -> impl Iterator<Item = &Image> {
     items.iter().flat_map(|item| match item {
         Item::User(user) => user.images.as_slice(),
@@ -67,7 +67,7 @@ pub(super) fn all(items: &[Item]) -> impl Iterator<Item = &Image> {
     })
 }
 
-/// `items` with as many pictures as `bounds` allows.
+/// Returns `items` with as many pictures as `bounds` allows.
 pub(super) fn within(items: &Arc<Vec<Item>>, bounds: PictureBounds) -> Arc<Vec<Item>> {
     let sizes: Vec<usize> = all(items).map(|picture| picture.data.len()).collect();
     let mut left_out = bounds.left_out(&sizes);

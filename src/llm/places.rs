@@ -1,11 +1,11 @@
-//! Places at the models: how many requests are under way at once, and which is next while others wait.
+//! Places at the models: how many requests run at once, and which is next while others wait.
 //!
 //! ```text
 //! request ─▶ is there room? ─▶ Place, until it is dropped
 //!                  └─────────▶ Queued, in its lane ─▶ Place, once it is the first of those who have room
 //! ```
 //!
-//! A place is held only while a provider answers, so nobody holds one while waiting for somebody else.
+//! A place is held only while a provider answers, so a request never holds one while it waits for another.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use tokio::time::Instant;
 
 use crate::config::Config;
 
-/// Whose request it is. Earlier lanes go first, and each is served in the order in which its requests came.
+/// The queue of a request. Earlier lanes go first, and each lane is served in the order of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// A turn says its last words.
+    /// The final answer of a turn at its limit.
     LastStep,
-    /// Of an agent that goes first.
+    /// A request of a core agent.
     Core,
     #[default]
     Root,
-    /// Of a child turn.
+    /// A request of a child turn.
     Child,
 }
 
 impl Lane {
     const COUNT: usize = 4;
 
-    /// The lane after `times` promotions. The lane of last steps is out of reach: it would fill up with everything that
-    /// waited long.
+    /// Returns the lane after `times` promotions. The lane of last steps is out of reach: it would fill up with every
+    /// request that waited long.
     fn risen(self, times: usize) -> usize {
         match self {
             Self::LastStep => Self::LastStep as usize,
@@ -46,12 +46,12 @@ impl Lane {
     }
 }
 
-/// How long a request waits, and for what.
+/// How long a request waits before it is promoted or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// After this time it is promoted by one lane, and after the same time by another.
+    /// Time after which it is promoted by one lane, and again after the same time.
     pub rises_after: Duration,
-    /// After so long it is given up.
+    /// Time after which it is given up.
     pub gives_up_after: Duration,
 }
 
@@ -64,7 +64,7 @@ impl Default for QueueLimits {
     }
 }
 
-/// Most requests that are under way at once; 0 is no limit.
+/// Most requests that run at once; 0 means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceLimits {
     pub all: u32,
@@ -73,7 +73,7 @@ pub struct PlaceLimits {
 }
 
 impl PlaceLimits {
-    /// What the operator configured.
+    /// Returns the configured limits.
     pub fn of(config: &Config) -> Self {
         let providers = config.providers.iter();
         let limited = providers
@@ -96,7 +96,7 @@ pub struct Places {
     queue_limits: QueueLimits,
 }
 
-/// One request under way, until this is dropped.
+/// One running request, until this is dropped.
 #[derive(Debug)]
 pub struct Place {
     places: Places,
@@ -111,7 +111,7 @@ pub struct Queued {
     lane: Lane,
     ticket: u64,
     call: oneshot::Receiver<()>,
-    /// It has become a [`Place`] already.
+    /// Whether it has become a [`Place`].
     is_taken: bool,
 }
 
@@ -120,15 +120,15 @@ struct State {
     limits: PlaceLimits,
     under_way: u32,
     providers: BTreeMap<String, Queue>,
-    /// Those that were given out.
+    /// The number of tickets given out.
     tickets: u64,
 }
 
-/// The requests under way at one provider, and those that wait for it.
+/// The running requests at one provider, and those that wait for it.
 #[derive(Debug, Default)]
 struct Queue {
     under_way: u32,
-    /// By [`Lane`], in the order of their tickets: the first of each lane has waited longest and is served first.
+    /// By [`Lane`], in the order of their tickets: the first in each lane has waited longest and is next.
     lanes: [VecDeque<Waiter>; Lane::COUNT],
 }
 
@@ -144,7 +144,7 @@ struct Waiter {
 type Rank = (usize, u64);
 
 impl Places {
-    /// Places with these limits of waiting, and without a limit of requests yet.
+    /// Creates places with these limits of waiting, and without a limit of requests.
     pub fn new(queue_limits: QueueLimits) -> Self {
         Self {
             state: Arc::default(),
@@ -152,18 +152,18 @@ impl Places {
         }
     }
 
-    /// Applies `limits` from now on. Requests under way are not affected.
+    /// Applies `limits` from now on. Running requests are not affected.
     pub fn set(&self, limits: PlaceLimits) {
         let mut state = self.state.lock();
         state.limits = limits;
         state.call_next(self.queue_limits);
     }
 
-    /// A place at `provider`.
+    /// Takes a place at `provider`.
     ///
     /// # Errors
     ///
-    /// Takes a place, or joins the queue where all are taken.
+    /// Joins the queue if all places are taken, and returns the waiting request.
     pub fn ask(&self, provider: &str, lane: Lane) -> Result<Place, Queued> {
         let mut state = self.state.lock();
         let provider = provider.to_owned();
@@ -193,7 +193,7 @@ impl Places {
         })
     }
 
-    /// Requests that wait.
+    /// Returns the number of waiting requests.
     pub fn waiting(&self) -> usize {
         let state = self.state.lock();
         let queues = state.providers.values();
@@ -203,7 +203,7 @@ impl Places {
             .sum()
     }
 
-    /// How long a request waits before it is given up.
+    /// Returns how long a request waits before it is given up.
     pub const fn queue_limits(&self) -> QueueLimits {
         self.queue_limits
     }
@@ -221,7 +221,7 @@ impl Queued {
         }
     }
 
-    /// How many go before it.
+    /// Returns how many requests are before it.
     pub fn before(&self) -> usize {
         let now = Instant::now();
         let (state, queue_limits) = (self.places.state.lock(), self.places.queue_limits);
@@ -242,7 +242,7 @@ impl Queued {
             .sum()
     }
 
-    /// The limit that it waits for.
+    /// Returns the limit that it waits for.
     pub fn limit(&self) -> u32 {
         let state = self.places.state.lock();
         if state.is_full_at(&self.provider) {
@@ -310,7 +310,7 @@ impl State {
         self.call_next(queue_limits);
     }
 
-    /// Gives free places to those who are next, as long as there are any.
+    /// Gives free places to the next requests, as long as there are any.
     fn call_next(&mut self, queue_limits: QueueLimits) {
         let now = Instant::now();
         while let Some((provider, lane)) = self.next(now, queue_limits) {
@@ -324,7 +324,7 @@ impl State {
         }
     }
 
-    /// Where the next one waits: its provider and its lane.
+    /// Returns the provider and the lane of the next request.
     fn next(&self, now: Instant, queue_limits: QueueLimits) -> Option<(String, usize)> {
         if self.is_full() {
             return None;

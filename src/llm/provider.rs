@@ -1,4 +1,4 @@
-//! The interface of a provider: what is asked, and what is answered.
+//! The interface of a provider: requests and answers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,32 +21,33 @@ use crate::domain::{Assistant, CallId, Image, Item, StopReason, Usage};
 /// A provider: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
 pub trait Provider: Send + Sync {
-    /// Its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
+    /// Returns its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
     fn name(&self) -> &str;
 
     /// Builds the request body, once for all attempts of a step.
     ///
     /// # Errors
     ///
-    /// [`FailureClass::InvalidRequest`](super::FailureClass::InvalidRequest) when the format cannot express the request.
+    /// Fails with [`FailureClass::InvalidRequest`](super::FailureClass::InvalidRequest) if the format cannot express
+    /// the request.
     fn encode(&self, request: &Request) -> Result<Encoded, LlmError>;
 
     /// Sends `body` and streams the answer to `on_delta`. Dropping the future cancels the request.
     ///
     /// # Errors
     ///
-    /// Whatever prevents a whole, valid answer, with its class.
+    /// Fails, with the class, if there is no complete, valid answer.
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
 
-    /// The models its key may use; also the way to check the key.
+    /// Returns the models that its key may use; this also checks the key.
     async fn list_models(&self) -> Result<Listing, LlmError>;
 
-    /// How many pictures, and of which total size, it takes in one request.
+    /// Returns how many pictures, and of which total size, it accepts in one request.
     fn picture_bounds(&self) -> PictureBounds {
         PictureBounds::default()
     }
 
-    /// The window with which a local server loaded `model`, which it may choose when the model is first asked.
+    /// Returns the window with which a local server loaded `model`; the server may choose it at the first request.
     async fn loaded_window(&self, _model: &str) -> Option<u64> {
         None
     }
@@ -56,28 +57,28 @@ pub trait Provider: Send + Sync {
 pub struct Request {
     /// Model id as the provider knows it.
     pub model: String,
-    /// System prompt, docs and facts of the session, in order; the last is the place for a cache breakpoint.
+    /// System prompt, docs and facts of the session, in order; a cache breakpoint belongs after the last.
     pub system: Vec<String>,
     /// The conversation, valid for every provider (see `history::repair`).
     pub items: Arc<Vec<Item>>,
     /// Tools it may call; empty on a last step.
     pub tools: Arc<Vec<ToolSchema>>,
-    /// Most tokens it may answer with.
+    /// Most tokens of the answer.
     pub max_output_tokens: u32,
-    /// Let the provider search the web, where it can.
+    /// Whether the provider may search the web, if it can.
     pub web_search: bool,
     /// Whether the model can see pictures; otherwise a note replaces them.
     pub sees_images: bool,
     /// Content that the provider refused: a note replaces a picture, and opaque blocks are left out.
     pub refused: Arc<RefusedContent>,
-    /// What its server wants otherwise than the format has it.
+    /// How its server differs from the format.
     pub quirks: Quirks,
     /// How long it thinks; `None` leaves that to the model.
     pub thinking: Option<Effort>,
 }
 
 impl Request {
-    /// The note that replaces `picture`, where it is not sent.
+    /// Returns the note that replaces `picture`, if it is not sent.
     pub(super) fn instead_of(&self, picture: &Image) -> Option<String> {
         if !self.sees_images {
             return Some(UNSEEN_IMAGE.to_owned());
@@ -87,7 +88,7 @@ impl Request {
             .then(|| format!("[{} that the provider refused]", named(picture)))
     }
 
-    /// The number of pictures that are sent as pictures.
+    /// Returns the number of pictures that are sent as pictures.
     pub(super) fn pictures_sent(&self) -> usize {
         pictures::all(&self.items)
             .filter(|picture| self.instead_of(picture).is_none())
@@ -95,7 +96,7 @@ impl Request {
     }
 }
 
-/// A picture in words: its kind and size.
+/// Describes a picture in words: its kind and size.
 pub(super) fn named(picture: &Image) -> String {
     let kib = picture.data.len().div_ceil(4) * 3 / 1024;
     format!("a picture ({}, {kib} KiB)", picture.media_type)
@@ -108,7 +109,7 @@ pub struct RefusedContent(HashSet<ContentHash>);
 pub(super) type ContentHash = [u8; 32];
 
 impl RefusedContent {
-    /// Adds content. Returns what of it is new.
+    /// Adds content. Returns the new part of it.
     pub(super) fn add(&mut self, content: impl Iterator<Item = ContentHash>) -> Vec<ContentHash> {
         content.filter(|hash| self.0.insert(*hash)).collect()
     }
@@ -136,11 +137,11 @@ pub(super) fn hash_of_block(block: &Value) -> ContentHash {
     Sha256::digest(block.to_string().as_bytes()).into()
 }
 
-/// A tool as a model is told about it.
+/// A tool as a model sees it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolSchema {
     pub name: String,
-    /// What it does, for the model.
+    /// Its description for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object; as text, because every request contains it unchanged.
     pub parameters: Box<RawValue>,
@@ -150,17 +151,17 @@ pub struct ToolSchema {
 #[derive(Clone, Debug)]
 pub struct Encoded {
     pub body: Bytes,
-    /// The model it asks, for accounting and for URLs that carry it.
+    /// The requested model, for accounting and for URLs that contain it.
     pub model: String,
     /// The wire format of the body, for providers that speak several.
     pub format: &'static str,
     /// The quirks that would change the body.
     pub changed_by: Quirks,
-    /// Where it may be sent.
+    /// The permitted destinations.
     pub reach: Reach,
 }
 
-/// A piece of an answer as it arrives. Shown, never stored.
+/// A piece of an answer as it arrives. It is shown, never stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Delta<'a> {
     Text(&'a str),
@@ -178,22 +179,22 @@ pub struct Reply {
     pub assistant: Assistant,
     pub stop: StopReason,
     pub usage: Usage,
-    /// The provider's id of the request, for its support.
+    /// The provider's id of the request, for its support team.
     pub request_id: Option<String>,
-    /// Sources the provider's web search cites, as (title, URL).
+    /// Sources that the provider's web search cites, as (title, URL).
     pub citations: Vec<(String, String)>,
-    /// Its calls that must not run, because they are cut or invalid. They are not in `assistant`.
+    /// Calls that must not run, because they are cut off or invalid. They are not in `assistant`.
     pub truncated_calls: Vec<TruncatedCall>,
 }
 
-/// A call that must not run. Telling the model [`TruncatedCall::why`] once lets it try again.
+/// A call that must not run. Sending the model [`TruncatedCall::why`] once lets it try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruncatedCall {
-    /// Its id, as far as it came.
+    /// Its id, as far as it was received.
     pub id: CallId,
     pub name: String,
-    /// What was wrong, a sentence for the model.
+    /// The problem, in a sentence for the model.
     pub why: String,
-    /// Whether it was written as text by a model that has tools. Such text may also be the answer.
+    /// Whether a model that has tools wrote it as text. Such text may also be the answer.
     pub is_text: bool,
 }

@@ -25,7 +25,7 @@ const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The version of Gemini's API that the code was written for; added to a base URL that names none.
 const GEMINI_VERSION: &str = "/v1beta";
 
-/// Servers known by name: where they are, and the variable that usually holds their key.
+/// Servers known by name: their address, and the variable that usually holds their key.
 const KNOWN: &[(&str, &str, Option<&str>)] = &[
     (
         "deepseek",
@@ -54,7 +54,7 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
 ];
 
-/// Returns the names of the servers that need no address, each with the variable that holds its key, if it takes one.
+/// Returns the names of the servers that need no address, each with the variable for its key, if it takes one.
 pub fn known_servers() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     KNOWN.iter().map(|(name, _, key)| (*name, *key))
 }
@@ -62,11 +62,11 @@ pub fn known_servers() -> impl Iterator<Item = (&'static str, Option<&'static st
 /// The name of the demo model, and of its provider.
 pub const DEMO: &str = "demo";
 
-/// The providers that the operator configured, by name. Clones share them, also when they are replaced.
+/// The configured providers, by name. Clones share them, even when they are replaced.
 #[derive(Clone, Default)]
 pub struct Providers {
     table: Arc<ArcSwap<Table>>,
-    /// Whether the server at an address is nearby, as it was looked up last.
+    /// Whether the server at an address is nearby, by the last lookup.
     nearby: Arc<Mutex<HashMap<String, bool>>>,
 }
 
@@ -74,17 +74,17 @@ pub struct Providers {
 struct Table {
     by_name: BTreeMap<String, Arc<dyn Provider>>,
     declared: BTreeMap<String, Vec<String>>,
-    /// Those that have a vendor's name but another address.
+    /// Providers with a vendor's name but another address.
     foreign: BTreeSet<String>,
-    /// Those that are a vendor's own.
+    /// Providers that are the vendor itself.
     vendors: BTreeSet<String>,
-    /// Those at an address of this machine or of its own network.
+    /// Providers at an address of this machine or of its own network.
     local: BTreeSet<String>,
-    /// Those of them that take no key.
+    /// Local providers that take no key.
     free: BTreeSet<String>,
-    /// Where they are.
+    /// The addresses.
     urls: BTreeMap<String, String>,
-    /// The variables that hold their keys.
+    /// The variables that hold the keys.
     variables: BTreeMap<String, String>,
 }
 
@@ -115,17 +115,17 @@ pub enum ProvidersError {
     NoKey { name: String, variable: String },
     #[error(transparent)]
     Env(#[from] EnvError),
-    /// The HTTP client cannot be made.
+    /// The HTTP client cannot be created.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] reqwest::Error),
 }
 
 impl Providers {
-    /// Anthropic, OpenAI and Gemini where they have a key or an address, and the providers of `config.json`.
+    /// Creates Anthropic, OpenAI and Gemini if they have a key or an address, and the providers of `config.json`.
     ///
     /// # Errors
     ///
-    /// See [`ProvidersError`]; each names what to change.
+    /// Fails with [`ProvidersError`]; each names what to change.
     pub fn from_config(config: &Config, env: &Env) -> Result<Self, ProvidersError> {
         let client = client()?;
         let catalog = Catalog::new(config.models.clone());
@@ -189,16 +189,16 @@ impl Providers {
         Ok(providers.into())
     }
 
-    /// The variable that holds the key of a provider, if it is known.
+    /// Returns the variable that holds the key of a provider, if it is known.
     pub fn variable(&self, provider: &str) -> Option<String> {
         self.table.load().variables.get(provider).cloned()
     }
 
-    /// These providers, or where there are none the demo model at `base_url`, so that something can be asked.
+    /// Returns these providers, or the demo model at `base_url` if there are none, so that there is a model to ask.
     ///
     /// # Errors
     ///
-    /// When the HTTP client cannot be made.
+    /// Fails if the HTTP client cannot be created.
     pub fn or_demo(self, base_url: Option<&str>) -> Result<Self, ProvidersError> {
         let Some(base_url) = base_url.filter(|_| self.is_empty()) else {
             return Ok(self);
@@ -237,7 +237,7 @@ impl Providers {
         self.table.load().by_name.get(name).cloned()
     }
 
-    /// All, by name.
+    /// Returns all providers, by name.
     pub fn all(&self) -> Vec<(String, Arc<dyn Provider>)> {
         let table = self.table.load();
         let all = table.by_name.iter();
@@ -245,17 +245,17 @@ impl Providers {
             .collect()
     }
 
-    /// Whether a provider has a vendor's name but another address, where the vendor's models need not exist.
+    /// Returns whether a provider has a vendor's name but another address, where the vendor's models may not exist.
     pub fn is_foreign(&self, provider: &str) -> bool {
         self.table.load().foreign.contains(provider)
     }
 
-    /// Whether a provider is Anthropic, OpenAI or Google itself.
+    /// Returns whether a provider is Anthropic, OpenAI or Google itself.
     pub fn is_vendor(&self, provider: &str) -> bool {
         self.table.load().vendors.contains(provider)
     }
 
-    /// Whether a provider is a server on this machine or in its own network, such as Ollama.
+    /// Returns whether a provider is a server on this machine or in its own network, such as Ollama.
     pub fn is_local(&self, provider: &str) -> bool {
         self.table.load().local.contains(provider)
     }
@@ -268,15 +268,15 @@ impl Providers {
             (url, is_nearby)
         });
         let found = join_all(looked_up).await;
-        // What cannot be resolved now is judged by its name, and once more where it is connected to.
+        // A name that cannot be resolved now is judged as text, and checked again when the connection is made.
         let found = found
             .into_iter()
             .filter_map(|(url, is_nearby)| Some((url, is_nearby?)));
         *self.nearby.lock() = found.collect();
     }
 
-    /// Whether a provider's server was nearby when it was looked up last: at a loopback, private or link-local address. The
-    /// connection is checked once more ([`Reach::Local`](super::local::Reach::Local)).
+    /// Returns whether a provider's server was nearby at the last lookup: at a loopback, private or link-local address.
+    /// The connection is checked again ([`Reach::Local`](super::local::Reach::Local)).
     pub fn is_nearby(&self, provider: &str) -> bool {
         let table = self.table.load();
         let url = table.urls.get(provider);
@@ -284,18 +284,18 @@ impl Providers {
         url.is_some_and(|url| looked_up(url).unwrap_or_else(|| is_local(url)))
     }
 
-    /// The servers of this machine or its own network that take no key: they send no bill.
+    /// Returns the servers of this machine or its own network without a key: they send no bill.
     pub fn free(&self) -> BTreeSet<String> {
         self.table.load().free.clone()
     }
 
-    /// Models that `config.json` names for a provider; they need no discovery.
+    /// Returns the models that `config.json` names for a provider; they need no discovery.
     pub fn declared(&self, provider: &str) -> Vec<String> {
         let table = self.table.load();
         table.declared.get(provider).cloned().unwrap_or_default()
     }
 
-    /// Whether there is no provider.
+    /// Returns whether there is no provider.
     pub fn is_empty(&self) -> bool {
         self.table.load().by_name.is_empty()
     }
@@ -323,7 +323,7 @@ impl Table {
     }
 }
 
-/// Whether an address is on this machine or in its own network.
+/// Returns whether an address is on this machine or in its own network.
 fn is_local(base_url: &str) -> bool {
     const NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
     let Ok(url) = reqwest::Url::parse(base_url) else {
@@ -336,7 +336,7 @@ fn is_local(base_url: &str) -> bool {
     }
 }
 
-/// The address of a built-in provider; `None` when it is not configured.
+/// Returns the address of a built-in provider; `None` if it is not configured.
 fn built_in_address(
     changes: Option<&ProviderConfig>,
     from_env: &ProviderEnv,
@@ -435,7 +435,7 @@ fn versioned(mut endpoint: Endpoint) -> Endpoint {
     endpoint
 }
 
-/// The key that `config.json` names for a provider.
+/// Returns the key that `config.json` names for a provider.
 fn key_of(
     name: &str,
     provider: Option<&ProviderConfig>,
@@ -453,7 +453,7 @@ fn key_of(
     }
 }
 
-/// The variables that hold the providers' keys.
+/// Returns the variables that hold the providers' keys.
 fn variables(config: &Config) -> BTreeMap<String, String> {
     let usual = [
         ("anthropic", "ANTHROPIC_API_KEY"),

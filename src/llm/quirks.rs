@@ -1,42 +1,43 @@
-//! What a server wants otherwise than its wire format has it, as its refusals said: a parameter less, one call in a message.
+//! The differences between a server and its wire format, learned from its refusals: an unknown parameter, one call per
+//! message.
 //!
-//! A refusal that names a part of the request is answered once by the same request without that part. The catalog remembers
-//! it for the target. Refused pictures, windows and tools are known elsewhere (`catalog`).
+//! After a refusal that names a part of the request, the same request is sent once without that part. The catalog
+//! remembers it for the target. Refused pictures, windows and tools are recorded elsewhere (`catalog`).
 
 use super::error::{FailureClass, LlmError};
 
-/// One way in which a server departs from its wire format.
+/// One difference between a server and its wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quirk {
-    /// Takes no `max_tokens`, or no limit of output at all.
+    /// Accepts no `max_tokens`, or no limit of output at all.
     NoMaxTokens,
     NoMaxCompletionTokens,
     NoStreamOptions,
     /// Does not stream; the answer comes whole.
     NoStream,
-    /// Takes no parameter for how long to think.
+    /// Accepts no parameter for how long to think.
     NoThinking,
-    /// Takes no thoughts of earlier answers.
+    /// Accepts no thoughts of earlier answers.
     NoThoughts,
-    /// Wants thoughts with each call, also with calls of other models.
+    /// Requires thoughts with each call, even with calls of other models.
     WantsThoughts,
-    /// Wants a signature with each first call, also with calls of other models.
+    /// Requires a signature with each first call, even with calls of other models.
     WantsSignatures,
     NoCacheMarks,
     NoWebSearch,
-    /// Takes no `strict` in a tool.
+    /// Accepts no `strict` in a tool.
     NoStrict,
-    /// Takes no `store`.
+    /// Accepts no `store`.
     NoStore,
-    /// Takes no `include`.
+    /// Accepts no `include`.
     NoInclude,
-    /// Takes one call in a message, not several side by side.
+    /// Accepts one call per message, not several in parallel.
     SingleCalls,
-    /// Takes no user message right after a result: an answer must stand between them.
+    /// Accepts no user message directly after a result: an answer must be in between.
     AnswerAfterResults,
-    /// Has no role for the system prompt, which the first user message then begins with.
+    /// Has no role for the system prompt, which is put at the start of the first user message.
     NoSystem,
-    /// Takes only types, names and descriptions in the schemas of tools.
+    /// Accepts only types, names and descriptions in the schemas of tools.
     PlainSchemas,
 }
 
@@ -53,19 +54,19 @@ impl Quirks {
         self.0 == 0
     }
 
-    /// Those of both.
+    /// Returns the quirks of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are in both.
+    /// Returns the quirks that are in both.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that are not in `other`.
+    /// Returns the quirks that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -124,7 +125,7 @@ const FIELDS: [(Quirk, &[&str]); 10] = [
     (Quirk::NoInclude, &["include", "encryptedcontent"]),
 ];
 
-/// Words with which a server says that it does not take what it names.
+/// Words with which a server refuses something that it names.
 const REFUSES: [&str; 17] = [
     "unsupported",
     "not support", // does not support, is not supported
@@ -145,7 +146,7 @@ const REFUSES: [&str; 17] = [
     "deprecated",
 ];
 
-/// Words with which a server says that it misses what it names.
+/// Words with which a server demands something that it names.
 const DEMANDS: [&str; 5] = [
     "missing",
     "must be passed back",
@@ -222,7 +223,8 @@ const SENTENCES: [(Quirk, &[&str]); 7] = [
     ),
 ];
 
-/// The quirks that `error` tells of, among those that would change the request. Empty where it is no refusal of a part.
+/// Returns the quirks that `error` reports, among those that would change the request. Empty if it is not a refusal of
+/// a part.
 pub(super) fn told_by(error: &LlmError, possible: Quirks) -> Quirks {
     let is_refusal = matches!(error.status, Some(400 | 422 | 500 | 501))
         && matches!(
@@ -242,7 +244,7 @@ pub(super) fn told_by(error: &LlmError, possible: Quirks) -> Quirks {
     for (quirk, _) in in_words {
         told = told.and((*quirk).into());
     }
-    // An error 500 names much that it is not about.
+    // An error 500 names many things that it is not about.
     if !demands && error.status != Some(500) && says(&REFUSES) {
         let named = names_in(&sentence);
         let fields = FIELDS.iter().filter(|(_, fields)| {
@@ -257,7 +259,7 @@ pub(super) fn told_by(error: &LlmError, possible: Quirks) -> Quirks {
     told.common(possible)
 }
 
-/// The words of `sentence` as fields would be named: `max_tokens` and `maxTokens` are one.
+/// Returns the words of `sentence` in the form of field names: `max_tokens` and `maxTokens` are the same.
 fn names_in(sentence: &str) -> Vec<String> {
     let words = sentence.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
     words.map(|word| word.replace('_', "")).collect()

@@ -8,8 +8,8 @@
 //!        └─────────────┴─ server, line, silence, nonsense ─▶ next target, after a short pause the same
 //! ```
 //!
-//! The router keeps nothing between steps and writes nothing into the history: what a turn must remember is in
-//! [`TurnHealth`], and the [`Observer`] is told what others must know.
+//! The router keeps nothing between steps and writes nothing into the history. [`TurnHealth`] holds the state of a
+//! turn, and the [`Observer`] learns what others must know.
 
 mod bodies;
 mod observer;
@@ -42,13 +42,13 @@ use bodies::{Bodies, Known};
 use refused::{Refused, Trial};
 use schedule::{Next, Schedule};
 
-/// Tokens that an answer may have when nobody says otherwise.
+/// Default limit for the tokens of an answer.
 pub const DEFAULT_OUTPUT: u32 = 16_384;
 
-/// With fewer tokens there is no room for an answer.
+/// Fewest tokens that leave room for an answer.
 const MIN_OUTPUT: u64 = 256;
 
-/// What one step asks, for any target.
+/// The request of one step, for any target.
 #[derive(Clone, Debug)]
 pub struct StepRequest {
     /// System prompt, docs and facts of the session, in order.
@@ -57,15 +57,15 @@ pub struct StepRequest {
     pub items: Arc<Vec<Item>>,
     /// Tools it may call; empty on a last step.
     pub tools: Arc<Vec<ToolSchema>>,
-    /// Most output tokens; `None` means [`DEFAULT_OUTPUT`]. The model's own limit applies too.
+    /// Most output tokens; `None` means [`DEFAULT_OUTPUT`]. The model's own limit also applies.
     pub max_output: Option<u32>,
     /// Whether the provider may search the web.
     pub web_search: bool,
-    /// How long a model that can think is to think; `None` means as configured for it.
+    /// How long a model that can think should think; `None` means as configured for it.
     pub effort: Option<Effort>,
-    /// Which requests go first where requests wait for a place.
+    /// The lane in which it waits for a place.
     pub lane: Lane,
-    /// Where they may go.
+    /// The permitted destinations.
     pub reach: Reach,
     /// The tokens of the request, by [`history::used_tokens`].
     pub used_tokens: u64,
@@ -85,7 +85,7 @@ pub struct StepReply {
 /// Pictures of the conversation that were not sent to the model that answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unseen {
-    /// All of them.
+    /// The number of these pictures.
     pub pictures: usize,
     /// Those that its server refused in this step.
     pub newly: usize,
@@ -100,17 +100,17 @@ pub enum StepFailure {
     /// [`Observer::may_ask`] refused, for this reason.
     #[error("{0}")]
     Refused(#[from] NotAsked),
-    /// No place became free in time; the text says at which provider.
+    /// No place became free in time; the text names the provider.
     #[error("{0}")]
     NoPlace(String),
-    /// No target is left whose window holds the conversation.
+    /// No remaining target has a window that fits the conversation.
     #[error("the conversation does not fit the window of any model of this agent")]
     ContextExceeded,
     /// No attempt gave an answer. The error is that of the last one.
     #[error("{last}")]
     Failed {
         last: Box<LlmError>,
-        /// How many attempts were made in this step.
+        /// The number of attempts in this step.
         attempts: u32,
     },
     /// There is no target to ask: all of them failed in an earlier step, or there is none.
@@ -128,7 +128,7 @@ pub struct Router {
     max_attempts: u32,
     /// How long to wait before asking again.
     pub pace: Pace,
-    /// How many requests are under way at once.
+    /// How many requests run at once.
     pub places: Places,
 }
 
@@ -148,7 +148,7 @@ impl Router {
     ///
     /// # Errors
     ///
-    /// See [`StepFailure`]; a `stop` ends waits and requests at once.
+    /// Fails with [`StepFailure`]; a `stop` ends waits and requests at once.
     pub async fn step(
         &self,
         targets: &[Target],
@@ -162,7 +162,7 @@ impl Router {
         let mut encoded = Bodies::default();
         let mut attempts = 0;
         let mut last = None;
-        // The same request in another form, which does not count as a further try.
+        // The same request in another form, which does not count as a further attempt.
         let mut again = None;
         let mut trial = Trial::default();
         loop {
@@ -226,7 +226,7 @@ impl Router {
         }
     }
 
-    /// One attempt, reported to the observer whether it succeeds or fails.
+    /// Makes one attempt and reports it to the observer, whether it succeeds or fails.
     async fn ask(
         &self,
         target: &Target,
@@ -312,7 +312,8 @@ impl Router {
         }
     }
 
-    /// What an attempt cost. A refused request costs nothing; the cost of one that was cut without a count is unknown.
+    /// Returns the cost of an attempt. A refused request costs nothing; the cost of one that was cut off without a
+    /// count is unknown.
     fn cost(&self, target: &Target, usage: Option<Usage>, outcome: AttemptOutcome) -> Cost {
         match (usage, outcome) {
             (Some(usage), _) => self.catalog.cost(target, usage),
@@ -335,7 +336,7 @@ impl Router {
         }
     }
 
-    /// Asks a local server with which window it runs the model that just answered.
+    /// Asks a local server for the window of the model that just answered.
     async fn look_at_window(&self, target: &Target) {
         if !self.providers.is_local(&target.provider) {
             return;
@@ -371,8 +372,8 @@ impl Router {
     }
 }
 
-/// Sends a request, and shows its answer as it arrives; `None` when `stop` came first. A model that `has_tools` calls them
-/// itself, another one in its text.
+/// Sends a request, and shows its answer as it arrives; `None` if `stop` came first. A model that `has_tools` calls
+/// them itself; another one calls them in its text.
 async fn receive(
     provider: &dyn Provider,
     body: &Encoded,
@@ -413,7 +414,7 @@ async fn receive(
     answer.map(|answer| answer.map(read))
 }
 
-/// Most output tokens: the minimum of what is asked for, what the model allows and what its window leaves.
+/// Returns the most output tokens: the minimum of the request's limit, the model's limit and the room in its window.
 fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
     let left = facts.window.saturating_sub(step.used_tokens).max(1);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
@@ -426,7 +427,7 @@ fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
 /// Why one attempt gave no answer.
 enum Unanswered {
     Failure(StepFailure),
-    /// Another target may answer. Only what was sent counts as an attempt.
+    /// Another target may answer. Only a request that was sent counts as an attempt.
     Error {
         error: LlmError,
         sent: bool,

@@ -1,11 +1,11 @@
-//! Makes the schemas of tools plain for servers that refuse parts of JSON Schema.
+//! Simplifies the schemas of tools for servers that refuse parts of JSON Schema.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::provider::ToolSchema;
 
-/// The keywords that every server takes.
+/// The keywords that every server accepts.
 const KEPT: [&str; 6] = [
     "type",
     "description",
@@ -15,8 +15,8 @@ const KEPT: [&str; 6] = [
     "enum",
 ];
 
-/// Returns the tools with schemas that have types, names and descriptions only. What they no longer say is checked when a
-/// call is read.
+/// Returns the tools with schemas that contain only types, names and descriptions. The removed constraints are checked
+/// when a call is read.
 pub(super) fn plain(tools: &[ToolSchema]) -> Vec<ToolSchema> {
     let plain = |tool: &ToolSchema| ToolSchema {
         parameters: plain_text(&tool.parameters).unwrap_or_else(|| tool.parameters.clone()),

@@ -28,23 +28,24 @@ pub(super) enum Progress {
 pub(super) trait StreamDecoder: Send {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError>;
 
-    /// The stream ended without [`Progress::Done`]. Only a format without an end mark may accept that as complete.
+    /// Handles a stream that ended without [`Progress::Done`]. Only a format without an end mark may accept that as
+    /// complete.
     fn at_end(&self) -> Result<(), ApiError> {
         Err(ApiError::cut())
     }
 
-    /// The events that a stream would have had, of an answer that came whole as JSON.
+    /// Returns the events that a stream would have had, for an answer that came whole as JSON.
     fn events_of(whole: Value) -> Vec<Value> {
         vec![whole]
     }
 
-    /// Tokens counted so far, for an answer that fails later and is paid for nevertheless.
+    /// Returns the tokens counted so far, for an answer that fails later and is paid for anyway.
     fn usage(&self) -> Option<Usage>;
 
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply;
 }
 
-/// An event with its kind in `type`; where that is missing, the event's own name is its kind.
+/// Reads an event with its kind in `type`, or with its own name as the kind if that is missing.
 pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> {
     let read = serde_json::from_str(&event.data).or_else(|error| {
         let mut value: Value = serde_json::from_str(&event.data)?;
@@ -59,7 +60,7 @@ pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> 
     read.map_err(nonsense)
 }
 
-/// The error for an event that cannot be read.
+/// Returns the error for an event that cannot be read.
 pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
     ApiError::invalid(format!("an event of the answer makes no sense ({error})"))
 }
@@ -76,17 +77,17 @@ pub(super) enum ContentBlock {
     },
 }
 
-/// A call as it was sent, not checked yet.
+/// A call as it was sent, not yet checked.
 #[derive(Debug, Default)]
 pub(super) struct RawCall {
     /// Its id; may be empty or used twice.
     pub(super) id: String,
     pub(super) name: String,
-    /// JSON, if it is whole.
+    /// JSON, if it is complete.
     pub(super) arguments: String,
-    /// A block right before the call, which is sent back with it.
+    /// The block directly before the call, which is sent back with it.
     pub(super) beside: Option<Value>,
-    /// Its provider says that it is not complete.
+    /// Its provider reports that it is incomplete.
     pub(super) cut: bool,
 }
 
@@ -98,8 +99,8 @@ pub(super) struct ReplyBuilder {
     pub(super) usage: Option<Usage>,
 }
 
-/// Sources of one answer that are kept: several times what people are shown, and few enough that each further one is compared with
-/// all of them at no cost.
+/// Most sources of one answer that are kept: several times the number shown to people, and few enough to compare each
+/// further one with all of them cheaply.
 const MAX_CITATIONS: usize = 256;
 
 /// Adds a source to `citations`, once.
@@ -116,7 +117,7 @@ impl ReplyBuilder {
         cite(&mut self.citations, title, url);
     }
 
-    /// Makes the reply: checks that calls are complete, gives them ids, notes the positions of opaque blocks.
+    /// Creates the reply: checks that calls are complete, gives them ids, records the positions of opaque blocks.
     pub(super) fn finish(
         self,
         format: &str,
@@ -179,7 +180,7 @@ impl ReplyBuilder {
     }
 }
 
-/// Usage for a provider that counts nothing: an estimate is better than zero.
+/// Estimates the usage for a provider that counts nothing: an estimate is better than zero.
 fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
     Usage {
         input: request.body.len() as u64 / 4,
@@ -188,14 +189,14 @@ fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
     }
 }
 
-/// Deepest nesting of arguments that may run: the ledger and session files add a few levels, and our JSON readers accept no
-/// more than 128.
+/// Deepest nesting of arguments that may run: the ledger and session files add a few levels, and our JSON readers
+/// accept at most 128.
 const MAX_DEPTH: usize = 64;
 
 /// Sorts calls into those that may run and those that may not.
 struct Calls {
     stop: StopReason,
-    /// The last block that is a call: the one that a limit cut.
+    /// The last block that is a call: the one that a limit cut off.
     last: Option<usize>,
     ids: HashSet<String>,
     values_left: ValuesLeft,
@@ -226,7 +227,7 @@ enum NotRun {
 }
 
 impl NotRun {
-    /// What the model is told about its call of the tool `name`.
+    /// Returns the message to the model about its call of the tool `name`.
     fn told(&self, name: &str) -> String {
         if let Self::NoName = self {
             return "A call without a tool's name was not run. Name the tool.".to_owned();
@@ -248,7 +249,7 @@ impl Calls {
         }
     }
 
-    /// The call, if it is complete; otherwise it is added to those that must not run.
+    /// Returns the call if it is complete; otherwise adds it to those that must not run.
     fn proved(&mut self, at: usize, raw: RawCall) -> Option<ToolCall> {
         let id = CallId(self.own_id(&raw.id));
         match self.checked(at, &raw) {
@@ -299,8 +300,8 @@ impl Calls {
         }
     }
 
-    /// `id` if it is valid and unused, else a random one: providers leave ids out, repeat them, or use ones that others
-    /// refuse.
+    /// Returns `id` if it is valid and unused, or a random one: providers leave ids out, repeat them, or use ones that
+    /// others refuse.
     fn own_id(&mut self, id: &str) -> String {
         if history::is_sound_id(id) && self.ids.insert(id.to_owned()) {
             return id.to_owned();
@@ -309,7 +310,7 @@ impl Calls {
     }
 }
 
-/// Whether `value`, itself `depth` levels down, is nested deeper than arguments may be.
+/// Returns whether `value`, itself `depth` levels down, is nested deeper than arguments may be.
 fn is_deep(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(list) => {
@@ -322,7 +323,7 @@ fn is_deep(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// An id that no other call has.
+/// Returns an id that no other call has.
 pub(crate) fn random_id() -> String {
     format!("call_{}", &Uuid::new_v4().simple().to_string()[..24])
 }

@@ -1,4 +1,4 @@
-//! Which model of which provider is asked.
+//! A model of a provider, as requests name it.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Tool calls as text, for models whose server does not support tools.
 //!
-//! The tools are described in the system prompt, earlier calls and results are written as text, and the blocks
+//! The system prompt describes the tools, earlier calls and results are written as text, and the blocks
 //! `<tool_call>…</tool_call>` of an answer are read as its calls. Hermes and Qwen models were trained on this form, and
-//! most others follow it when they are shown it.
+//! most others follow it when they see it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, U
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
 
-/// Blocks of one answer that are read; what follows them is no call.
+/// Blocks of one answer that are read; blocks after them do not count as calls.
 const MAX_BLOCKS: usize = 1_024;
 
-/// `request` for a server that takes no tools.
+/// Rewrites `request` for a server that accepts no tools.
 pub(super) fn written_out(request: Request) -> Request {
     let mut system = request.system;
     if !request.tools.is_empty() {
-        // After the system prompt itself and before what changes, so that a cached prefix stays valid.
+        // After the system prompt itself and before the parts that change, so that a cached prefix stays valid.
         let place = system.len().min(1);
         system.insert(place, description(&request.tools));
     }
@@ -95,7 +95,7 @@ fn result_block(result: &ToolResult) -> String {
     )
 }
 
-/// `reply` with the calls in its text as calls.
+/// Reads the calls in the text of `reply`.
 pub(super) fn read(mut reply: Reply) -> Reply {
     let text = std::mem::take(&mut reply.assistant.text);
     let mut words = String::new();
@@ -144,10 +144,10 @@ pub(super) fn read(mut reply: Reply) -> Reply {
     reply
 }
 
-/// `reply` of a model that has tools and wrote a call as text all the same.
+/// Reads a call that a model with tools wrote as text in `reply`.
 ///
-/// An answer that consists of `<tool_call>` blocks for tools of the request is read as these calls. Every other form, and a
-/// block behind words, may be an example for people: the model is told that it wrote text.
+/// An answer that consists of `<tool_call>` blocks for tools of the request is read as these calls. Every other form,
+/// and a block after words, may be an example for people: the model gets a note that it wrote text.
 pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
     let text = reply.assistant.text.trim();
     let has_calls = !reply.assistant.tool_calls.is_empty() || !reply.truncated_calls.is_empty();
@@ -176,7 +176,7 @@ pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
     reply
 }
 
-/// Marks with which models begin a call in their text, each in their own format.
+/// Marks with which models begin a call in their text, each in its own format.
 const MARKS: [&str; 11] = [
     OPENS,
     "[TOOL_CALLS]",
@@ -191,10 +191,10 @@ const MARKS: [&str; 11] = [
     "```tool_code",          // Gemma
 ];
 
-/// How far behind its mark a call names its tool.
+/// How far after its mark a call names its tool.
 const NAME_WITHIN: usize = 160;
 
-/// The tool that a call written as text names, where `text` is such a call or ends with one.
+/// Returns the tool named by a call in text form, if `text` is such a call or ends with one.
 fn named_in(text: &str, is_tool: impl Fn(&str) -> bool) -> Option<String> {
     let mark = MARKS.iter().filter_map(|mark| text.rfind(mark)).min();
     let Some(at) = mark else {
@@ -213,7 +213,7 @@ fn named_in(text: &str, is_tool: impl Fn(&str) -> bool) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The tool that JSON names, where it is a call.
+/// Returns the tool that JSON names, if it is a call.
 fn named_in_json(text: &str) -> Option<String> {
     let json = text[text.find(['{', '['])?..].trim();
     if !json_values::are_few(json) {
@@ -228,7 +228,7 @@ fn named_in_json(text: &str) -> Option<String> {
     has_arguments.then(|| name.to_owned())
 }
 
-/// The inside of a code block, where `text` is nothing else.
+/// Returns the inside of a code block, if `text` is nothing else.
 fn unfenced(text: &str) -> &str {
     let inner = || {
         let inner = text.strip_prefix("```")?.strip_suffix("```")?;
@@ -251,7 +251,7 @@ enum InvalidBlock {
 }
 
 impl InvalidBlock {
-    /// What the model is told.
+    /// Returns the message to the model.
     fn told(&self) -> String {
         format!(
             "A {OPENS} block was not run: {self}. Write {{\"name\": …, \"arguments\": {{…}}}} in it."
@@ -259,7 +259,7 @@ impl InvalidBlock {
     }
 }
 
-/// The call that a block holds.
+/// Reads the call in a block.
 fn call(block: &str, values_left: &mut ValuesLeft) -> Result<ToolCall, InvalidBlock> {
     if !values_left.take(block) {
         return Err(InvalidBlock::TooMany);
@@ -289,13 +289,13 @@ fn call(block: &str, values_left: &mut ValuesLeft) -> Result<ToolCall, InvalidBl
 /// Shows an answer as it grows, without its calls.
 #[derive(Default)]
 pub(super) struct Preview {
-    /// What was received and is not shown yet: it may be the beginning of a block.
+    /// Text that was received and is not yet shown: it may be the beginning of a block.
     held: String,
     in_call: bool,
 }
 
 impl Preview {
-    /// Takes the next piece; what people may see is passed to `on_delta`.
+    /// Takes the next piece; the part that people may see is passed to `on_delta`.
     pub(super) fn take(&mut self, delta: Delta<'_>, on_delta: &mut OnDelta<'_>) {
         let Delta::Text(text) = delta else {
             return on_delta(delta);
@@ -320,7 +320,7 @@ impl Preview {
         }
     }
 
-    /// Shows what was held back but is not a block.
+    /// Shows the text that was held back but is not a block.
     pub(super) fn end(self, on_delta: &mut OnDelta<'_>) {
         if !self.in_call && !self.held.is_empty() {
             on_delta(Delta::Text(&self.held));
@@ -328,7 +328,7 @@ impl Preview {
     }
 }
 
-/// How many bytes at the end of `text` may be the beginning of a block.
+/// Returns how many bytes at the end of `text` may be the beginning of a block.
 fn beginning_at_end(text: &str) -> usize {
     let lengths = (1..OPENS.len()).rev();
     lengths

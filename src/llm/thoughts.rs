@@ -1,11 +1,11 @@
-//! Separates what a model thought from its answer, where a server leaves both in one text.
+//! Separates a model's thoughts from its answer, if a server leaves both in one text.
 //!
 //! Local models write their thoughts between tags at the beginning of an answer. Some servers put the opening tag into the
 //! prompt, so that only the closing one is in the answer. Text about the tags, in code or in a sentence, stays as it is.
 
 use super::provider::{Delta, OnDelta};
 
-/// How a model marks its thoughts: what opens them, and what closes them.
+/// The tags around a model's thoughts: opening and closing.
 const TAGS: [(&str, &str); 18] = [
     ("<think>", "</think>"),
     ("<THINK>", "</THINK>"),
@@ -30,7 +30,7 @@ const TAGS: [(&str, &str); 18] = [
     ("<|channel|>commentary<|message|>", "<|end|>"),
 ];
 
-/// What opens and closes an answer where thoughts come in a channel of their own; neither belongs to the answer.
+/// The tags around an answer if thoughts come in a separate channel; they do not belong to the answer.
 const AROUND_ANSWER: [&str; 7] = [
     "<|start|>assistant<|channel|>final<|message|>",
     "<|channel|>final<|message|>",
@@ -41,13 +41,13 @@ const AROUND_ANSWER: [&str; 7] = [
     "<|END_RESPONSE|>",
 ];
 
-/// What stands around an answer behind thoughts; without thoughts before it, it is part of the answer.
+/// The tags around an answer after thoughts; without thoughts before them, they are part of the answer.
 const BEHIND_THOUGHTS: [(&str, &str); 2] = [
     ("<answer>", "</answer>"),     // Hunyuan
     ("<response>", "</response>"), // Granite
 ];
 
-/// The answer without the thoughts in it.
+/// Returns the answer without the thoughts in it.
 pub(super) fn without(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -55,7 +55,7 @@ pub(super) fn without(text: &str) -> &str {
         if let Some((_, closes)) = opened(begins) {
             match begins.split_once(closes) {
                 Some((_, after)) => rest = after,
-                // It did nothing but think.
+                // The answer consists only of thoughts.
                 None => return "",
             }
         } else if let Some(after) = AROUND_ANSWER
@@ -85,12 +85,13 @@ pub(super) fn without(text: &str) -> &str {
     inside.map_or(rest, str::trim)
 }
 
-/// The tags with which `text` begins, if it begins with thoughts.
+/// Returns the tags at the beginning of `text`, if it begins with thoughts.
 fn opened(text: &str) -> Option<(&'static str, &'static str)> {
     TAGS.into_iter().find(|(opens, _)| text.starts_with(opens))
 }
 
-/// What follows a closing tag that stands at the end of a line or alone, without an opening tag before it and outside of code.
+/// Returns the text after a closing tag that is at the end of a line or on its own line, without an opening tag before
+/// it and outside of code.
 fn after_lone_closing(text: &str) -> Option<&str> {
     let (opens, closes) = TAGS
         .into_iter()
@@ -109,9 +110,9 @@ pub(super) struct Preview {
 
 #[derive(Debug)]
 enum State {
-    /// Too little has come to tell whether it begins with thoughts.
+    /// Too little was received to know whether it begins with thoughts.
     Begins(String),
-    /// In thoughts that end with this tag; so much of their end as may be the beginning of it.
+    /// In thoughts that end with this tag; the text is their last part that may be the beginning of it.
     Thinks(&'static str, String),
     /// The answer itself.
     Answers,
@@ -124,7 +125,7 @@ impl Default for State {
 }
 
 impl Preview {
-    /// Takes the next piece, and passes on what people may see.
+    /// Takes the next piece, and passes on the part that people may see.
     pub(super) fn take(&mut self, delta: Delta<'_>, on_delta: &mut OnDelta<'_>) {
         let Delta::Text(text) = delta else {
             return on_delta(delta);
@@ -169,7 +170,7 @@ impl Preview {
         }
     }
 
-    /// Shows what was held back and is no mark.
+    /// Shows the text that was held back and is not a mark.
     pub(super) fn end(self, on_delta: &mut OnDelta<'_>) {
         if let State::Begins(held) = self.state
             && !held.trim().is_empty()
@@ -179,7 +180,7 @@ impl Preview {
     }
 }
 
-/// Whether `text` may become a mark as it grows.
+/// Returns whether `text` may become a mark as it grows.
 fn may_begin_mark(text: &str) -> bool {
     let opening = TAGS.iter().map(|(opens, _)| *opens);
     let mut marks = opening.chain(AROUND_ANSWER);

@@ -1,4 +1,4 @@
-//! Estimates tokens where no provider has counted them: four characters count as one.
+//! Estimates tokens if no provider has counted them: four characters count as one.
 
 use std::{fmt, io};
 
@@ -6,10 +6,10 @@ use crate::domain::{Item, UserText};
 
 use super::provider::ToolSchema;
 
-/// Tokens that a message takes besides its text.
+/// Tokens of a message in addition to its text.
 pub const PER_MESSAGE: u64 = 4;
 
-/// Tokens of any picture: what providers count for the largest that is accepted.
+/// Tokens of any picture: providers count as many for the largest accepted one.
 const PER_IMAGE: u64 = 1_600;
 
 /// Estimates `text`: its characters / 4, rounded down.
@@ -43,7 +43,7 @@ pub fn of_items(items: &[Item]) -> u64 {
     items.iter().map(of_item).sum()
 }
 
-/// Estimates what comes before the conversation: system prompt and tools.
+/// Estimates the part before the conversation: system prompt and tools.
 pub fn of_fixed(system: &[String], tools: &[ToolSchema]) -> u64 {
     let system = system.iter().map(|part| estimate(part) + PER_MESSAGE);
     let tools = tools.iter().map(|tool| {
@@ -55,7 +55,7 @@ pub fn of_fixed(system: &[String], tools: &[ToolSchema]) -> u64 {
     system.sum::<u64>() + tools.sum::<u64>()
 }
 
-/// Characters of a user's item as a model is sent it, without building the text.
+/// Returns the characters of a user's item as sent to a model, without building the text.
 fn said(user: &UserText) -> u64 {
     let mut counter = CharCounter(0);
     // Writing into a counter cannot fail.
@@ -63,7 +63,7 @@ fn said(user: &UserText) -> u64 {
     counter.0
 }
 
-/// Characters of `value` as compact JSON, without building the text.
+/// Returns characters of `value` as compact JSON, without building the text.
 fn serialized(value: &impl serde::Serialize) -> u64 {
     let mut counter = CharCounter(0);
     // Writing into a counter cannot fail, and a value of strings and numbers always serializes.

@@ -1,9 +1,9 @@
-//! Reads fields that servers get wrong without harm: `null` for an empty list, an invalid count.
+//! Reads fields that servers harmlessly get wrong: `null` for an empty list, an invalid count.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// `null` is the same as nothing.
+/// Reads `null` as the default.
 pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,7 +15,7 @@ where
 /// Largest count that is believed: no request and no answer has a billion tokens, and no sum of such counts overflows.
 const MOST: u64 = 1_000_000_000;
 
-/// A count, if it is a valid one: a number that is not negative and not too large, whole or not.
+/// Reads a count if it is valid: a number that is not negative and not too large, whole or not.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let count = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
@@ -25,7 +25,7 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok(count.filter(|count| *count <= MOST))
 }
 
-/// Counts, or `None` where the value is not an object of counts.
+/// Reads counts, or `None` if the value is not an object of counts.
 pub(super) fn counts<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! The events of an answer of Anthropic Messages, as they are sent.
+//! The events of a streamed Anthropic Messages answer.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::domain::Usage;
 use crate::llm::tolerant::{count, counts};
 
-/// An event, by what it says.
+/// An event, by its type.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Sent {
@@ -99,7 +99,7 @@ impl Counts {
             .or(self.cache_creation_input_tokens);
     }
 
-    /// What was used; `None` before the input was counted.
+    /// Returns the usage; `None` before the input was counted.
     pub(super) fn usage(self) -> Option<Usage> {
         Some(Usage {
             input: self.input_tokens?,

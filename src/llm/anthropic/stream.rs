@@ -66,7 +66,7 @@ impl StreamDecoder for Messages {
         }
     }
 
-    /// Some servers leave the end mark out. An answer with a stop reason is complete without it.
+    /// Accepts an answer without an end mark if it has a stop reason: some servers leave the mark out.
     fn at_end(&self) -> Result<(), ApiError> {
         self.stop.ok_or_else(ApiError::cut)?;
         self.end().map(|_| ())
@@ -230,7 +230,7 @@ impl Messages {
     }
 
     fn end(&self) -> Result<Progress, ApiError> {
-        // Some servers never give a reason. The end mark says that what has come is all.
+        // Some servers never give a reason. The end mark shows that the answer is complete.
         let has_end = self.stop.is_some() || !self.done.is_empty();
         if self.started && has_end && self.open.is_empty() {
             Ok(Progress::Done)

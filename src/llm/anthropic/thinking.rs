@@ -23,7 +23,7 @@ const BY_BUDGET: &[&str] = &[
     "claude-haiku-4-5",
 ];
 
-/// The fields for thinking; empty where the model decides.
+/// The fields for thinking; empty if the model decides.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ impl Thinking {
     }
 }
 
-/// What `request` asks for. `unthought`: it continues a step that began without thinking.
+/// Returns the fields for `request`. `unthought`: it continues a step that began without thinking.
 pub(super) fn asked(request: &Request, unthought: bool) -> Thinking {
     let refused = request.quirks.has(Quirk::NoThinking);
     let Some(effort) = request.thinking.filter(|_| !refused) else {
@@ -60,7 +60,8 @@ pub(super) fn asked(request: &Request, unthought: bool) -> Thinking {
     }
 }
 
-/// A share of the maximal output, so that room for the answer remains; `None` where the share is too small for thinking.
+/// Returns a share of the maximal output, so that room for the answer remains; `None` if the share is too small for
+/// thinking.
 fn budget(effort: Effort, max_output: u32) -> Option<u32> {
     let quarters = match effort {
         Effort::Low => 1,

@@ -1,4 +1,4 @@
-//! What refusals taught about models and their servers. It holds until the next start.
+//! Facts about models and their servers, learned from refusals. They are valid until the next start.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ pub(super) struct Learned {
     refused: HashMap<String, Arc<RefusedContent>>,
 }
 
-/// What is known of one model at one server.
+/// The facts about one model at one server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfTarget {
     pub(super) window: Option<LearnedWindow>,
     pub(super) max_output: Option<u32>,
     /// Its server refused a request because of the tools in it.
     pub(super) no_tools: bool,
-    /// Its server takes no pictures.
+    /// Its server accepts no pictures.
     pub(super) no_images: bool,
     /// Most pictures in a request.
     pub(super) pictures: Option<usize>,
@@ -34,14 +34,14 @@ pub(super) struct OfTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LearnedWindow {
     pub(super) tokens: u64,
-    /// Whether it was named again after it was no longer believed.
+    /// Whether it was named again after it had been discarded.
     confirmed: bool,
-    /// Requests that were answered since it was named.
+    /// Answered requests since it was named.
     answers: u32,
 }
 
-/// After so many answers a window that was named only once is no longer believed: it may have been that of another server
-/// behind the same address, or of an hour with many users.
+/// After so many answers a window that was named only once is discarded: it may have been that of another server behind
+/// the same address, or of an hour with many users.
 const ANSWERS: u32 = 200;
 
 impl LearnedWindow {
@@ -80,7 +80,7 @@ impl Learned {
 }
 
 impl OfTarget {
-    /// Notes a window that a refusal named.
+    /// Records a window that a refusal named.
     pub(super) fn names_window(&mut self, tokens: u64) {
         let is_again = self.window.is_some_and(|known| known.believed().is_none());
         self.window = Some(LearnedWindow {
@@ -90,7 +90,7 @@ impl OfTarget {
         });
     }
 
-    /// Notes that a request of `tokens` was answered. A larger one than the window disproves it.
+    /// Records that a request of `tokens` was answered. A request larger than the window disproves it.
     pub(super) fn was_answered(&mut self, tokens: u64) {
         let Some(window) = &mut self.window else {
             return;

@@ -1,4 +1,4 @@
-//! How the catalog learns from refusals and answers. Each method tells whether that is new.
+//! Updates the catalog from refusals and answers. Each method returns whether the fact is new.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::llm::target::Target;
 const MIN_OUTPUT: u32 = 16;
 
 impl Catalog {
-    /// Notes the window that the provider of `target` named in its refusal, where it is smaller than what is known.
+    /// Records the window that the provider of `target` named in its refusal, if it is smaller than the known one.
     pub fn learn_window(&self, target: &Target, window: u64) {
         if window >= MIN_WINDOW && window < self.facts(target).window {
             self.learned.write().change(target).names_window(window);
         }
     }
 
-    /// Notes that `target` answered a request of `tokens`.
+    /// Records that `target` answered a request of `tokens`.
     pub fn was_answered(&self, target: &Target, tokens: u64) {
         if self.learned.read().of(target).window.is_some() {
             self.learned.write().change(target).was_answered(tokens);
         }
     }
 
-    /// Notes the most output tokens that the server of `target` accepts.
+    /// Records the most output tokens that the server of `target` accepts.
     pub fn learn_max_output(&self, target: &Target, tokens: u32) -> bool {
         let is_new = tokens >= MIN_OUTPUT && tokens < self.facts(target).max_output;
         if is_new {
@@ -34,19 +34,19 @@ impl Catalog {
         is_new
     }
 
-    /// Notes that the server of `target` refuses tools.
+    /// Records that the server of `target` refuses tools.
     pub fn learn_no_tools(&self, target: &Target) -> bool {
         let mut learned = self.learned.write();
         !std::mem::replace(&mut learned.change(target).no_tools, true)
     }
 
-    /// Notes that the server of `target` takes no pictures.
+    /// Records that the server of `target` accepts no pictures.
     pub fn learn_no_images(&self, target: &Target) -> bool {
         let mut learned = self.learned.write();
         !std::mem::replace(&mut learned.change(target).no_images, true)
     }
 
-    /// Notes how many pictures the server of `target` takes in a request.
+    /// Records how many pictures the server of `target` accepts in a request.
     pub fn learn_pictures(&self, target: &Target, most: usize) -> bool {
         let mut learned = self.learned.write();
         let known = &mut learned.change(target).pictures;
@@ -57,7 +57,7 @@ impl Catalog {
         is_new
     }
 
-    /// Notes how many bytes of pictures the server of `target` takes in a request.
+    /// Records how many bytes of pictures the server of `target` accepts in a request.
     pub fn learn_picture_bytes(&self, target: &Target, most: usize) -> bool {
         let mut learned = self.learned.write();
         let known = &mut learned.change(target).picture_bytes;
@@ -68,7 +68,7 @@ impl Catalog {
         is_new
     }
 
-    /// Notes what the server of `target` wants otherwise.
+    /// Records how the server of `target` differs from its format.
     pub fn learn_quirks(&self, target: &Target, quirks: Quirks) -> bool {
         let mut learned = self.learned.write();
         let known = &mut learned.change(target).quirks;
@@ -77,7 +77,7 @@ impl Catalog {
         is_new
     }
 
-    /// Notes that `provider` refused this content. Returns what of it is new.
+    /// Records that `provider` refused this content. Returns the new part of it.
     pub(in crate::llm) fn learn_refused(
         &self,
         provider: &str,
@@ -86,12 +86,12 @@ impl Catalog {
         self.learned.write().add_refused(provider, content)
     }
 
-    /// Takes back that `provider` refused this content.
+    /// Forgets that `provider` refused this content.
     pub(in crate::llm) fn forget_refused(&self, provider: &str, content: &[ContentHash]) {
         self.learned.write().remove_refused(provider, content);
     }
 
-    /// The content that `provider` refused.
+    /// Returns the content that `provider` refused.
     pub fn refused(&self, provider: &str) -> Arc<RefusedContent> {
         self.learned.read().refused(provider)
     }

@@ -1,4 +1,4 @@
-//! What discovery found.
+//! The result of discovery.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ pub struct Available {
     pub providers: BTreeMap<String, Listed>,
 }
 
-/// What one provider answered.
+/// The answer of one provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
-    /// It took the key.
+    /// Whether it accepted the key.
     pub valid: bool,
     /// Its models, in its own order.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Models that it does not list but that answered when somebody named them.
+    /// Models that it does not list but that answered when a person named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlisted: Vec<String>,
-    /// What it says about its models.
+    /// The abilities of its models, as it reports them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub abilities: BTreeMap<String, Abilities>,
     /// Why there is no list, or no newer one; shown by `/models` and `/settings`.

@@ -1,4 +1,4 @@
-//! The file that remembers what discovery found, in the original's format.
+//! The file that keeps the result of discovery, in the original's format.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::available::Available;
 /// Longest file that is read; a list of all models in the world is shorter.
 const MAX_FILE: u64 = 8 << 20;
 
-/// Reads `path`; `None` where it is missing, cut or of a wrong shape.
+/// Reads `path`; `None` if it is missing, truncated or of a wrong shape.
 pub fn load(path: &Path) -> Option<Available> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;

@@ -1,25 +1,25 @@
-//! Which model answers where nobody named one.
+//! Chooses the model that answers if none is named.
 
 use std::fmt;
 
 use super::resolve::Resolved;
 use super::{Models, Target};
 
-/// The models to ask where nobody chose one: the first of these that a provider has.
+/// The models to ask if none is chosen: the first of these that a provider has.
 const PREFERRED: [&str; 2] = ["sonnet", "gpt-5"];
 
-/// The model that is asked first, and whether somebody chose it.
+/// The model that is asked first, and whether it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Named in a configuration.
     Named(String),
-    /// Nobody named one: the first that a provider has.
+    /// None is named: the first that a provider has.
     FirstAvailable(String),
-    /// Nobody named one, and no provider has any.
+    /// None is named, and no provider has any.
     Nobody,
 }
 
-/// As people read it.
+/// Writes it for people.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,7 +40,7 @@ impl Choice {
 }
 
 impl Models {
-    /// The model that is asked first where the configuration names `model`, or none.
+    /// Returns the model that is asked first if the configuration names `model`, or none.
     pub fn choice(&self, model: Option<&str>) -> Choice {
         match model {
             Some(model) => Choice::Named(model.to_owned()),
@@ -50,8 +50,8 @@ impl Models {
         }
     }
 
-    /// The model to ask where no configuration names one: the likeliest of the vendors' models, else the first that a local
-    /// server lists. Before the first discovery only vendors have a likeliest one.
+    /// Returns the model to ask if no configuration names one: the likeliest of the vendors' models, or the first that
+    /// a local server lists. Before the first discovery only vendors have a likeliest one.
     pub fn first_available(&self) -> Option<Target> {
         let all = self.all();
         let preferred = || {
@@ -72,7 +72,7 @@ impl Models {
             .or_else(|| preferred().find(is_vendor))
     }
 
-    /// The first model of the first provider that has any, in the provider's own order.
+    /// Returns the first model of the first provider that has any, in the provider's own order.
     fn first_listed(&self) -> Option<Target> {
         let available = self.available();
         let mut all = self.providers.all().into_iter();

@@ -5,20 +5,20 @@ use crate::llm::catalog::Catalog;
 use crate::llm::providers::Providers;
 use crate::llm::target::Target;
 
-/// Most similar names that are offered.
+/// Most similar names that are suggested.
 const MAX_NEAR: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
-    /// This model, which is known to be there.
+    /// This model, which is known to exist.
     Found(Target),
     /// This model, of a provider that cannot list its models.
     Unlisted(Target),
-    /// Perhaps this one: its provider was never asked.
+    /// Possibly this one: its provider was never asked.
     Undiscovered(Target),
     /// No such model; these names are similar.
     NotFound {
-        /// Near names, nearest first.
+        /// Similar names, the most similar first.
         near: Vec<String>,
     },
     /// No provider is configured.
@@ -67,14 +67,14 @@ pub(super) fn resolve(
     }
 }
 
-/// The target that `name` spells out: `provider/model`.
+/// Returns the target that `name` spells out: `provider/model`.
 pub(super) fn qualified(name: &str, providers: &Providers) -> Option<Target> {
     let (provider, model) = name.trim().split_once('/')?;
     let is_known = providers.get(provider).is_some() && !model.is_empty();
     is_known.then(|| Target::new(provider, model))
 }
 
-/// `model` of a provider that is known.
+/// Resolves `model` of a known provider.
 fn of_provider(
     provider: &str,
     model: &str,
@@ -94,8 +94,8 @@ fn of_provider(
     }
 }
 
-/// A name that no maker's names resemble: it may be the model of any provider that cannot list its models or was never
-/// asked.
+/// Resolves a name that does not resemble any maker's names: it may be the model of any provider that cannot list its
+/// models or was never asked.
 fn unowned(
     model: &str,
     all: &[Target],
@@ -113,7 +113,7 @@ fn unowned(
     })
 }
 
-/// The configured provider whose models have names like `model`.
+/// Returns the configured provider with model names like `model`.
 fn maker(model: &str, providers: &Providers) -> Option<String> {
     const FAMILIES: &[(&str, &[&str])] = &[
         ("anthropic", &["claude"]),
@@ -127,7 +127,7 @@ fn maker(model: &str, providers: &Providers) -> Option<String> {
     providers.get(maker).map(|_| maker.to_owned())
 }
 
-/// Names that `name` may have meant.
+/// Returns names that `name` may have meant.
 fn near(name: &str, all: &[Target]) -> Vec<String> {
     let lower = name.to_lowercase();
     let score = |target: &Target| strsim::jaro_winkler(&lower, &target.model.to_lowercase());

@@ -1,17 +1,18 @@
-//! Which models get a command of their own: those of the catalog that are available, and those of local servers.
+//! Chooses the models that get their own command: those of the catalog that are available, and those of local servers.
 
 use super::Models;
 use crate::llm::catalog::{Catalog, Shortcut, without_date};
 use crate::llm::target::Target;
 
-/// Local models that get a command. A server lists a handful; Discord takes 100 commands in all.
+/// Most local models that get a command. A server lists a handful; Discord accepts 100 commands in total.
 const MOST_LOCAL: usize = 20;
 
-/// Characters of a command's name.
+/// Most characters of a command's name.
 const MAX_NAME: usize = 32;
 
 impl Models {
-    /// A shortcut for each available model of the catalog, and for local ones. None of them has a name that is `taken`.
+    /// Returns a shortcut for each available model of the catalog, and for local ones. None of them has a name that is
+    /// `taken`.
     pub fn shortcuts(&self, taken: &[&str]) -> Vec<Shortcut> {
         let all = self.all();
         let is_there = |shortcut: &&Shortcut| all.iter().any(|one| one.model == shortcut.model);
@@ -20,7 +21,8 @@ impl Models {
             .filter(is_there)
             .cloned()
             .collect();
-        // A model that has a command of the catalog needs no second one, nor does a dated name of one that is listed too.
+        // A model that has a command of the catalog needs no second one, and neither does a dated name of a listed
+        // model.
         let has_command = |target: &&Target| shortcuts.iter().any(|one| one.model == target.model);
         let is_twin = |target: &&Target| {
             let base = without_date(&target.model);
@@ -51,7 +53,7 @@ impl Models {
     }
 }
 
-/// Names that a command for `target` may have, the best first.
+/// Returns possible names of a command for `target`, the best first.
 fn names(target: &Target) -> [String; 2] {
     let model = target.model.strip_suffix(":latest");
     let model = model.unwrap_or(&target.model);
@@ -61,7 +63,7 @@ fn names(target: &Target) -> [String; 2] {
     ]
 }
 
-/// `text` in the form of a command's name: small letters, digits and single dashes.
+/// Returns `text` in the form of a command's name: lower-case letters, digits and single dashes.
 fn command_name(text: &str) -> String {
     let mut name = String::new();
     for char in text.to_lowercase().chars() {

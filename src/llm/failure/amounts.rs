@@ -1,4 +1,4 @@
-//! Amounts and times in a refusal: the window, the wait, the tokens of a minute.
+//! Amounts and times in a refusal: the window, the wait, the tokens per minute.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-/// Longest wait that is believed: a monthly quota. The router waits no longer than its own maximum.
+/// Longest wait that is believed: a monthly quota. The router does not wait longer than its own maximum.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(31 * 86_400);
 
-/// The window that a provider names in the sentence with which it refuses a request as too long.
+/// Returns the window that a provider names in its refusal of a request as too long.
 pub(in crate::llm) fn window_in(sentence: &str) -> Option<u64> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let before = "maximum context length (?:is|of)|context size|context length of(?: only)?|context window (?:is|of)\
@@ -28,7 +28,7 @@ pub(in crate::llm) fn window_in(sentence: &str) -> Option<u64> {
     named.get(1)?.as_str().parse().ok()
 }
 
-/// The most output tokens that a refusal names, where it is about them.
+/// Returns the most output tokens that a refusal names, if it is about them.
 pub(in crate::llm) fn output_limit_in(sentence: &str) -> Option<u32> {
     static ABOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i-u)max_?(?:completion_?|output_?|new_?)?tokens|maximum tokens|(?:completion|output) tokens").ok()
@@ -48,7 +48,7 @@ pub(in crate::llm) fn output_limit_in(sentence: &str) -> Option<u32> {
     Some(tokens - u32::from(sentence.contains("(exclusive)") && tokens > 0))
 }
 
-/// How many pictures a refusal says that a request may have.
+/// Returns how many pictures a request may have according to a refusal.
 pub(in crate::llm) fn most_pictures_in(sentence: &str) -> Option<usize> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let before = "at most|maximum (?:of|is)|max(?:imum)? allowed (?:is|of)|max(?:imum)? is|limit(?: is| of)?|up to|no more than";
@@ -76,7 +76,7 @@ pub(in crate::llm) fn most_pictures_in(sentence: &str) -> Option<usize> {
     count.get(1)?.as_str().parse().ok()
 }
 
-/// The tokens that a minute allows and those that the request asks for, where a refusal names both.
+/// Returns the tokens that a minute allows and those that the request needs, if a refusal names both.
 fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i)tokens per (?:min|minute)\b[^\n]{0,80}?limit:? ([0-9]{1,12})\b[^\n]{0,80}?requested:? ([0-9]{1,12})\b").ok()
@@ -86,12 +86,13 @@ fn tokens_per_minute(sentence: &str) -> Option<(u64, u64)> {
     Some((number(1)?, number(2)?))
 }
 
-/// Whether the request has more tokens than the provider takes in a whole minute.
+/// Returns whether the request has more tokens than the provider accepts in a whole minute.
 pub(super) fn exceeds_limit_alone(sentence: &str) -> bool {
     tokens_per_minute(sentence).is_some_and(|(limit, requested)| requested > limit)
 }
 
-/// The wait that a refusal names in words: `try again in 7m12.5s`, `retry after 30 seconds`, `reset after 2 hours`.
+/// Returns the wait that a refusal names in words: `try again in 7m12.5s`, `retry after 30 seconds`, `reset after 2
+/// hours`.
 pub(super) fn wait_in(sentence: &str) -> Option<Duration> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i-u)(?:try again|retry|resets?|available again) (?:in|after) ((?:[0-9.]{1,12} ?(?:ms|milliseconds?|days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)[ ,]*(?:and )?){1,4})\b").ok()
@@ -114,7 +115,7 @@ pub(super) fn wait_in(sentence: &str) -> Option<Duration> {
     Some(wait.min(MAX_RETRY_AFTER))
 }
 
-/// Gemini's `RetryInfo`: `"retryDelay": "34.1s"`.
+/// Reads Gemini's `RetryInfo`: `"retryDelay": "34.1s"`.
 pub(super) fn retry_delay(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let text = details
@@ -123,7 +124,8 @@ pub(super) fn retry_delay(error: &Value) -> Option<Duration> {
     seconds(text.trim_end_matches('s'))
 }
 
-/// The wait that a body names in a field: seconds, or the time at which a limit ends, in seconds or milliseconds since 1970.
+/// Returns the wait that a body names in a field: seconds, or the time at which a limit ends, in seconds or
+/// milliseconds since 1970.
 pub(super) fn wait_in_fields(error: &Value, now: DateTime<Utc>) -> Option<Duration> {
     const SECONDS: [&str; 4] = [
         "/resets_in_seconds", // ChatGPT's subscriptions
@@ -149,14 +151,14 @@ pub(super) fn wait_in_fields(error: &Value, now: DateTime<Utc>) -> Option<Durati
 /// Smaller numbers are seconds from now, not since 1970.
 const SINCE_1970: f64 = 1e9;
 
-/// The wait until a time in seconds or milliseconds since 1970; `None` if it is past.
+/// Returns the wait until a time in seconds or milliseconds since 1970; `None` if it is past.
 fn until(ends: f64, now: DateTime<Utc>) -> Option<Duration> {
     let ends = if ends > 1e11 { ends / 1_000.0 } else { ends };
     let wait = ends - now.timestamp() as f64;
     (wait > 0.0).then(|| seconds(&wait.to_string()))?
 }
 
-/// The wait that the headers ask for: `retry-after-ms`, `retry-after` in seconds or as a date, or OpenRouter's
+/// Returns the wait in the headers: `retry-after-ms`, `retry-after` in seconds or as a date, or OpenRouter's
 /// `x-ratelimit-reset`, the time at which the limit ends.
 pub(super) fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);

@@ -1,6 +1,7 @@
-//! Reads the body of a refusal: what a provider says, in any of the usual shapes.
+//! Reads the body of a refusal, in any of the usual shapes.
 //!
-//! Gateways quote the whole error of the server behind them, as an object, as JSON in a text, or behind words of their own.
+//! Gateways quote the whole error of the server behind them, as an object, as JSON in a text, or after words of their
+//! own.
 
 use serde_json::Value;
 
@@ -11,10 +12,10 @@ use crate::clock;
 /// Most details of a failure that are read.
 const MAX_DETAILS: usize = 16;
 
-/// How many errors deep a quoted error is read.
+/// How many levels of quoted errors are read.
 const MAX_DEPTH: usize = 4;
 
-/// Fields that hold the words of an error.
+/// Fields with the words of an error.
 const MESSAGES: [&str; 6] = [
     "message",
     "detail",
@@ -24,10 +25,10 @@ const MESSAGES: [&str; 6] = [
     "error_description",
 ];
 
-/// Where gateways put the error of the server behind them.
+/// The places where gateways put the error of the server behind them.
 const BEHIND: [&str; 4] = ["/metadata/raw", "/upstream_error", "/cause", "/original"];
 
-/// Reads an error body: an `error` object or text, alone, in a list, or the object itself.
+/// Reads an error body: an `error` object or text, by itself, in a list, or the object itself.
 pub(super) fn read(body: &Value, depth: usize) -> Said {
     let body = body.get(0).unwrap_or(body);
     let error = match body.get("error") {
@@ -80,7 +81,7 @@ pub(super) fn read(body: &Value, depth: usize) -> Said {
     }
 }
 
-/// The words of an error: a text, or details in a list or an object.
+/// Reads the words of an error: a text, or details in a list or an object.
 fn message(error: &Value, depth: usize) -> Said {
     let mut fields = MESSAGES.iter().filter_map(|key| error.get(key));
     let said = fields.find_map(|field| {
@@ -96,7 +97,7 @@ fn message(error: &Value, depth: usize) -> Said {
     said.unwrap_or_default()
 }
 
-/// An error in a text, which may quote another error as JSON.
+/// Reads an error in a text, which may quote another error as JSON.
 fn in_text(text: &str, depth: usize) -> Said {
     let plain = || Said {
         message: text.to_owned(),
@@ -124,7 +125,7 @@ fn in_text(text: &str, depth: usize) -> Said {
     }
 }
 
-/// The words in details: FastAPI gives a list of objects, each with the path of a field.
+/// Returns the words in details: FastAPI gives a list of objects, each with the path of a field.
 fn words_in(details: &Value, depth: usize) -> String {
     let entries = match details {
         Value::Array(entries) => entries.as_slice(),
@@ -151,7 +152,7 @@ fn words_in(details: &Value, depth: usize) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// `["body", "messages", 0]` as `body.messages.0`.
+/// Writes `["body", "messages", 0]` as `body.messages.0`.
 fn path(steps: &Value) -> String {
     let steps = steps.as_array().map_or(&[][..], Vec::as_slice);
     let steps = steps.iter().filter_map(|step| match step {
@@ -162,7 +163,7 @@ fn path(steps: &Value) -> String {
     steps.collect::<Vec<_>>().join(".")
 }
 
-/// A status that `error` gives as a number, or as the text of one.
+/// Returns a status that `error` gives as a number or as text.
 fn number(error: &Value, key: &str) -> Option<u16> {
     match error.get(key)? {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
@@ -171,7 +172,7 @@ fn number(error: &Value, key: &str) -> Option<u16> {
     }
 }
 
-/// More specific words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
+/// Returns more specific words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
 /// `enforced_spend_limit_reached` in the only one.
 fn finer(error: &Value) -> String {
     let details = match error.get("details") {

@@ -1,20 +1,20 @@
-//! The words with which servers refuse, as a table: which sentences and kinds mean what.
+//! The words of servers' refusals, as a table of sentences and kinds with their meaning.
 //!
-//! Add a wording here when a server is met that has its own. Everything is compared in lower case.
+//! Add a wording here when you meet a server that has its own. Everything is compared in lower case.
 
-/// What a refusal is about.
+/// The subject of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::llm) enum About {
     /// The request is longer than the window.
     Length,
-    /// A limit of money or use is spent.
+    /// A limit of money or use is exhausted.
     Spent,
     /// The account has no credit.
     NoCredit,
     BadKey,
-    /// A picture in the request, or pictures at all.
+    /// A picture in the request, or pictures in general.
     Pictures,
-    /// The model or its server takes no pictures at all.
+    /// The model or its server accepts no pictures at all.
     NoPictures,
     /// The model, or the way its server was started, has no support for tools.
     NoTools,
@@ -22,24 +22,24 @@ pub(in crate::llm) enum About {
     Thoughts,
     /// A model that the server does not have.
     NoModel,
-    /// Content that a moderation does not pass.
+    /// Content that moderation rejected.
     Flagged,
-    /// Something that is not the length.
+    /// A cause other than the length.
     OtherThanLength,
 }
 
 impl About {
-    /// Whether `sentence`, or the provider's words for the kind, say so.
+    /// Returns whether `sentence`, or the provider's words for the kind, say so.
     pub(super) fn is_said(self, sentence: &str, kinds: &str) -> bool {
         contains_any(kinds, self.kinds()) || self.is_in(sentence)
     }
 
-    /// Whether `sentence` says so.
+    /// Returns whether `sentence` says so.
     pub(in crate::llm) fn is_in(self, sentence: &str) -> bool {
         contains_any(&sentence.to_lowercase(), self.sentences())
     }
 
-    /// Words of the fields `type`, `code` and `status`.
+    /// Returns the words of the fields `type`, `code` and `status`.
     const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Length => &[

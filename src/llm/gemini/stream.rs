@@ -103,7 +103,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// `None` where the request itself was not counted.
+    /// Returns the usage; `None` if the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_token_count?;
         let or_none = |count: Option<u64>| count.unwrap_or_default();
@@ -157,7 +157,7 @@ impl StreamDecoder for Generation {
         Ok(progress)
     }
 
-    /// There is no end mark: an answer is complete when it has a finish reason.
+    /// Accepts an answer with a finish reason: the format has no end mark.
     fn at_end(&self) -> Result<(), ApiError> {
         self.stop.map(|_| ()).ok_or_else(ApiError::cut)
     }
@@ -182,7 +182,7 @@ impl StreamDecoder for Generation {
 }
 
 impl Generation {
-    /// Adds one part; true when it has any content.
+    /// Adds one part; true if it has any content.
     fn add(&mut self, part: Part, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
         if self.blocks.len() >= MAX_PARTS {
             return Err(ApiError::invalid("the answer has too many parts"));

@@ -8,22 +8,23 @@ use crate::llm::tokens;
 /// Replaces dropped exchanges.
 const DROPPED: &str = "Earlier messages of this conversation were dropped to make room.";
 
-/// Longest text kept when the newest step alone does not fit, in characters; the next is tried when one is not enough.
+/// Longest text, in characters, that is kept if the newest step by itself does not fit; the next value is tried if one
+/// is not enough.
 const CLIPPED: [usize; 3] = [2_000, 500, 100];
 
-/// What a provider counted: exact for everything up to there.
+/// A provider's count: exact for everything up to that point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// How many items of the conversation the count covers, from the first.
+    /// How many items of the conversation the count includes, from the first.
     pub items: usize,
-    /// Tokens of the whole request and its answer, system prompt and tools included.
+    /// Tokens of the whole request and its answer, including system prompt and tools.
     pub tokens: u64,
 }
 
-/// Tokens of a request with `items`: the provider's last count, and an estimate of what was added since.
+/// Returns the tokens of a request with `items`: the provider's last count, and an estimate for the items added since.
 ///
-/// `fixed` is the estimate of system prompt and tools, for when nothing was measured yet; `scale` is how many real tokens
-/// an estimated one was found to be. The context guard, compaction and budgets all use this number.
+/// `fixed` is the estimate for system prompt and tools, used before the first count; `scale` is the measured number of
+/// real tokens per estimated token. The context guard, compaction and budgets all use this number.
 pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>, scale: f64) -> u64 {
     let scaled = |estimate: u64| (estimate as f64 * scale).ceil() as u64;
     match measured {
@@ -34,10 +35,10 @@ pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>, scale
     }
 }
 
-/// Where to cut so that about `keep_recent` tokens stay: everything before the index is to be summarised.
+/// Returns where to cut so that about `keep_recent` tokens stay: everything before the index is to be summarised.
 ///
-/// Cuts between whole exchanges, and where one exchange alone is longer, between whole steps of it: never between a call
-/// and its result. The newest exchange or step always stays. `None` when there is nothing to cut off. What is kept may
+/// Cuts between whole exchanges or, if one exchange by itself is longer, between its whole steps: never between a call
+/// and its result. The newest exchange or step always stays. `None` if there is nothing to cut off. The kept part may
 /// start with an answer: put the summary before it.
 pub fn split_for_compaction(items: &[Item], keep_recent: u64) -> Option<usize> {
     cut(items, keep_recent, starts_exchange)
@@ -45,10 +46,10 @@ pub fn split_for_compaction(items: &[Item], keep_recent: u64) -> Option<usize> {
         .or_else(|| (1..items.len()).rev().find(|at| starts_step(items, *at)))
 }
 
-/// A conversation after its oldest items were dropped.
+/// A conversation without its oldest items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropped {
-    /// What is left, beginning with a note if something was dropped.
+    /// The rest, beginning with a note if something was dropped.
     pub items: Vec<Item>,
     pub count: usize,
 }
@@ -76,7 +77,7 @@ pub fn drop_oldest_exchanges(items: &[Item], budget: u64) -> Dropped {
     }
 }
 
-/// Shortens `items` to about `budget` tokens: first the oldest are dropped, then long texts in the rest are clipped.
+/// Shortens `items` to about `budget` tokens: first drops the oldest, then clips long texts in the rest.
 pub fn fit(items: &[Item], budget: u64) -> Dropped {
     let mut dropped = drop_oldest_exchanges(items, budget);
     for max_chars in CLIPPED {
@@ -90,7 +91,7 @@ pub fn fit(items: &[Item], budget: u64) -> Dropped {
 
 /// Shortens every text longer than `max_chars` in its middle, and drops pictures and opaque blocks.
 ///
-/// The last resort when the newest step alone is too long for a window.
+/// The last resort if the newest step by itself is too long for a window.
 pub fn clip(items: &mut [Item], max_chars: usize) {
     for item in items {
         match item {
@@ -142,7 +143,7 @@ fn clip_value(value: &mut Value, max_chars: usize) {
     }
 }
 
-/// The first boundary from which the rest fits into `keep`.
+/// Returns the first boundary from which the rest fits into `keep`.
 fn cut(items: &[Item], keep: u64, is_boundary: fn(&[Item], usize) -> bool) -> Option<usize> {
     let mut rest = 0;
     let mut best = None;
@@ -159,14 +160,14 @@ fn cut(items: &[Item], keep: u64, is_boundary: fn(&[Item], usize) -> bool) -> Op
     best
 }
 
-/// Whether the item at `at` is a person's message after a finished answer.
+/// Returns whether the item at `at` is a person's message after a finished answer.
 fn starts_exchange(items: &[Item], at: usize) -> bool {
     matches!(&items[at], Item::User(_))
         && matches!(&items[at - 1], Item::Assistant(before) if before.tool_calls.is_empty())
 }
 
-/// Whether the item at `at` is a message, or an answer to results: what comes before is complete, and no question is
-/// separated from its answer.
+/// Returns whether the item at `at` is a message, or an answer to results: everything before it is complete, and no
+/// question is separated from its answer.
 fn starts_step(items: &[Item], at: usize) -> bool {
     match &items[at] {
         Item::User(_) => true,

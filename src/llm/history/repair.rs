@@ -1,10 +1,10 @@
-//! The one function that makes a conversation valid, and the check that it is.
+//! The one function that makes a conversation valid, and the check for validity.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::domain::{Assistant, CallId, Item, ToolCall, ToolResult, UserText};
 
-/// The result that closes a call without one, so that the model knows that the call may or may not have had effects.
+/// The result for a call without one. It tells the model that the call may or may not have had effects.
 pub const INTERRUPTED: &str = "No result: the call was interrupted before it finished. It may have had effects; check before repeating it.";
 
 /// The first item when the beginning of a conversation is missing.
@@ -20,11 +20,11 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
     pub items: Vec<Item>,
-    /// What had to be changed, a phrase each; empty when nothing was.
+    /// The changes, a phrase each; empty if there were none.
     pub changed: Vec<String>,
 }
 
-/// Makes `items` valid. What is valid already comes back unchanged, so repairing twice is repairing once.
+/// Makes `items` valid. Valid items are returned unchanged, so a second repair changes nothing.
 pub fn repair(items: &[Item]) -> Repaired {
     let pairs = Pairs::find(items);
     let mut names = Names::of(items);
@@ -58,7 +58,7 @@ pub fn repair(items: &[Item]) -> Repaired {
     }
 }
 
-/// Whether every provider would accept `items` as they are. Much cheaper than a repair: nothing is copied.
+/// Returns whether every provider would accept `items` unchanged. Much cheaper than a repair: nothing is copied.
 pub fn is_valid(items: &[Item]) -> bool {
     let mut ids = HashSet::new();
     let mut open: VecDeque<&ToolCall> = VecDeque::new();
@@ -95,7 +95,7 @@ pub fn is_valid(items: &[Item]) -> bool {
 
 /// Gives the calls of a new `answer` ids that no call of `items` has.
 ///
-/// Nearly always they are unique already, which is found out without copying any id of the conversation.
+/// They are nearly always unique already, which is checked without copying any id of the conversation.
 pub(in crate::llm) fn make_ids_unique(answer: &mut Assistant, items: &[Item]) {
     let calls = &answer.tool_calls;
     let is_known = |id: &CallId| calls_of(items).any(|call| call.id == *id);
@@ -110,7 +110,7 @@ pub(in crate::llm) fn make_ids_unique(answer: &mut Assistant, items: &[Item]) {
     *answer = names.made_valid(answer, &mut Changes::default());
 }
 
-/// The results of `answer`'s calls, in order; a call that has none is closed.
+/// Returns the results of `answer`'s calls, in order; a call without one is closed.
 fn results_of(
     answer: &Assistant,
     at: usize,
@@ -162,7 +162,7 @@ fn is_sound(word: &str, max: usize) -> bool {
     !word.is_empty() && word.len() <= max && word.bytes().all(allowed)
 }
 
-/// Whether all providers accept `id` for a call.
+/// Returns whether all providers accept `id` for a call.
 pub(in crate::llm) fn is_sound_id(id: &str) -> bool {
     is_sound(id, MAX_ID)
 }
@@ -183,7 +183,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// A result belongs to the latest answer before it that has an open call of its id.
+    /// Pairs each result with the latest answer before it that has an open call of its id.
     fn find(items: &[Item]) -> Self {
         let mut open: HashMap<&CallId, VecDeque<(usize, usize)>> = HashMap::new();
         let mut results = HashMap::new();
@@ -214,7 +214,7 @@ impl Pairs {
 
 /// Gives every call a unique id and a name that providers accept.
 struct Names {
-    /// All ids that occur, so that a new one differs from them.
+    /// All existing ids, so that a new one differs from them.
     known: HashSet<String>,
     given: HashSet<String>,
 }
@@ -243,7 +243,7 @@ impl Names {
         answer
     }
 
-    /// An id like `id` that is valid and does not occur yet.
+    /// Returns an id like `id` that is valid and not used yet.
     fn fresh(&mut self, id: &str) -> String {
         let stem = made_of_sound(id, MAX_ID - 8);
         let stem = if stem.is_empty() {
@@ -262,7 +262,7 @@ impl Names {
     }
 }
 
-/// `name` with characters that providers refuse replaced; a model sometimes calls a tool that does not exist.
+/// Returns `name` without the characters that providers refuse; a model sometimes calls a tool that does not exist.
 fn sound_name(name: &str) -> String {
     match made_of_sound(name, MAX_NAME) {
         empty if empty.is_empty() => "unknown".to_owned(),

@@ -1,9 +1,9 @@
-//! What a server of Chat Completions says about its models: in its list, and by requests of its own.
+//! Abilities that a server of Chat Completions reports about its models: in its list, and in further requests.
 //!
 //! The format has no place for windows and tools, so each server reports them elsewhere. llama.cpp (`/props`), Ollama
-//! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`) are asked; vLLM, OpenRouter, Groq and Mistral have it in the
-//! list itself. Ollama and LM Studio choose a window when they load a model, so they are asked for it again after an
-//! answer. A failure here only leaves something unknown.
+//! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`) are asked; vLLM, OpenRouter, Groq and Mistral have it in
+//! the list itself. Ollama and LM Studio choose a window when they load a model, so they are asked for it again after
+//! an answer. A failure here only leaves a fact unknown.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use tokio::time::timeout;
 use crate::llm::http::Endpoint;
 use crate::llm::listing::{Abilities, Listing, names_other_use};
 
-/// Longest time for one of the further requests: the answer is a convenience.
+/// Longest time for one of the further requests: the answer is not essential.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most models that Ollama is asked about one by one.
+/// Most models about which Ollama is asked, one request each.
 const MAX_SHOWN: usize = 100;
 
-/// How many of them at once.
+/// How many of these requests run at once.
 const AT_ONCE: usize = 8;
 
-/// The models `ids` of the list `page`, with everything that their server says about them. Models that do not chat are left
-/// out.
+/// Returns the models `ids` of the list `page`, with everything that their server reports about them. Models that do
+/// not chat are left out.
 pub(super) async fn listing(endpoint: &Endpoint, page: &Value, ids: Vec<String>) -> Listing {
     let entries = page
         .get("data")
@@ -52,7 +52,7 @@ pub(super) async fn listing(endpoint: &Endpoint, page: &Value, ids: Vec<String>)
     }
 }
 
-/// What the entry of a model in the list says.
+/// Reads the abilities from the entry of a model in the list.
 fn in_list(entry: &Value) -> Abilities {
     let number = |paths: &[&str]| paths.iter().find_map(|path| entry.pointer(path)?.as_u64());
     let lists = |path: &str, word: &str| {
@@ -84,12 +84,12 @@ fn in_list(entry: &Value) -> Abilities {
     }
 }
 
-/// The kind of the server, judged by its list.
+/// The kind of the server, by its list.
 enum Kind {
     LlamaCpp,
-    /// A list as Ollama, LM Studio and others give it.
+    /// A list in the form of Ollama, LM Studio and others.
     Local,
-    /// Whatever it says is in its list.
+    /// All its information is in its list.
     Other,
 }
 
@@ -126,7 +126,7 @@ fn kind(endpoint: &Endpoint, entries: &[Value]) -> Kind {
     Kind::Other
 }
 
-/// llama.cpp's server reports how it runs its one model.
+/// Asks llama.cpp's server how it runs its one model.
 async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
     let [only] = ids else {
         return BTreeMap::new();
@@ -143,14 +143,14 @@ async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abil
     BTreeMap::from([(only.clone(), told)])
 }
 
-/// A server that reports which models it has loaded, and with which window.
+/// A server that reports its loaded models and their windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loader {
     Ollama,
     LmStudio,
 }
 
-/// Which of these the server is, if it is one.
+/// Returns which of these the server is, if any.
 pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
     if ollama_running(endpoint).await.is_some() {
         return Some(Loader::Ollama);
@@ -158,7 +158,7 @@ pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
     lm_studio_list(endpoint).await.map(|_| Loader::LmStudio)
 }
 
-/// The window with which `model` is loaded.
+/// Returns the window with which `model` is loaded.
 pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &str) -> Option<u64> {
     match loader {
         Loader::Ollama => loaded(&ollama_running(endpoint).await?, model),
@@ -172,12 +172,12 @@ pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &s
     .filter(|tokens| *tokens > 0)
 }
 
-/// The models that Ollama has loaded; `None` where the server is another one.
+/// Returns the models that Ollama has loaded; `None` if this is another server.
 async fn ollama_running(endpoint: &Endpoint) -> Option<Vec<Value>> {
     list(get(endpoint, "/api/ps").await?, "models")
 }
 
-/// LM Studio's own list; `None` where the server is another one.
+/// Returns LM Studio's own list; `None` if this is another server.
 async fn lm_studio_list(endpoint: &Endpoint) -> Option<Vec<Value>> {
     list(get(endpoint, "/api/v0/models").await?, "data")
 }
@@ -203,7 +203,7 @@ async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
             chats: kind.map(|kind| kind != "embeddings"),
             max_output: None,
         };
-        // Models without a template for tools are run with one of LM Studio's own.
+        // Models without a template for tools run with LM Studio's own template.
         let told = Abilities {
             tools: told.tools.filter(|can| *can),
             ..told
@@ -213,8 +213,8 @@ async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
     Some(told.collect())
 }
 
-/// Ollama reports about one model at a time. The window is the one with which it loads a model, which its list of running
-/// models has.
+/// Asks Ollama, which reports about one model at a time. The window is the one with which it loads a model, from its
+/// list of running models.
 async fn ollama(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
     let Some(first) = ids.first() else {
         return BTreeMap::new();
@@ -245,7 +245,7 @@ async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
     shown.get("model_info").is_some().then_some(shown)
 }
 
-/// The window with which a running model was loaded.
+/// Returns the window with which a running model was loaded.
 fn loaded(running: &[Value], id: &str) -> Option<u64> {
     let named = |model: &&Value| {
         let names = ["name", "model"].map(|key| model.get(key).and_then(Value::as_str));
@@ -273,7 +273,7 @@ fn in_show(shown: &Value, loaded: Option<u64>) -> Abilities {
     }
 }
 
-/// The window that the model's file sets: a line `num_ctx 8192` among its parameters.
+/// Returns the window that the model's file sets: a line `num_ctx 8192` among its parameters.
 fn num_ctx(shown: &Value) -> Option<u64> {
     let parameters = shown.get("parameters")?.as_str()?;
     let mut lines = parameters.lines().map(str::split_whitespace);

@@ -46,7 +46,7 @@ pub(super) enum Content<'a> {
     Parts(Vec<Value>),
 }
 
-/// The messages of `request`, and the quirks that would change them. `None` where nothing was said.
+/// Returns the messages of `request`, and the quirks that would change them. `None` if there is no message.
 pub(super) fn messages<'a>(
     endpoint: &Endpoint,
     request: &'a Request,
@@ -123,7 +123,7 @@ impl Message<'_> {
         }
     }
 
-    /// Whether it has calls without the thoughts before them.
+    /// Returns whether it has calls without the thoughts before them.
     fn lacks_thoughts(&self) -> bool {
         match self {
             Self::Assistant {
@@ -135,7 +135,7 @@ impl Message<'_> {
         }
     }
 
-    /// Whether its first call has no signature.
+    /// Returns whether its first call has no signature.
     fn lacks_signature(&self) -> bool {
         match self {
             Self::Assistant { tool_calls, .. } => tool_calls
@@ -146,7 +146,7 @@ impl Message<'_> {
     }
 }
 
-/// Stands between a result and the user message that follows it.
+/// Placed between a result and the user message after it.
 const BETWEEN: &str = "I go on with that.";
 
 fn with_answers_after_results(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
@@ -167,7 +167,7 @@ fn with_answers_after_results(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
     said
 }
 
-/// The same conversation as if each call had waited for the result of the one before it.
+/// Rewrites the conversation as if each call had waited for the result of the one before it.
 fn one_call_each(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
     let mut single = Vec::with_capacity(messages.len());
     let mut messages = messages.into_iter().peekable();
@@ -207,7 +207,7 @@ fn one_call_each(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
     single
 }
 
-/// The system prompt as one text: several servers accept only one message of it, and only at the beginning.
+/// Returns the system prompt as one text: several servers accept only one message of it, and only at the beginning.
 fn system(request: &Request) -> Option<Cow<'_, str>> {
     let parts: Vec<&str> = request
         .system
@@ -227,7 +227,7 @@ fn add_conversation<'a>(
     request: &'a Request,
     endpoint: &Endpoint,
 ) {
-    // Pictures of results, for which the format has no place: sent in a user message after the last result.
+    // Pictures of results, which the format cannot express: sent in a user message after the last result.
     let mut pictures: Vec<&Image> = Vec::new();
     for item in request.items.iter() {
         if !matches!(item, Item::ToolResult(_)) {
@@ -253,7 +253,7 @@ fn add_conversation<'a>(
     show(messages, &mut pictures, request);
 }
 
-/// Adds a message. Neighbours of one role are joined: templates of some local models accept the roles only in turns.
+/// Adds a message. Neighbours of one role are joined: the templates of some local models require alternating roles.
 fn add_said<'a>(messages: &mut Vec<Message<'a>>, said: Option<Message<'a>>) {
     let (last, new) = match (messages.last_mut(), said) {
         (Some(Message::User { content: last }), Some(Message::User { content: new })) => {
@@ -346,10 +346,11 @@ fn answered<'a>(
     })
 }
 
-/// Stands for the thoughts before the calls of another model.
+/// Replaces the thoughts before the calls of another model.
 const FOREIGN_THOUGHTS: &str = "(not available)";
 
-/// Whether the server refuses calls without the thoughts before them: DeepSeek and Moonshot do while their models think.
+/// Returns whether the server refuses calls without the thoughts before them: DeepSeek and Moonshot do while their
+/// models think.
 fn wants_thoughts(endpoint: &Endpoint, model: &str) -> bool {
     let names = |text: &str| {
         let text = text.to_ascii_lowercase();
@@ -360,7 +361,7 @@ fn wants_thoughts(endpoint: &Endpoint, model: &str) -> bool {
     names(&endpoint.base_url) || names(model)
 }
 
-/// What the model thought before its calls, for servers that want it back with them.
+/// Returns the model's thoughts before its calls, for servers that require them back.
 fn thought<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a Value> {
     let is_own = answer.model.as_deref() == Some(request.model.as_str());
     let is_thought =
@@ -370,10 +371,10 @@ fn thought<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a Value> {
     (is_own && !answer.tool_calls.is_empty()).then_some(&block.block)
 }
 
-/// The field of a call with what its server wants back.
+/// The field of a call with the data that its server requires back.
 const EXTRA: &str = "extra_content";
 
-/// The calls of an answer, each with what its server wants back with it.
+/// Returns the calls of an answer, each with the data that its server requires back.
 fn calls(answer: &Assistant, request: &Request) -> Vec<Value> {
     let mut calls = Vec::with_capacity(answer.tool_calls.len());
     let mut extra: Option<&Value> = None;
@@ -399,7 +400,7 @@ fn calls(answer: &Assistant, request: &Request) -> Vec<Value> {
     calls
 }
 
-/// The name of a model without its maker: `gemini-3-pro` of `google/gemini-3-pro`.
+/// Returns the name of a model without its maker: `gemini-3-pro` of `google/gemini-3-pro`.
 fn last_name(model: &str) -> &str {
     model.rsplit('/').next().unwrap_or(model)
 }

@@ -15,7 +15,7 @@ const JOINED: [&str; 2] = ["text", "summary"];
 pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {
-    /// Adds pieces: one of the same `index` and `type` as the latest block continues it.
+    /// Adds pieces: a piece with the same `index` and `type` as the latest block continues it.
     pub(super) fn add(&mut self, blocks: Vec<Value>) -> Result<(), ApiError> {
         for piece in blocks {
             let Value::Object(piece) = piece else {
@@ -40,7 +40,7 @@ impl Details {
 
 fn continues(block: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let same = |key: &str| block.get(key) == piece.get(key);
-    // Each encrypted block comes whole, and so does one without an index.
+    // Encrypted blocks and those without an index come whole.
     piece.contains_key("index") && same("index") && same("type") && !piece.contains_key("data")
 }
 

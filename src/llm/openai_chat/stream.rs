@@ -17,16 +17,16 @@ use crate::llm::tolerant::{count, counts, or_default};
 /// Most calls of one answer; more are treated as invalid.
 const MAX_CALLS: usize = 1_024;
 
-/// What the stream ends with.
+/// The end of the stream.
 const END: &str = "[DONE]";
 
 /// An answer as far as it has been received.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     text: String,
-    /// What the model thought, from servers that show it and want it sent back.
+    /// The model's thoughts, from servers that show them and require them back.
     reasoning: String,
-    /// The field in which the server sent it.
+    /// The field in which the server sent them.
     reasoning_field: ReasoningField,
     /// The same in blocks, some of them encrypted: OpenRouter's way.
     reasoning_details: Details,
@@ -37,7 +37,7 @@ pub(super) struct Completion {
     citations: Vec<(String, String)>,
 }
 
-/// The field of a message in which a server puts what the model thought, and in which it wants it back.
+/// The field of a message in which a server sends the model's thoughts and requires them back.
 #[derive(Clone, Copy, Debug, Default)]
 enum ReasoningField {
     #[default]
@@ -97,7 +97,7 @@ struct Change {
     tool_calls: Option<Vec<CallChange>>,
 }
 
-/// Text, or Mistral's list of parts, of which those with thinking have no text.
+/// Text, or Mistral's list of parts; those with thinking have no text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -141,7 +141,7 @@ struct CallChange {
     index: Option<u64>,
     id: Option<String>,
     function: Option<FunctionChange>,
-    /// What the server wants back with the call: Gemini's signature of it.
+    /// Data that the server requires back with the call: Gemini's signature of it.
     extra_content: Option<Value>,
 }
 
@@ -171,7 +171,7 @@ struct PromptDetails {
 }
 
 impl Counts {
-    /// `None` where the request itself was not counted.
+    /// Returns the usage; `None` if the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let prompt = self.prompt_tokens?;
         let details = self.prompt_tokens_details.as_ref();
@@ -190,7 +190,7 @@ impl StreamDecoder for Completion {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         let data = event.data.trim();
         if data == END {
-            // Some servers never give a reason. The end mark says that what has come is all.
+            // Some servers never give a reason. The end mark shows that the answer is complete.
             let has_content = !self.text.is_empty() || !self.calls.is_empty();
             return match self.finish {
                 None if !has_content => Err(ApiError::cut()),
@@ -229,7 +229,7 @@ impl StreamDecoder for Completion {
         Ok(progress)
     }
 
-    /// Some servers leave the end mark out. An answer with a finish reason is complete without it.
+    /// Accepts an answer without an end mark if it has a finish reason: some servers leave the mark out.
     fn at_end(&self) -> Result<(), ApiError> {
         self.finish.as_ref().map(|_| ()).ok_or_else(ApiError::cut)
     }
@@ -280,7 +280,7 @@ impl StreamDecoder for Completion {
     }
 }
 
-/// What the model thought, as it is sent back with the calls that followed.
+/// Returns the model's thoughts in the form sent back with the calls after them.
 fn thought(reasoning: String, field: ReasoningField, details: Details) -> Option<Value> {
     let mut block = Map::new();
     if !reasoning.is_empty() {
@@ -294,7 +294,7 @@ fn thought(reasoning: String, field: ReasoningField, details: Details) -> Option
 }
 
 impl Completion {
-    /// Adds a chunk; true when it has any content.
+    /// Adds a chunk; true if it has any content.
     fn change(&mut self, change: Change, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
         let mut brings = false;
         for text in [
@@ -310,7 +310,7 @@ impl Completion {
             self.text.push_str(&text);
             brings = true;
         }
-        // A server that sends both sends the same in both.
+        // A server that sends both sends the same text in both.
         let thought = match (change.reasoning_content, change.reasoning) {
             (Some(text), _) => text,
             (None, Some(text)) => {
@@ -343,7 +343,8 @@ impl Completion {
         Ok(brings)
     }
 
-    /// A call is identified by its index; a server that sends none sends each call whole, or continues the last one.
+    /// Adds to a call, which its index identifies. A server without indexes sends each call whole, or continues the
+    /// last one.
     fn change_call(
         &mut self,
         change: CallChange,
@@ -355,12 +356,12 @@ impl Completion {
         let arguments = match function.arguments {
             Some(Value::String(text)) => text,
             Some(Value::Null) | None => String::new(),
-            // From a server that sends them whole; anything but an object is not run, and the model is told so.
+            // From a server that sends them whole; anything except an object is not run, and the model gets an error.
             Some(whole) => whole.to_string(),
         };
         let known = self.place(change.index, &id, &name);
         if known.is_some_and(|at| self.calls[at].has_exactly(&arguments)) {
-            // Some servers end with the whole call once more.
+            // Some servers end with the whole call again.
             return Ok(true);
         }
         let is_another = |at: &usize| self.calls[*at].braces.are_closed() && is_object(&arguments);
@@ -394,7 +395,7 @@ impl Completion {
         Ok(!(id.is_empty() && name.is_empty() && arguments.is_empty()))
     }
 
-    /// Which call a change belongs to; `None` when it begins a new one.
+    /// Returns the call that a change belongs to; `None` if it begins a new one.
     ///
     /// Some servers give every call the index 0: another id at a known index is another call, and so is a further name
     /// after complete arguments.
@@ -418,7 +419,7 @@ impl Completion {
 }
 
 impl Call {
-    /// Whether its arguments are complete, and `arguments` are the same once more.
+    /// Returns whether its arguments are complete and equal to `arguments`.
     fn has_exactly(&self, arguments: &str) -> bool {
         let (known, new) = (self.raw.arguments.trim(), arguments.trim());
         self.braces.are_closed() && known.len() > EMPTY.len() && known == new
@@ -428,34 +429,34 @@ impl Call {
 /// The arguments of a call without any.
 const EMPTY: &str = "{}";
 
-/// Whether `piece` is a whole object with content.
+/// Returns whether `piece` is a whole object with content.
 fn is_object(piece: &str) -> bool {
     let mut braces = Braces::default();
     braces.read(piece);
     braces.are_closed() && piece.trim().len() > EMPTY.len()
 }
 
-/// Whether what has come of a JSON object is all of it: nothing can be added to it then.
+/// Whether the received part of a JSON object is the whole object, so that nothing can be added to it.
 ///
-/// It is read once, piece by piece. To parse all that has come at each piece would take the square of an answer's length.
+/// It is read once, piece by piece. Parsing everything again at each piece would take quadratic time.
 #[derive(Debug, Default)]
 struct Braces {
-    /// Objects and lists that are open.
+    /// Open objects and lists.
     open: usize,
     in_text: bool,
-    /// The next character belongs to a backslash before it.
+    /// The next character is escaped by a backslash.
     escaped: bool,
     state: Object,
 }
 
-/// How far an object has come.
+/// How far an object has been received.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Object {
     #[default]
     NotBegun,
     Open,
     Closed,
-    /// It is none, or something stands behind it.
+    /// It is not an object, or text follows it.
     Broken,
 }
 

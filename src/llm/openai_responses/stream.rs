@@ -102,7 +102,7 @@ struct Details {
 }
 
 impl Counts {
-    /// `None` where the request itself was not counted.
+    /// Returns the usage; `None` if the request itself was not counted.
     fn usage(&self) -> Option<Usage> {
         let input = self.input_tokens?;
         let details = self.input_tokens_details.as_ref();
@@ -210,7 +210,7 @@ impl StreamDecoder for Response {
 }
 
 impl Response {
-    /// Handles the last event; `stop` is why it ended where the event does not say it.
+    /// Handles the last event; `stop` is the reason for the end if the event does not name it.
     fn end(&mut self, response: Whole, stop: StopReason) -> Result<Progress, ApiError> {
         self.usage = response.usage.and_then(|counts| counts.usage());
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
@@ -238,7 +238,7 @@ fn usage_of(counts: &Value) -> Option<Usage> {
     Counts::deserialize(counts).ok()?.usage()
 }
 
-/// A message's text, and whether it is a refusal; its sources go to `draft`.
+/// Returns a message's text, and whether it is a refusal; its sources are added to `draft`.
 fn shown(message: &Value, draft: &mut ReplyBuilder) -> (String, bool) {
     let (mut text, mut refused) = (String::new(), false);
     for part in list(message, "content") {

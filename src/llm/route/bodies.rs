@@ -11,10 +11,10 @@ use crate::llm::target::Target;
 use crate::llm::{pictures, schemas, text_calls};
 use crate::text::long;
 
-/// Bytes of a request for each token, as [`tokens`](crate::llm::tokens) estimates them.
+/// Bytes of a request per token, as [`tokens`](crate::llm::tokens) estimates them.
 const BYTES_OF_A_TOKEN: u64 = 4;
 
-/// What is known of a target when its request is built.
+/// The facts about a target when its request is built.
 pub(super) struct Known<'a> {
     pub(super) facts: &'a ModelFacts,
     pub(super) refused: Arc<RefusedContent>,
@@ -22,7 +22,7 @@ pub(super) struct Known<'a> {
 
 /// The bodies of one step.
 ///
-/// Built once, not for each attempt, unless a budget leaves less for an attempt than for the one before.
+/// Built once, not for each attempt, unless a budget leaves less for an attempt than for the previous one.
 #[derive(Default)]
 pub(super) struct Bodies {
     built: Vec<Body>,
@@ -82,13 +82,13 @@ impl Bodies {
         self.built.retain(|body| body.target != *target);
     }
 
-    /// The quirks that would change the body for `target`.
+    /// Returns the quirks that would change the body for `target`.
     pub(super) fn changed_by(&self, target: &Target) -> Quirks {
         let body = self.built_for(target);
         body.map_or(Quirks::default(), |body| body.encoded.changed_by)
     }
 
-    /// The pictures that the body for `target` leaves out.
+    /// Returns the pictures that the body for `target` leaves out.
     pub(super) fn unseen(&self, target: &Target) -> Unseen {
         let pictures = self.built_for(target).map_or(0, |body| body.unseen);
         let at_first = self.unseen_at_first.iter().find(|(of, _)| of == target);

@@ -13,35 +13,37 @@ use crate::llm::target::Target;
 #[error("{0}")]
 pub struct NotAsked(pub String);
 
-/// Watches a step. Every method has a default that does nothing, so each observer names only what it needs.
+/// Watches a step. Every method has a default that does nothing, so each observer implements only the ones it needs.
 #[async_trait::async_trait]
 pub trait Observer: Send {
-    /// Before each attempt: how many tokens it may answer with, [`Planned::max_output`] at most.
+    /// Returns, before each attempt, how many tokens the answer may have, [`Planned::max_output`] at most.
     ///
     /// # Errors
     ///
-    /// When it must not be made; the step ends with this reason.
+    /// Fails if the attempt must not be made; the step ends with this reason.
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         Ok(planned.max_output)
     }
 
-    /// A piece of the answer. Pieces of an earlier attempt of this step are void once [`Observer::attempted`] reported that
-    /// it failed.
+    /// Receives a piece of the answer. Pieces of an earlier attempt of this step are void once [`Observer::attempted`]
+    /// reported that it failed.
     fn delta(&mut self, _delta: Delta<'_>) {}
 
-    /// After each attempt, failed ones included, for a row of the accounts.
+    /// Receives each attempt, including failed ones, for a row of the accounts.
     async fn attempted(&mut self, _attempt: &Attempt) {}
 
-    /// It waits for a place at its provider, and `before` others go first. Called again while it waits.
+    /// Reports that the request waits for a place at its provider, with `before` others ahead of it. Called again while
+    /// it waits.
     fn queues(&mut self, _before: usize) {}
 
-    /// The wait for a place ended, with or without one: for a row of the accounts that is not a request.
+    /// Reports the end of the wait for a place, successful or not: for a row of the accounts that is not a request.
     async fn queued(&mut self, _wait: &Attempt) {}
 
-    /// Every target is rate limited: nothing is asked for this long.
+    /// Reports that every target is rate limited: nothing is asked for this long.
     async fn waiting(&mut self, _pause: Duration) {}
 
-    /// `target` is not asked any more in this turn. The operator must know about a refused key or spent credit.
+    /// Reports that `target` is no longer asked in this turn. The operator must know about a refused key or spent
+    /// credit.
     async fn lost(&mut self, _target: &Target, _error: &LlmError) {}
 }
 
@@ -49,13 +51,13 @@ pub trait Observer: Send {
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {
     pub target: &'a Target,
-    /// Which attempt of the step it is, counted from 1.
+    /// The number of the attempt in its step, counted from 1.
     pub number: u32,
     /// The tokens of the request.
     pub input: u64,
     /// Most tokens of the answer, unless the observer allows fewer.
     pub max_output: u32,
-    /// Prices of the target; `None` where they are not known.
+    /// Prices of the target; `None` if they are not known.
     pub price: Option<Price>,
 }
 
@@ -63,7 +65,7 @@ pub struct Planned<'a> {
 const HAIR: f64 = 1e-9;
 
 impl Planned<'_> {
-    /// Its highest cost with an answer of `output` tokens.
+    /// Returns its highest cost with an answer of `output` tokens.
     pub fn worst(&self, output: u32) -> Cost {
         match self.price {
             Some(price) => Cost::Usd(price.at_worst(self.input, u64::from(output))),
@@ -71,7 +73,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Output tokens that `usd` dollars pay for. A request of unknown price is not held against money.
+    /// Returns the output tokens that `usd` dollars pay for. A request of unknown price does not count against money.
     pub fn affordable(&self, usd: f64) -> u32 {
         let Some(price) = self.price else {
             return self.max_output;
@@ -94,15 +96,15 @@ impl Planned<'_> {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub target: Target,
-    /// Which attempt of the step it was, counted from 1.
+    /// The number of the attempt in its step, counted from 1.
     pub number: u32,
-    /// Tokens it used, as far as they were counted.
+    /// Used tokens, as far as they were counted.
     pub usage: Usage,
     pub cost: Cost,
     pub outcome: AttemptOutcome,
-    /// What went wrong, in the words of [`LlmError::message`].
+    /// The failure, in the words of [`LlmError::message`].
     pub error: Option<String>,
-    /// From the request to the end of the answer; how long it waited.
+    /// The time from the request to the end of the answer, or of the wait.
     pub latency: Duration,
     /// The provider's id of the request.
     pub request_id: Option<String>,

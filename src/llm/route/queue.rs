@@ -12,18 +12,18 @@ use crate::llm::places::{Lane, Place};
 use crate::llm::target::Target;
 use crate::text;
 
-/// How often a waiting request looks how many are before it.
+/// How often a waiting request updates how many are before it.
 const LOOKS: Duration = Duration::from_secs(1);
 
-/// The same where there are more than [`MANY`]. Each change is an edit of a message, and a long queue would use up all
-/// requests that Discord allows, those of answers too.
+/// The same with more than [`MANY`] before it. Each change is an edit of a message, and a long queue would use up all
+/// requests that Discord allows, including those for answers.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// With so many before it, one more or less is not worth telling.
+/// With so many before it, a change of one is not worth an update.
 const MANY: usize = 10;
 
 impl Router {
-    /// A place for attempt `number`. The observer is told only if it has to wait.
+    /// Waits for a place for attempt `number`. The observer is notified only if there is a wait.
     pub(super) async fn place(
         &self,
         target: &Target,
@@ -78,7 +78,7 @@ impl Router {
     }
 }
 
-/// A length of time in the words of a sentence: `10 minutes`.
+/// Returns a length of time in words: `10 minutes`.
 fn in_words(length: Duration) -> String {
     let seconds = usize::try_from(length.as_secs()).unwrap_or(usize::MAX);
     match seconds / 60 {

@@ -1,7 +1,7 @@
-//! What a refusal teaches, so that the same request can be sent again without what was refused.
+//! Learns from a refusal, so that the same request can be sent again without the refused part.
 //!
-//! Known wordings are learned for good. A refusal in unknown words is answered once by a request without pictures and without
-//! blocks of earlier answers; only if that is answered do they count as refused.
+//! Known wordings are learned for good. After a refusal in unknown words the request is sent once without pictures and
+//! without blocks of earlier answers; only if that succeeds do they count as refused.
 
 use super::{Router, StepRequest};
 use crate::domain::Item;
@@ -13,7 +13,7 @@ use crate::llm::quirks::{self, Quirks};
 use crate::llm::target::Target;
 use crate::llm::tokens;
 
-/// Pictures of fewer bytes in all are not why a body is too large.
+/// Pictures with fewer bytes in total are not the reason for a body that is too large.
 const FEW_BYTES: usize = 64 << 10;
 
 /// A request that its server refused.
@@ -26,7 +26,8 @@ pub(super) struct Refused<'a> {
     pub(super) attempts_left: u32,
 }
 
-/// Whether the server refuses the request itself: it may take another one. An event of a stream has no status.
+/// Returns whether the server refuses the request itself: it may accept another one. An event of a stream has no
+/// status.
 fn is_of_request(error: &LlmError) -> bool {
     matches!(error.status, None | Some(400 | 403 | 413 | 415 | 422 | 500))
         && matches!(
@@ -54,14 +55,14 @@ impl Refused<'_> {
 /// Content that is left out once, to see whether the request is accepted without it.
 #[derive(Default)]
 pub(super) struct Trial {
-    /// Whether there was one in this step.
+    /// Whether there was a trial in this step.
     was_made: bool,
     running: Option<(String, Vec<ContentHash>)>,
 }
 
 impl Router {
-    /// Learns from a refusal. Returns `error` as it is to be understood, and whether the request can be sent again in another
-    /// form.
+    /// Learns from a refusal. Returns `error` in its corrected sense, and whether the request can be sent again in
+    /// another form.
     pub(super) fn repaired(
         &self,
         error: LlmError,
@@ -82,7 +83,7 @@ impl Router {
         (error, is_tried)
     }
 
-    /// Notes which part of the request its server refuses. Returns whether the request can be sent again without it.
+    /// Records which part of the request its server refuses. Returns whether the request can be sent again without it.
     fn learns(&self, request: &Refused<'_>, error: &LlmError) -> bool {
         let Refused { target, step, .. } = request;
         let message = &error.message;
@@ -126,7 +127,8 @@ impl Router {
         self.learns_refused(request, request.pictures())
     }
 
-    /// A body that is too large for the server may be so because of its pictures: most of them are left out.
+    /// Learns from a body that is too large for the server, possibly because of its pictures: most of them are left
+    /// out.
     fn learns_size_of_pictures(&self, request: &Refused<'_>, message: &str) -> bool {
         if About::Length.is_in(message) || failure::window_in(message).is_some() {
             return false;
@@ -149,8 +151,9 @@ impl Router {
         !self.catalog.learn_refused(provider, content).is_empty()
     }
 
-    /// Leaves out pictures and blocks of earlier answers once, where the server refuses a request in words that name nothing
-    /// known. Returns whether there are any. An error of the server may pass, so its last attempt has failed before that.
+    /// Leaves out pictures and blocks of earlier answers once, if the server refuses a request in words that name
+    /// nothing known. Returns whether there are any. An error of the server may be temporary, so its last attempt must
+    /// have failed first.
     fn tries_without(&self, request: &Refused<'_>, error: &LlmError, trial: &mut Trial) -> bool {
         let is_unknown = match error.class {
             FailureClass::ModelError => {
@@ -171,18 +174,18 @@ impl Router {
         is_any
     }
 
-    /// Takes back what a trial left out: without it the request was refused too.
+    /// Restores the content that a trial left out: the request without it was refused too.
     fn ends_trial(&self, trial: &mut Trial) {
         if let Some((provider, content)) = trial.running.take() {
             self.catalog.forget_refused(&provider, &content);
         }
     }
 
-    /// `error` as one about length, where a server refuses a long request in words that name no other cause.
+    /// Returns `error` as one about length, if a server refuses a long request in words that name no other cause.
     fn reconsidered(&self, error: LlmError, request: &Refused<'_>) -> LlmError {
         let Refused { target, step, .. } = request;
         let facts = self.catalog.facts(target);
-        // What a server counts may be far too little.
+        // A server's count may be far too small.
         let estimated = tokens::of_fixed(&step.system, &step.tools) + tokens::of_items(&step.items);
         let is_long = step.used_tokens.max(estimated) > facts.window / 2;
         let has_pictures = facts.images && pictures::all(&step.items).next().is_some();

@@ -9,15 +9,15 @@ use uuid::Uuid;
 use crate::llm::error::{FailureClass, LlmError};
 use crate::llm::target::Target;
 
-/// A limit for longer than this is a quota of hours or days: a target that names one is not asked again in the step.
+/// A limit for longer than this is a quota of hours or days: its target is not asked again in the step.
 const LONG: Duration = Duration::from_secs(600);
 
-/// When, and how long, to ask nothing.
+/// How long to wait between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Shortest wait when every target is limited.
+    /// Shortest wait if every target is limited.
     pub min_wait: Duration,
-    /// Longest wait when every target is limited.
+    /// Longest wait if every target is limited.
     pub max_wait: Duration,
     /// Pause before a target that failed for another reason is asked again; doubled each time.
     pub pause: Duration,
@@ -42,24 +42,25 @@ pub struct TurnHealth {
 /// Why a target is no longer asked.
 #[derive(Clone, Debug)]
 struct Cause {
-    /// Whether it holds for every request of the run: a key, a quota or a model that does not exist.
+    /// Whether it applies to every request of the run: a key, a quota or a model that does not exist.
     lasts: bool,
     error: String,
 }
 
 impl TurnHealth {
-    /// Adds what another turn of the same run learned about its targets. A refusal of one request stays with that request.
+    /// Adds the facts that another turn of the same run learned about its targets. A refusal of one request affects
+    /// only that request.
     pub fn absorb(&mut self, other: Self) {
         let lasting = other.out.into_iter().filter(|(_, cause)| cause.lasts);
         self.out.extend(lasting);
     }
 
-    /// Why one of `targets` is no longer asked.
+    /// Returns why one of `targets` is no longer asked.
     fn cause<'a>(&self, mut targets: impl Iterator<Item = &'a Target>) -> Option<&str> {
         targets.find_map(|target| Some(self.out.get(target)?.error.as_str()))
     }
 
-    /// Whether `target` can still be asked.
+    /// Returns whether `target` can still be asked.
     pub fn serves(&self, target: &Target) -> bool {
         !self.out.contains_key(target)
     }
@@ -68,7 +69,7 @@ impl TurnHealth {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Ask(Target),
-    /// Ask nothing for this long; `limited` when that is because of rate limits.
+    /// Ask nothing for this long; `limited` if that is because of rate limits.
     Wait {
         pause: Duration,
         limited: bool,
@@ -80,13 +81,13 @@ pub(super) enum Next {
 /// One target within one step.
 struct Place {
     target: Target,
-    /// Its window does not hold this step.
+    /// Its window is too small for this step.
     too_small: bool,
-    /// It limits us for longer than a step waits.
+    /// Its limit lasts longer than a step waits.
     exhausted: bool,
-    /// It limited us, for this long.
+    /// Its limit, with the time.
     limited: Option<Limit>,
-    /// How often it failed for another reason in this step.
+    /// Failures for another reason in this step.
     failures: u32,
     /// It failed, and is not asked before this time.
     paused_until: Option<Instant>,
@@ -101,7 +102,7 @@ struct Limit {
 /// The targets of one step.
 pub(super) struct Schedule<'a> {
     places: Vec<Place>,
-    /// Index of the place that is next in order.
+    /// Index of the next place in order.
     at: usize,
     health: &'a mut TurnHealth,
     pace: Pace,
@@ -130,7 +131,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The next target in order that may be asked now; otherwise how long to wait for one.
+    /// Returns the next target in order that may be asked now, or how long to wait for one.
     pub(super) fn next(&mut self, now: Instant) -> Next {
         let count = self.places.len();
         let order = (0..count).map(|step| (self.at + step) % count);
@@ -179,7 +180,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Notes what `error` means for `target`; true when it is not asked any more in this turn.
+    /// Records the meaning of `error` for `target`; true if it is no longer asked in this turn.
     pub(super) fn failed(&mut self, target: &Target, error: &LlmError, now: Instant) -> bool {
         let Some(place) = self.places.iter_mut().find(|place| &place.target == target) else {
             return false;
@@ -188,7 +189,7 @@ impl<'a> Schedule<'a> {
             FailureClass::RateLimit => {
                 let asked_for = error.retry_after.unwrap_or_default();
                 if asked_for > LONG {
-                    // Hours: a shorter wait would only be refused again.
+                    // Hours: after a shorter wait it would only be refused again.
                     place.exhausted = true;
                     return true;
                 }
@@ -230,13 +231,13 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Why the first of the targets that are no longer asked is not.
+    /// Returns why the first of the targets that are no longer asked failed.
     pub(super) fn cause(&self) -> Option<&str> {
         let targets = self.places.iter().map(|place| &place.target);
         self.health.cause(targets)
     }
 
-    /// Whether a target was skipped because its window is too small.
+    /// Returns whether a target was skipped because its window is too small.
     pub(super) fn anybody_too_small(&self) -> bool {
         self.places
             .iter()
@@ -260,7 +261,8 @@ impl Place {
 }
 
 impl Pace {
-    /// `pause` and up to a tenth more, so that many agents do not return at the same time; never over the longest wait.
+    /// Returns `pause` plus up to a tenth, so that many agents do not return at the same time; never over the longest
+    /// wait.
     fn jittered(self, pause: Duration) -> Duration {
         let (random, _) = Uuid::new_v4().as_u64_pair();
         let share = (random % 1_000) as f64 / 10_000.0;

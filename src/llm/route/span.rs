@@ -45,7 +45,7 @@ pub(super) fn end(span: &Span, attempt: &Attempt) {
     });
 }
 
-/// OpenTelemetry's name for a provider, where it has one.
+/// Returns OpenTelemetry's name for a provider, if it has one.
 fn provider(name: &str) -> &str {
     match name {
         "gemini" => "gcp.gemini",
