@@ -1,4 +1,4 @@
-//! The command line: one subcommand a file.
+//! The command line: one subcommand per file.
 
 mod application;
 mod archive;
@@ -80,7 +80,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it may end at any moment without leaving something half done.
+    /// Returns whether it may be stopped at any moment without leaving anything half done.
     const fn only_prints(&self) -> bool {
         match self {
             Self::Doctor(_)
@@ -107,12 +107,12 @@ impl Command {
     }
 }
 
-/// Runs what the arguments say. Exit codes: 0 done, 1 failed, 78 the operator must change something first.
+/// Runs the command in the arguments. Exit codes: 0 done, 1 failed, 78 the operator must change something first.
 pub fn main() -> ExitCode {
     // clap itself answers --help, --version and arguments it does not know.
     let arguments = Arguments::parse();
     if arguments.command.only_prints() {
-        // A reader that stops early, such as `head`, is no failure.
+        // A reader that stops early, such as `head`, is not a failure.
         sigpipe::reset();
     }
     match dispatch(arguments.command, &arguments.env_file) {
@@ -174,7 +174,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
     }
 }
 
-/// The whole command line, for completions, the man page and the documentation's test.
+/// Returns the whole command line, for completions, the man page and the documentation's test.
 pub fn command() -> clap::Command {
     Arguments::command()
 }

@@ -1,15 +1,15 @@
 //! Child processes: confined, bounded, and always ended with all their descendants.
 //!
-//! [`Sandbox::probe`] finds out once which sandbox layers this machine offers, [`Probing`] does so in the background;
-//! [`Sandbox::run`] runs a command in the strongest of them and waits for it, [`Sandbox::spawn`] starts one that outlives
-//! its turn. Whatever a command starts ends with it: at its own end, at a timeout, when it is stopped and when the future
-//! is dropped.
+//! [`Sandbox::probe`] finds out once which sandbox layers this machine offers; [`Probing`] does so in the background.
+//! [`Sandbox::run`] runs a command in the strongest of them and waits for it; [`Sandbox::spawn`] starts one that
+//! outlives its turn. All processes that a command starts end with it: at its own end, at a timeout, when it is stopped
+//! and when the future is dropped.
 //!
 //! [`Sandbox::start`] starts a [`Program`] that the daemon talks to for longer than one command.
 //!
-//! [`Workers`] process foreign text in separate processes, so that the work can be bounded and ended.
+//! [`Workers`] process untrusted text in separate processes, so that the work can be bounded and ended.
 //!
-//! `docs/sandbox.md` says what each of these walls prevents and what none of them does.
+//! `docs/sandbox.md` lists what each of these walls prevents and what none of them does.
 
 mod access;
 mod bubblewrap;

@@ -1,4 +1,4 @@
-//! The bot's application at Discord: what it may do, where it is, and the address by which it is invited.
+//! The bot's application at Discord: its permissions, its servers, and its invitation address.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::discord_api::Api;
 use crate::config::{Env, Secret};
 use crate::llm;
 
-/// How to make a bot private. Discord refuses to while the application has an install link.
+/// How to make a bot private. Discord refuses that while the application has an install link.
 pub(super) const HOW_TO_CLOSE: &str = "to prevent that: https://discord.com/developers/applications, your application, Installation, set Install Link to None; then Bot, turn off Public Bot";
 
 /// Flags of an application that may read the content of messages: approved, or granted because the bot is in few servers.
@@ -30,7 +30,7 @@ const NEEDED: [(u64, &str); 10] = [
 ];
 const ADMINISTRATOR: u64 = 1 << 3;
 
-/// How long Discord may take for an answer.
+/// Longest time for an answer from Discord.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Discord's description of an application.
@@ -48,7 +48,7 @@ impl Application {
         self.flags & MESSAGE_CONTENT != 0
     }
 
-    /// The address that adds the bot to a server, with the permissions it needs.
+    /// Returns the address that adds the bot to a server, with the permissions it needs.
     pub(super) fn invite(&self) -> String {
         let permissions: u64 = NEEDED.iter().map(|(bit, _)| bit).sum();
         let id = &self.id;
@@ -57,7 +57,7 @@ impl Application {
         )
     }
 
-    /// The page with the bot's token and intents.
+    /// Returns the page with the bot's token and intents.
     pub(super) fn page(&self) -> String {
         format!(
             "https://discord.com/developers/applications/{}/bot",
@@ -74,7 +74,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The permissions that the bot needs there and lacks.
+    /// Returns the permissions that the bot needs there and does not have.
     pub(super) fn missing(&self) -> Vec<&'static str> {
         let held: u64 = self.permissions.parse().unwrap_or(0);
         let missing = NEEDED
@@ -96,7 +96,7 @@ pub(super) enum DiscordError {
     Refused,
     #[error("Discord answers {0}")]
     Answered(StatusCode),
-    /// What happened to the connection.
+    /// The connection failed, for this reason.
     #[error("Discord {0}")]
     Unreachable(String),
 }
@@ -107,7 +107,7 @@ impl From<reqwest::Error> for DiscordError {
     }
 }
 
-/// The name of the bot that has this token.
+/// Returns the name of the bot with this token.
 pub(super) async fn bot_name(env: &Env, token: &Secret) -> Result<String, DiscordError> {
     let user: User = read(env, token, "users/@me").await?;
     Ok(user.username)
@@ -117,7 +117,7 @@ pub(super) async fn application(env: &Env, token: &Secret) -> Result<Application
     read(env, token, "applications/@me").await
 }
 
-/// The servers that the bot is in.
+/// Returns the servers that the bot is in.
 pub(super) async fn servers(env: &Env, token: &Secret) -> Result<Vec<Server>, DiscordError> {
     read(env, token, "users/@me/guilds").await
 }

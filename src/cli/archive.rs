@@ -1,10 +1,10 @@
 //! The file of a backup: a `.tar.gz` of a home whose last entry lists every file with its SHA-256.
 //!
-//! Any tar program reads it. The list is at the end because it is known only once everything was read; a restore reads the
-//! archive twice, the first time to check it.
+//! Any tar program reads it. The list is at the end because it is known only after everything was read; a restore reads
+//! the archive twice, the first time to check it.
 //!
-//! Agents work while a backup is made and may write anything meanwhile, and a backup may come from anywhere. So [`Writer`]
-//! opens each file relative to the open folder in which it found it, and [`Backup`] accepts only what [`Writer`] writes.
+//! Agents work during a backup and may write anything, and a backup may come from anywhere. So [`Writer`] opens each
+//! file relative to the open folder in which it found it, and [`Backup`] accepts only what [`Writer`] writes.
 
 mod manifest;
 mod names;

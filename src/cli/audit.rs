@@ -14,10 +14,10 @@ use crate::clock;
 use crate::store::{AuditFilter, AuditRow};
 use crate::text;
 
-/// Rows read at once, so that an export of any length needs no more memory than these.
+/// Rows read at a time, so that an export of any length needs no more memory than these.
 const PAGE: u32 = 1000;
 
-/// Rows of a table, unless `--last` says otherwise: JSON is for more.
+/// Rows of a table, unless `--last` overrides it: JSON is for more.
 const TABLE_ROWS: usize = 50;
 
 /// Characters of an action in a table.
@@ -86,7 +86,7 @@ impl Audit {
     }
 }
 
-/// Gives at most `left` rows with their ids to `print`; returns how many may follow.
+/// Passes at most `left` rows with their ids to `print`; returns how many may follow.
 async fn each(
     agents: &Agents,
     mut filter: AuditFilter,
@@ -109,7 +109,7 @@ async fn each(
     }
 }
 
-/// A row as JSON. Discord's ids are strings: as numbers they lose digits in jq and in JavaScript.
+/// Returns a row as JSON. Discord's ids are strings: as numbers they lose digits in jq and in JavaScript.
 fn line(row: &AuditRow, id: i64) -> Value {
     json!({
         "id": id,
@@ -131,7 +131,7 @@ fn line(row: &AuditRow, id: i64) -> Value {
     })
 }
 
-/// A row of the table.
+/// Returns a row of the table.
 fn cells(row: &AuditRow) -> [String; 6] {
     let shown = |text: &str, max| text::visible(&text::one_line(text, max)).0;
     let outcome = row.outcome.as_ref().map(ToString::to_string);

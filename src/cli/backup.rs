@@ -21,7 +21,7 @@ use crate::store::Store;
 use crate::text;
 use crate::workspace::{Workspace, agent_file};
 
-/// The name of a backup that was given none, as a format of its time.
+/// The default name of a backup, as a format of its time.
 const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
 
 /// Save database, agents and configuration in one file. The daemon may run meanwhile.
@@ -135,7 +135,7 @@ fn to_standard_output(
     Ok(())
 }
 
-/// Makes a file that only its owner can read.
+/// Creates a file that only its owner can read.
 fn new_file(path: &Path) -> anyhow::Result<File> {
     let file = fs::OpenOptions::new()
         .write(true)
@@ -168,7 +168,7 @@ fn remove_older(folder: &Path, keep: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a backup contains.
+/// The contents of a backup.
 struct Saved(Manifest);
 
 impl Saved {
@@ -193,7 +193,7 @@ enum BoundFolders {
     LeftOut,
 }
 
-/// Saves the folder of the machine that the agent in `own` is bound to, or notes that it is left out.
+/// Saves the folder of the machine that the agent in `own` is bound to, or records that it is left out.
 fn save_bound(writer: &mut Writer, own: &Path, folders: BoundFolders) -> anyhow::Result<()> {
     let name = Path::new(own.file_name().unwrap_or_default());
     let Ok(agent) = Workspace::open(own) else {
@@ -216,7 +216,8 @@ fn save_bound(writer: &mut Writer, own: &Path, folders: BoundFolders) -> anyhow:
     }
 }
 
-/// Saves the home to `output`, with the copy of the database in `folder` until it is saved. Names what could not be read.
+/// Saves the home to `output`, with the copy of the database in `folder` until it is saved. Names the files that could
+/// not be read.
 fn save(
     paths: &Paths,
     output: File,

@@ -20,7 +20,7 @@ use crate::tools::Registry;
 use crate::workspace::charter_places::Places;
 use crate::workspace::{Workspace, charter_file};
 
-/// Depth of folders that are searched, as in an agent's places.
+/// Deepest level of folders that is searched, as in an agent's places.
 const DEEPEST: usize = 4;
 
 /// Check, list and show the files that describe roles.
@@ -113,7 +113,7 @@ fn with_known(
     })
 }
 
-/// The home and its profiles.
+/// Returns the home and its profiles.
 fn of_home(env_file: &EnvFile) -> Result<(Paths, Profiles), Failure> {
     let paths = env_file.of_process()?.paths;
     let config = Config::load(&paths.config())?;
@@ -197,7 +197,7 @@ fn print(role: &Role) -> Result<(), Failure> {
     Ok(print_json(role)?)
 }
 
-/// The role that the agent's own charter describes, where it can be used.
+/// Returns the role of the agent's own charter, if it can be used.
 fn own_role(
     paths: &Paths,
     agent: Option<&str>,
@@ -238,11 +238,11 @@ fn check_all(
     }
 }
 
-/// A file, and its role or what is wrong with it.
+/// A file, and its role or the problems in it.
 struct Checked {
     path: PathBuf,
     outcome: Result<Box<Role>, Problems>,
-    /// Whether it is explained in one line, as one of a folder.
+    /// Whether it is explained in one line, as part of a folder.
     is_brief: bool,
 }
 
@@ -295,7 +295,7 @@ impl Checked {
     }
 }
 
-/// What a role may use, in a few words.
+/// Lists in a few words what a role may use.
 fn brief(role: &Role) -> String {
     let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     let mut parts = vec![format!("role {}", role.name)];
@@ -380,7 +380,7 @@ fn check(path: PathBuf, repository: bool, known: &Known<'_>) -> Checked {
     }
 }
 
-/// A regular file's bytes, at most one more than the largest charter may have.
+/// Reads a regular file's bytes, at most one more than the largest charter may have.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("this is not a regular file"));

@@ -35,7 +35,7 @@ impl CheckConfig {
         }
         let path = self.path.unwrap_or_else(|| env.paths.config());
         let config = Config::load(&path)?;
-        // Wherever the file is, it is meant for this home.
+        // No matter where the file is, it is meant for this home.
         if let Some((folder, reason)) = config.unreadable_folder(Some(&env.paths.home)) {
             return Err(Failure::Configuration(format!(
                 "{}: `sandbox_read`: {}: {reason}",
@@ -85,7 +85,7 @@ impl CheckConfig {
     }
 }
 
-/// Names the models that agents ask and whose price is not known: `budgets.user_day` counts their requests as free.
+/// Warns about models that agents ask and that have no known price: `budgets.user_day` counts their requests as free.
 fn warn_of_unknown_prices(config: &Config, providers: &Providers, folder: &Path) {
     let catalog = Arc::new(Catalog::new(config.models.clone()));
     let models = Models::new(Arc::new(providers.clone()), catalog, None);
@@ -104,7 +104,7 @@ fn warn_of_unknown_prices(config: &Config, providers: &Providers, folder: &Path)
     for name in named {
         let target = match models.resolve(&name) {
             Resolved::Found(target) | Resolved::Unlisted(target) => target,
-            // Without a provider in its name it is a guess whose model it is.
+            // Without a provider in the name it would be a guess.
             Resolved::Undiscovered(target) if name.contains('/') => target,
             Resolved::Undiscovered(_) | Resolved::NotFound { .. } | Resolved::NoProvider => {
                 continue;
@@ -119,7 +119,7 @@ fn warn_of_unknown_prices(config: &Config, providers: &Providers, folder: &Path)
     }
 }
 
-/// The agents of a home by name, as far as they can be read. The servers' `/settings` are not read.
+/// Returns the agents of a home by name, as far as they can be read. The servers' `/settings` are not read.
 fn agents(agents: &Path) -> Vec<AgentConfig> {
     let folders = std::fs::read_dir(agents).into_iter().flatten().flatten();
     let read = |folder: std::fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! `chorus completions`: what packages install for shells.
+//! `chorus completions`: the files that packages install for shells.
 
 use super::failure::Failure;
 use super::output::print_text;
@@ -13,7 +13,7 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    /// Of the whole command line.
+    /// Prints the completions of the whole command line.
     pub(super) fn run(self, mut command: clap::Command) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "chorus", &mut script);

@@ -1,4 +1,4 @@
-//! Discord's API for subcommands: one try, with a short timeout, and the answer with its headers.
+//! Discord's API for subcommands: one attempt, with a short timeout, and the answer with its headers.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct Api<'a> {
 }
 
 impl<'a> Api<'a> {
-    /// The API that the environment names, or Discord's own; each request may take `timeout`.
+    /// Creates a client for the API that the environment names, or Discord's own; each request may take `timeout`.
     pub(super) fn new(env: &'a Env, token: &'a Secret, timeout: Duration) -> reqwest::Result<Self> {
         Ok(Self {
             client: Client::builder()
@@ -27,7 +27,7 @@ impl<'a> Api<'a> {
         })
     }
 
-    /// Reads what is at `path`, below `/api/v10/`.
+    /// Gets the resource at `path`, below `/api/v10/`.
     pub(super) async fn get(&self, path: &str) -> reqwest::Result<Response> {
         self.client
             .get(format!("{}/api/v10/{path}", self.base))

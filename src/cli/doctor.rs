@@ -1,4 +1,4 @@
-//! `chorus doctor`: looks at everything a daemon needs and says what to do. It changes nothing.
+//! `chorus doctor`: checks everything a daemon needs and says what to do. It changes nothing.
 
 mod check;
 mod discord;
@@ -39,7 +39,7 @@ impl Doctor {
         refuse_strangers_home(&env)?;
         let runtime = looking::runtime()?;
         let (config, mut checks) = runtime.block_on(look_here(&env));
-        // An operator sees where secrets go before they go there.
+        // An operator sees where secrets go before they are sent.
         if self.json {
             let addresses = checks.iter().filter(|check| check.name == ADDRESSES);
             for address in addresses {
@@ -70,7 +70,7 @@ impl Doctor {
     }
 }
 
-/// What can be seen on this machine. Nothing is sent anywhere.
+/// Checks this machine. Nothing is sent anywhere.
 async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     let mut progress = Progress::new();
     let mut checks = vec![machine::user(&env.paths), machine::home(&env.paths)];
@@ -91,7 +91,7 @@ async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     (config, checks)
 }
 
-/// What Discord and the providers of models answer.
+/// Checks the answers of Discord and the model providers.
 async fn ask_others(env: &Env, config: &Config) -> Vec<Check> {
     let mut progress = Progress::new();
     progress.stage("asking Discord");
@@ -101,7 +101,7 @@ async fn ask_others(env: &Env, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// The configuration, or the defaults where it is wrong.
+/// Returns the configuration, or the defaults if it has an error.
 fn configuration(env: &Env) -> (Config, Check) {
     let file = env.paths.config();
     match Config::load(&file) {

@@ -1,4 +1,4 @@
-//! The environment of a subcommand, with the file of `--env-file` where it is given.
+//! The environment of a subcommand, with the file of `--env-file` if it is given.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ impl EnvFile {
         Env::read(variables, self.path())
     }
 
-    /// Reads these variables in the place of this process's.
+    /// Reads these variables instead of this process's.
     pub(super) fn with(&self, variables: HashMap<String, String>) -> Result<Env, EnvError> {
         Env::read(variables, self.path())
     }
 
-    /// Refuses the option for a subcommand without use for it.
+    /// Refuses the option for a subcommand that does not use it.
     pub(super) fn refuse(&self, why: &str) -> Result<(), Failure> {
         match &self.env_file {
             Some(path) => Err(Failure::Configuration(format!(
@@ -45,8 +45,8 @@ impl EnvFile {
     }
 }
 
-/// Refuses a home that a stranger made where everybody may make folders, before secrets are used with its settings. Root reads
-/// such homes otherwise, as those of other users. The machine's own home is made by its installation.
+/// Refuses a home that another user made where everyone may create folders, before secrets are used with its settings.
+/// Otherwise root reads other users' homes. The installation creates the machine's own home.
 pub(super) fn refuse_strangers_home(env: &Env) -> Result<(), Failure> {
     if env.paths.home != Path::new(MACHINE_HOME) {
         env.check_home()?;

@@ -1,4 +1,4 @@
-//! How a command fails: one sentence, and the exit code that says who can act.
+//! How a command fails: one sentence, and an exit code that shows who can act.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -16,10 +16,10 @@ const USAGE: u8 = 2;
 pub(super) enum Failure {
     /// The operator must change something first.
     Configuration(String),
-    /// An option has a value that the command does not take.
+    /// An option has a value that the command does not accept.
     Usage(String),
     Failed(anyhow::Error),
-    /// The answer is no; it was printed already.
+    /// The answer is no; it was already printed.
     Answered,
 }
 

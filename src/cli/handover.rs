@@ -1,8 +1,8 @@
 //! Removes secrets from the daemon's environment, where every program of the same user could read them.
 //!
-//! The kernel shows a process's initial environment in `/proc` for as long as it lives. So a daemon that was given a secret
-//! that way executes itself again, as the same process, with a clean environment; the secrets travel through a pipe on
-//! standard input, which is empty once they are read.
+//! The kernel shows a process's initial environment in `/proc` for as long as the process lives. So a daemon that
+//! received a secret that way executes itself again, as the same process, with a clean environment. The secrets travel
+//! through a pipe on standard input, which is empty once they are read.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -19,16 +19,16 @@ const MARK: &str = "CHORUS_SECRETS_ON_STDIN";
 /// Endings of the names of variables that hold secrets.
 const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 
-/// More than a pipe's buffer holds could not be written before anybody reads; secrets are far smaller.
+/// More than a pipe's buffer could not be written before it is read; secrets are far smaller.
 const PIPE_CAPACITY: usize = 65_536;
 
-/// The variables this process was started with, secrets included; its environment does not have those (any more).
+/// Returns the variables this process was started with, including secrets. Its environment no longer has the secrets.
 ///
 /// # Errors
 ///
-/// When the program cannot be executed again.
+/// Fails if the program cannot be executed again.
 pub(super) fn variables() -> anyhow::Result<HashMap<String, String>> {
-    // Nobody may read our memory either, nor find it in a core dump.
+    // No process may read our memory either, or find it in a core dump.
     harden_self().context("hiding the process's memory")?;
     let mut variables: HashMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -51,7 +51,7 @@ fn is_secret(name: &str) -> bool {
     SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Becomes the same program with a clean environment; returns only when that failed.
+/// Becomes the same program with a clean environment; returns only if that failed.
 fn start_over(secrets: &HashMap<&String, &String>) -> anyhow::Error {
     let start = || -> anyhow::Result<std::io::Error> {
         let parcel = serde_json::to_vec(secrets)?;
@@ -82,7 +82,7 @@ fn start_over(secrets: &HashMap<&String, &String>) -> anyhow::Error {
     .context("starting over with a clean environment")
 }
 
-/// This very program, even if its file was replaced meanwhile.
+/// Returns this very program, even if its file was replaced meanwhile.
 fn program() -> &'static Path {
     Path::new("/proc/self/exe")
 }

@@ -1,4 +1,5 @@
-//! What subcommands write into a home: secrets into `.env`, keys into `config.json`; a file is written whole or not at all.
+//! Files that subcommands write into a home: secrets into `.env`, keys into `config.json`. A file is written completely
+//! or not at all.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +9,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Map, Value};
 
-/// Whom a file is to belong to, where root writes for somebody else.
+/// The owner of a file that root writes for another user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) user: u32,
@@ -21,11 +22,11 @@ impl Owner {
     }
 }
 
-/// Writes `text` to `path` whole or not at all; only one user can read it.
+/// Writes `text` to `path` completely or not at all; only one user can read it.
 pub(super) fn replace(path: &Path, text: &str, owner: Option<Owner>) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {
-        // A temporary file is readable for its owner alone.
+        // Only its owner can read a temporary file.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
         if let Some(owner) = owner {
@@ -72,7 +73,7 @@ pub(super) fn change_config(
     replace(path, &format!("{:#}\n", Value::Object(keys)), owner)
 }
 
-/// Adds a server of models to `providers`, unless it is there already.
+/// Adds a model server to `providers`, unless it is already there.
 pub(super) fn name_provider(
     keys: &mut Map<String, Value>,
     name: &str,

@@ -1,8 +1,8 @@
 //! `chorus init`: sets up a daemon step by step: token, server, model, service.
 //!
-//! Creating a bot at Discord takes minutes and another window, so the guide may be stopped anywhere. It writes each accepted
-//! answer at once to where the daemon reads it, and keeps no state of its own, which could disagree with these files. A
-//! later run reads them, asks Discord and the providers again, and skips what is done.
+//! Creating a bot at Discord takes minutes and another window, so the guide can be stopped at any point. It writes each
+//! accepted answer at once to the place where the daemon reads it, and keeps no state of its own, which could disagree
+//! with these files. A later run reads them, asks Discord and the providers again, and skips completed steps.
 
 mod called;
 mod guide;
@@ -65,7 +65,7 @@ pub(super) struct Init {
 impl Init {
     pub(super) fn run(self, env_file: &EnvFile) -> Result<(), Failure> {
         let env = env_file.of_process()?;
-        // Before anything is made.
+        // Before anything is created.
         if let Some(provider) = &self.provider {
             models::described(provider)?;
         }
@@ -81,7 +81,7 @@ impl Init {
         Guide::begin(self, &env, env_file)?.run()
     }
 
-    /// Whether a service is wanted; `None` where nobody decided.
+    /// Returns whether a service is wanted; `None` if that is undecided.
     fn wants_service(&self) -> Option<bool> {
         match (self.service, self.no_service) {
             (true, _) => Some(true),
@@ -132,7 +132,7 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
     Ok(())
 }
 
-/// Names an option that the file which is there already says otherwise.
+/// Reports an option that conflicts with the existing file.
 fn tell_untaken(option: &str, given: Option<&str>, kept: Option<&str>) {
     if let Some(given) = given.filter(|given| Some(*given) != kept) {
         print_line!("{option} {given} was not taken: write it into that file instead");

@@ -15,7 +15,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Resu
     Ok(runtime()?.block_on(work)?)
 }
 
-/// A runtime on this thread alone.
+/// Creates a runtime on this thread only.
 pub(super) fn runtime() -> anyhow::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build();
@@ -35,7 +35,7 @@ impl Agents {
         Ok(Self { store, rows })
     }
 
-    /// The agents of this name (it may have been used more than once), or all.
+    /// Returns the agents with this name (it may have been used more than once), or all.
     pub(super) fn named(&self, name: Option<&str>) -> anyhow::Result<Vec<&AgentRow>> {
         let Some(name) = name else {
             return Ok(self.rows.iter().collect());

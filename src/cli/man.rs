@@ -1,4 +1,4 @@
-//! `chorus man`: the manual, generated from the command line, with further sections that a manual has.
+//! `chorus man`: the manual, generated from the command line, with the additional sections of a manual.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub(super) struct Man {
 }
 
 impl Man {
-    /// Of the whole command line.
+    /// Writes the pages of the whole command line.
     pub(super) fn run(self, command: clap::Command) -> Result<(), Failure> {
         let mut command = command.disable_help_subcommand(true);
         command.build();
@@ -36,14 +36,14 @@ impl Man {
     }
 }
 
-/// What a command uses of the machine.
+/// The parts of the machine that a command uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Uses {
-    /// Nothing but its arguments.
+    /// Only its arguments.
     Arguments,
     /// A home.
     Home,
-    /// Discord and models as well.
+    /// Also Discord and models.
     Everything,
 }
 
@@ -149,7 +149,7 @@ const FILES: [(&str, &str); 7] = [
     ),
 ];
 
-/// One page for `command` and one for each command below it.
+/// Writes one page for `command` and one for each command below it.
 fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
         write_pages(below, directory)?;
@@ -206,7 +206,7 @@ fn environment(roff: &mut Roff, uses: Uses) {
     }
 }
 
-/// The examples of `--help`, which come after their heading and are indented by two.
+/// Writes the examples of `--help`, which come after their heading and are indented by two.
 fn examples(roff: &mut Roff, command: &clap::Command) {
     let Some(help) = command.get_after_help() else {
         return;
@@ -260,7 +260,7 @@ fn see_also(roff: &mut Roff, command: &clap::Command) {
     roff.text(text);
 }
 
-/// A section of terms with their descriptions.
+/// Writes a section of terms with their descriptions.
 fn list(roff: &mut Roff, heading: &str, entries: &[(&str, &str)]) {
     roff.control("SH", [heading]);
     for (term, meaning) in entries {

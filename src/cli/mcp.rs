@@ -154,7 +154,7 @@ fn from(server: &Server) -> &'static str {
     }
 }
 
-/// The state of an entry as it is written, and what it runs or reaches.
+/// Returns the state of an entry as written, and the command or address of the server.
 fn state(server: &Server) -> (String, String) {
     let entry = match &server.entry {
         Ok(entry) => entry,
@@ -173,7 +173,7 @@ fn state(server: &Server) -> (String, String) {
     (state.to_owned(), shown)
 }
 
-/// What a test found out.
+/// The result of a test.
 struct Found {
     revision: String,
     introduced: String,
@@ -248,7 +248,7 @@ impl Test {
         Failure::Failed(anyhow!("{}: failed ({why})", self.server))
     }
 
-    /// The folders of the server. `scratch` keeps those that are gone after the test.
+    /// Returns the folders of the server. `scratch` holds those that are removed after the test.
     fn seen(&self, env: &Env, scratch: &mut Option<TempDir>) -> Result<Seen, Failure> {
         let (servers, workspace) = match &self.agent {
             Some(agent) => {
@@ -403,7 +403,7 @@ impl Test {
     }
 }
 
-/// What to write instead of a package without a version.
+/// Returns the suggestion for a package without a version.
 fn unversioned(found: &Unversioned) -> String {
     let package = &found.package;
     match &found.newest {
@@ -427,7 +427,7 @@ fn given(part: &Given) -> Value {
     }
 }
 
-/// What removes the values of variables and every secret of Chorus from what is printed.
+/// Creates a redactor that removes the values of variables and every secret of Chorus from the output.
 fn redactor(env: &Env, launch: &Launch) -> Redactor {
     let own = env
         .secrets()
@@ -436,7 +436,7 @@ fn redactor(env: &Env, launch: &Launch) -> Redactor {
     Redactor::new(own.chain(launch.secrets.iter().cloned()).collect())
 }
 
-/// The report without secrets, in each of its texts.
+/// Returns the report without secrets, in each of its texts.
 fn redacted(value: Value, redactor: &Redactor) -> Value {
     match value {
         Value::String(text) => Value::String(redactor.redact(&text).into_owned()),
@@ -519,7 +519,7 @@ fn print(report: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A text of a report on one line.
+/// Returns a text of a report on one line.
 fn shown(value: &Value, most: usize) -> String {
     let text = value.as_str().unwrap_or_default();
     text::visible(&text::one_line(text, most)).0

@@ -1,7 +1,7 @@
-//! `chorus migrate-home`: takes over a home of the Python original. The old home is only read.
+//! `chorus migrate-home`: imports a home of the Python original. The old home is only read.
 //!
-//! It may be run again at any time: what was imported already is left alone. Whatever has no place in the new home (steps
-//! of branches, processes, keys of the configuration) stays in `original/`, so nothing is lost.
+//! It can be run again at any time: objects that were already imported are not changed. Everything without a place in
+//! the new home (steps of branches, processes, keys of the configuration) stays in `original/`, so nothing is lost.
 
 mod agent;
 mod session;
@@ -98,7 +98,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Everything the new home has no place for.
+/// Keeps everything that has no place in the new home.
 fn keep_original(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let kept = paths.home.join("original");
     fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
@@ -117,7 +117,7 @@ fn keep_original(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Imports the keys of the old configuration that exist here, unless there is a configuration already.
+/// Imports the keys of the old configuration that exist here, unless there already is a configuration.
 fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let (old, new) = (from.join("config.json"), paths.config());
     if new.exists() || !old.exists() {

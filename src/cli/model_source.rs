@@ -1,4 +1,4 @@
-//! Where models come from: vendors' keys, which are tried before they are kept, and servers of models on this machine.
+//! Sources of models: vendors' keys, which are tried before they are stored, and model servers on this machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use crate::config::{Config, Env, ProviderConfig};
 use crate::llm::{FailureClass, Providers};
 
-/// Longest that a server on this machine may take to say what it has.
+/// Longest time for a server on this machine to list its models.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Longest that a provider may take to accept a key.
+/// Longest time for a provider to accept a key.
 const KEY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A vendor whose keys can be used.
+/// A vendor with keys that can be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vendor {
     pub(super) name: &'static str,
@@ -46,7 +46,7 @@ pub(super) const VENDORS: [Vendor; 3] = [
     },
 ];
 
-/// Servers of models that are looked for on this machine, at their usual addresses.
+/// Model servers that are searched for on this machine, at their usual addresses.
 pub(super) const LOCAL: [(&str, &str); 4] = [
     ("ollama", "Ollama"),
     ("lmstudio", "LM Studio"),
@@ -54,7 +54,7 @@ pub(super) const LOCAL: [(&str, &str); 4] = [
     ("vllm", "vLLM"),
 ];
 
-/// A server of models on this machine that answers.
+/// A model server on this machine that answers.
 #[derive(Clone, Debug)]
 pub(super) struct LocalServer {
     pub(super) name: &'static str,
@@ -63,13 +63,13 @@ pub(super) struct LocalServer {
     pub(super) models: Vec<String>,
 }
 
-/// Those of [`LOCAL`] that answer and have models.
+/// Returns the servers of [`LOCAL`] that answer and have models.
 pub(super) async fn local_servers(env: &Env) -> Vec<LocalServer> {
     let probes = LOCAL.map(|(name, label)| local_server(name, label, env));
     join_all(probes).await.into_iter().flatten().collect()
 }
 
-/// The server called `name`, if it answers and has models.
+/// Returns the server called `name`, if it answers and has models.
 pub(super) async fn local_server(
     name: &'static str,
     label: &'static str,
@@ -88,7 +88,7 @@ pub(super) async fn local_server(
     })
 }
 
-/// What a server lists that `provider` describes.
+/// Returns the models listed by the server that `provider` describes.
 pub(super) async fn models_of(
     name: &str,
     provider: ProviderConfig,
@@ -106,7 +106,7 @@ pub(super) async fn models_of(
     Ok(listing.models)
 }
 
-/// Why a key is not taken.
+/// Why a key is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeyError {
     #[error("this is not a key: it is empty, or holds a space, a quote or a letter outside ASCII")]
@@ -116,18 +116,19 @@ pub(super) enum KeyError {
         vendor: &'static str,
         message: String,
     },
-    /// It may be right.
+    /// It may be valid.
     #[error("The key could not be tried: {0}")]
     Untried(String),
 }
 
-/// Whether a text can be a key or a token.
+/// Returns whether a text can be a key or a token.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_graphic() && letter != '\'';
     !text.is_empty() && text.chars().all(is_plain)
 }
 
-/// The environment in which a key is tried: everything else, such as another address, comes from `env`. It reads files.
+/// Returns the environment in which a key is tried: everything else, such as another address, comes from `env`. It
+/// reads files.
 pub(super) fn trial(vendor: &Vendor, key: &str, env: &Env) -> Result<Env, KeyError> {
     if !is_plain(key) {
         return Err(KeyError::NoKey);

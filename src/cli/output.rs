@@ -1,7 +1,7 @@
-//! What commands print.
+//! The output of commands.
 //!
-//! `println!` panics when its reader is gone or the disk is full, and a command that is about to move a home into its place
-//! would end there. Here the work continues, and the end reports what could not be printed.
+//! `println!` panics if its reader is gone or the disk is full, and a command that is about to move a home into its
+//! place would be aborted. Here the work continues, and the end reports that output was lost.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -37,24 +37,24 @@ pub(super) fn print(out: &mut impl Write, text: Arguments<'_>) {
     }
 }
 
-/// Prints a value as JSON, escaped so that what people and models wrote can neither hide nor move a terminal's cursor.
+/// Prints a value as JSON, escaped so that texts of people and models can neither hide nor move a terminal's cursor.
 ///
 /// # Errors
 ///
-/// Where it is not JSON.
+/// Fails if it is not JSON.
 pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(value).context("writing JSON")?;
     print_line!("{}", text::visible_json(&json));
     Ok(())
 }
 
-/// Tells people something on standard error, which may lead nowhere.
+/// Prints a message for people on standard error, which may lead nowhere.
 pub(super) fn tell(text: Arguments<'_>) {
     let _ = io::stderr().write_fmt(text);
 }
 
-/// How a command ends that did its work: as a failure if not everything could be printed. A reader who left early does not
-/// count.
+/// Returns the exit code of a command that did its work: a failure if not everything could be printed. A reader who
+/// left early does not count.
 pub(super) fn end() -> ExitCode {
     let failed = FAILED.lock().take().or_else(|| io::stdout().flush().err());
     match failed.filter(|error| error.kind() != ErrorKind::BrokenPipe) {

@@ -96,7 +96,7 @@ fn check(profiles: &Stack, form: Form) -> anyhow::Result<()> {
     out.flush().context("writing the answers")
 }
 
-/// A line that is a JSON string means what it spells.
+/// Decodes a line that is a JSON string.
 fn spelled_out(line: &str) -> String {
     if line.starts_with('"') {
         serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
@@ -105,7 +105,7 @@ fn spelled_out(line: &str) -> String {
     }
 }
 
-/// The profiles in their order; reasons name all but the first as they were given.
+/// Loads the profiles in their order; reasons name all except the first as they were given.
 fn load_all(given: &[String]) -> Result<Stack, Failure> {
     let (own, further) = given
         .split_first()
@@ -117,7 +117,7 @@ fn load_all(given: &[String]) -> Result<Stack, Failure> {
     Ok(stack)
 }
 
-/// Loads a built-in profile, or a file. A file of the working directory never takes the place of a built-in profile: an agent may
+/// Loads a built-in profile, or a file. A file of the working directory never replaces a built-in profile: an agent may
 /// have written it.
 fn load(profile: &str) -> Result<Arc<Profile>, Failure> {
     let path = Path::new(profile);

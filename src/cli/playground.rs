@@ -1,4 +1,4 @@
-//! `chorus playground`: try everything here and now, without an account, a key or a network.
+//! `chorus playground`: try everything on this machine, without an account, a key or a network.
 
 mod desk;
 mod trial;
@@ -70,7 +70,7 @@ impl PlaygroundCommand {
             trial.stop().await;
             Ok(outcome?)
         });
-        // Threads that hang are left behind; recovery cleans up at the next start.
+        // Hanging threads are left behind; recovery cleans up at the next start.
         runtime.shutdown_background();
         outcome
     }

@@ -1,19 +1,19 @@
-//! The progress of a long command: one line on a terminal, written over each time; nothing elsewhere.
+//! The progress of a long command: one line on a terminal, overwritten each time; nothing elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::output;
 
-/// Time between two lines: more often, nobody reads them.
+/// Time between two updates: faster ones cannot be read.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The line, which is gone when this is dropped.
+/// The line, which is erased when this is dropped.
 pub(super) struct Progress {
-    /// Nobody watches a file or a pipe, and a dumb terminal cannot erase a line.
+    /// Whether a person sees the line: not in a file or a pipe, and a dumb terminal cannot erase it.
     is_watched: bool,
     is_shown: bool,
-    /// When a step was shown last, of this stage.
+    /// When a step of this stage was last shown.
     stepped: Option<Instant>,
 }
 
@@ -27,13 +27,13 @@ impl Progress {
         }
     }
 
-    /// Says what is done now.
+    /// Shows the current work.
     pub(super) fn stage(&mut self, what: &str) {
         self.stepped = None;
         self.show(what);
     }
 
-    /// Like [`Self::stage`], for what changes often: shown only now and then.
+    /// Works like [`Self::stage`] for frequent changes: shown only now and then.
     pub(super) fn step(&mut self, what: impl FnOnce() -> String) {
         let is_due = self
             .stepped
@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// Erases the line, so that something else can be printed.
+    /// Erases the line, so that other output can be printed.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             output::tell(format_args!("\r\x1b[K"));

@@ -1,4 +1,4 @@
-//! `chorus restore`: checks a backup and makes a home from it.
+//! `chorus restore`: checks a backup and creates a home from it.
 
 mod decisive;
 
@@ -26,10 +26,10 @@ use crate::clock;
 use crate::store::{HomeLock, LOCK_FILE};
 use crate::text;
 
-/// The file of a home that holds its secrets.
+/// The file of a home with its secrets.
 const DOTENV: &str = ".env";
 
-/// The file of a home that holds its settings.
+/// The file of a home with its settings.
 const CONFIG: &str = "config.json";
 
 /// The folder that file systems keep at their root.
@@ -98,7 +98,7 @@ impl Restore {
     }
 }
 
-/// Returns what the settings of a backup decide about secrets and rights, and those of the home do not.
+/// Returns the settings of a backup that affect secrets and rights and that the home does not have.
 fn new_settings(config: Option<&[u8]>, home: &Path) -> anyhow::Result<BTreeSet<String>> {
     let Some(config) = config else {
         return Ok(BTreeSet::new());
@@ -124,7 +124,8 @@ fn confirmed() -> anyhow::Result<bool> {
     Ok(answer.trim().eq_ignore_ascii_case("yes"))
 }
 
-/// Says where the folders are that agents worked in: those of the backup in the home, never over the folders themselves.
+/// Reports where the folders are in which agents worked: copies from the backup are in the home, and never replace the
+/// folders themselves.
 fn tell_of_folders(manifest: &Manifest, home: &Path) {
     let restored = home.join(BOUND);
     let folders = fs::read_dir(&restored).into_iter().flatten().flatten();
@@ -144,7 +145,7 @@ fn tell_of_folders(manifest: &Manifest, home: &Path) {
     }
 }
 
-/// What to do with a home that is there already.
+/// What to do with an existing home.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IfTaken {
     Refuse,
@@ -212,7 +213,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     Ok(())
 }
 
-/// Copies the secrets of the home that is there into the restored one: a backup holds none.
+/// Copies the secrets of the existing home into the restored one: a backup contains none.
 fn keep_secrets(home: &Path, fresh: &Path) -> anyhow::Result<()> {
     let dotenv = home.join(DOTENV);
     let Some(secrets) = text_of(&dotenv)? else {
@@ -223,10 +224,10 @@ fn keep_secrets(home: &Path, fresh: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Exchanges the content of a home that cannot be renamed: the old content goes into a folder within it. If something cannot
-/// be moved, everything stays where it was.
+/// Replaces the content of a home that cannot be renamed: the old content moves into a folder within it. If something
+/// cannot be moved, everything stays in place.
 fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Result<()> {
-    // A daemon that runs in the home would continue with files that are moved away.
+    // A daemon that runs in the home would continue with files that were moved away.
     let _lock = HomeLock::acquire(home)?;
     let aside = home.join(aside_name());
     fs::DirBuilder::new()
@@ -275,18 +276,18 @@ fn move_all(from: &Path, to: &Path, stay: &[Option<&OsStr>]) -> anyhow::Result<(
     Ok(())
 }
 
-/// Whether something is mounted at `path`, a disk of its own or a folder from elsewhere.
+/// Returns whether something is mounted at `path`: a separate disk, or a folder from elsewhere.
 fn is_mount_point(path: &Path) -> bool {
     let seen = statx(CWD, path, AtFlags::NO_AUTOMOUNT, StatxFlags::empty());
     seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// What a home that was moved out of the way is called, after its own name.
+/// Returns the suffix for the name of a home that was moved out of the way.
 fn aside_name() -> String {
     format!(".before-restore-{}", clock::now().format("%Y%m%d%H%M%S"))
 }
 
-/// Refuses, before anything is written, a backup that the disk cannot hold.
+/// Refuses, before anything is written, a backup that does not fit on the disk.
 fn check_space(folder: &Path, bytes: u64) -> anyhow::Result<()> {
     let disk =
         rustix::fs::statvfs(folder).with_context(|| format!("opening {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `chorus run`: the daemon, for real.
+//! `chorus run`: the daemon in production.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
 
-/// How long a thread that works with files waits for more to do. A crowd leaves some two hundred of them, each with its
-/// stack and its share of the heap; the next turn right after it still finds them.
+/// How long a thread for files waits for more work. A crowd of requests leaves about two hundred of them, each with its
+/// stack and its share of the heap; the next turn directly after it still finds them.
 const IDLE_THREAD: Duration = Duration::from_secs(3);
 
 /// Run the daemon until it is told to stop (SIGINT, SIGTERM).
@@ -39,7 +39,7 @@ impl Run {
             .build();
         let runtime = runtime.context("starting the runtime")?;
         let outcome = runtime.block_on(async {
-            // First of all, so that no signal arrives unheard.
+            // First of all, so that no signal is missed.
             let signals = Signals::listen()?;
             let options = options(env_file.with(variables)?, &signals)?;
             // Kept to the end, so that its last lines are written then.
@@ -50,13 +50,13 @@ impl Run {
             }
             Ok(daemon::run(options, signals.stop).await?)
         });
-        // Threads that hang are left behind; recovery cleans up at the next start.
+        // Hanging threads are left behind; recovery cleans up at the next start.
         runtime.shutdown_background();
         outcome
     }
 }
 
-/// What the daemon is started with.
+/// Returns the options that the daemon starts with.
 fn options(env: Env, signals: &Signals) -> Result<DaemonOptions, Failure> {
     refuse_root(&env)?;
     refuse_strangers_home(&env)?;
@@ -65,7 +65,7 @@ fn options(env: Env, signals: &Signals) -> Result<DaemonOptions, Failure> {
     Ok(options)
 }
 
-/// Agents run commands: as root, a mistake of theirs affects the whole machine.
+/// Refuses to run as root: agents run commands, and a mistake of theirs would affect the whole machine.
 fn refuse_root(env: &Env) -> Result<(), Failure> {
     if env.allow_root || !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -81,12 +81,12 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
 pub(super) struct Signals {
     /// Cancelled at the first SIGINT or SIGTERM.
     pub(super) stop: CancellationToken,
-    /// Rung at each SIGHUP.
+    /// Notified at each SIGHUP.
     pub(super) reload: Arc<Notify>,
 }
 
 impl Signals {
-    /// Listens from now on, until this process ends. Needs a runtime around it.
+    /// Listens from now on, until this process ends. Needs a runtime.
     pub(super) fn listen() -> anyhow::Result<Self> {
         let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
         let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;

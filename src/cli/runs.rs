@@ -1,4 +1,4 @@
-//! `chorus runs`: what happened in a run, and what it cost.
+//! `chorus runs`: the steps of a run, and its cost.
 
 use std::io::Write as _;
 
@@ -99,7 +99,7 @@ impl Runs {
             }),
             Action::Show { id, format, full } => {
                 let database = env.paths.database();
-                // The secrets to hide are known from the configuration.
+                // The configuration names the secrets to hide.
                 let redactor = DaemonOptions::load(env)?.redactor;
                 looking::block_on(async {
                     let store = crate::store::Store::open_read_only(&database).await?;
@@ -121,7 +121,7 @@ impl Runs {
     }
 }
 
-/// What is shown of texts.
+/// Returns how much of each text is shown.
 const fn previews(format: Format, full: bool) -> Previews {
     match (format, full) {
         (_, true) => Previews::Bytes(FULL),
@@ -148,7 +148,7 @@ fn show(run: &Run, format: Format, full: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Foreign words for a terminal: nothing in them can move the cursor or hide.
+/// Makes foreign text safe for a terminal: nothing in it can move the cursor or hide.
 fn printable(text: &str) -> String {
     text::visible(text).0
 }
@@ -158,7 +158,7 @@ fn printable(text: &str) -> String {
 #[error("{0} is not a time: write 2h, 3d, or a date such as 2026-11-23")]
 struct NotATime(String);
 
-/// A moment: so long ago, or a date.
+/// Reads a point in time: a length of time before now, or a date.
 fn since(word: &str) -> Result<DateTime<Utc>, NotATime> {
     if let Ok(date) = word.parse::<chrono::NaiveDate>() {
         return Ok(date.and_time(chrono::NaiveTime::MIN).and_utc());

@@ -1,4 +1,4 @@
-//! `chorus schema`: the JSON Schemas of what people and programs read and write.
+//! `chorus schema`: the JSON Schemas of files that people and programs read and write.
 
 use anyhow::Context;
 use serde_json::json;

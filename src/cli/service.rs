@@ -21,13 +21,13 @@ use crate::daemon;
 /// The unit of the Debian package.
 const PACKAGED_UNIT: &str = "/usr/lib/systemd/system/chorus.service";
 
-/// Where a program is copied that the machine's service could not see.
+/// Where a program is copied if the machine's service could not see it.
 const COPY: &str = "/usr/local/bin/chorus";
 
-/// What `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
+/// Folders that `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
 const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
-/// The folder of files that add to the unit, and the one that we write: proxies, certificates and addresses.
+/// The folder of files that add to the unit, including the one that we write: proxies, certificates and addresses.
 const DROP_INS: &str = "chorus.service.d";
 const NETWORK: &str = "chorus.service.d/network.conf";
 
@@ -37,7 +37,7 @@ const BOUND: &str = "chorus.service.d/folders.conf";
 /// How long a start waits for Discord before it reports that the daemon waits.
 const DISCORD_TAKES: Duration = Duration::from_secs(15);
 
-/// Has a file of each user whose services run without a log-in.
+/// Contains a file for each user whose services run without a log-in.
 const LINGERING: &str = "/var/lib/systemd/linger";
 
 /// The configuration in a home.
@@ -130,14 +130,14 @@ impl Service {
     }
 }
 
-/// Which systemd.
+/// The systemd instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manager {
     System,
     User,
 }
 
-/// What belongs to a service.
+/// The folders of a service.
 pub(super) struct Folders {
     units: PathBuf,
     pub(super) credentials: PathBuf,
@@ -160,8 +160,8 @@ impl Manager {
         }
     }
 
-    /// The path of the program in the unit. The machine's service sees nobody's home, so a program that lies in one is
-    /// copied out of it when the unit is installed.
+    /// Returns the path of the program in the unit. The machine's service sees no user's home, so a program in a home
+    /// is copied out of it when the unit is installed.
     fn program(self, current: &Path) -> PathBuf {
         let is_hidden = HIDDEN.iter().any(|folder| current.starts_with(folder));
         match self {
@@ -170,7 +170,7 @@ impl Manager {
         }
     }
 
-    /// The command that shows the daemon's log.
+    /// Returns the command that shows the daemon's log.
     pub(super) fn journal(self) -> &'static str {
         match self {
             Self::System => "journalctl -u chorus",
@@ -192,7 +192,8 @@ impl Manager {
     }
 }
 
-/// Writes the unit of a daemon that works in `home`, makes what it needs, and has systemd start it at each boot or log-in.
+/// Writes the unit of a daemon that works in `home`, creates what it needs, and makes systemd start it at each boot or
+/// log-in.
 pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     let Folders {
         units: folder,
@@ -228,7 +229,7 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
             fs::create_dir_all(folder.join(DROP_INS)).context("making a folder beside the unit")?;
             write(&beside, &text)?;
         }
-        // What an earlier configuration needed.
+        // The file of an earlier configuration.
         _ => drop(fs::remove_file(&beside)),
     }
     let network = folder.join(NETWORK);
@@ -241,14 +242,14 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
         .and_then(|()| manager.systemctl(&["enable", units::DAEMON]));
     if enabled.is_err() && unit.exists() && is_new {
         remove_units(&folder)?;
-        // It stays where somebody has put credentials into it.
+        // It stays if the operator has put credentials into it.
         let _ = fs::remove_dir(&credentials);
         print_line!("removed {} again", unit.display());
     }
     enabled
 }
 
-/// Returns the folders of the machine that agents may be bound to, as the service's configuration names them.
+/// Returns the folders of the machine that agents may be bound to, from the service's configuration.
 fn folders(manager: Manager, home: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let of_machine = Path::new(MACHINE_HOME).join(CONFIG);
     let file = match manager {
@@ -258,7 +259,7 @@ fn folders(manager: Manager, home: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(Config::load(&file)?.folders)
 }
 
-/// Has systemd make a backup each night.
+/// Makes systemd create a backup each night.
 pub(super) fn enable_backups(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["enable", "--now", units::TIMER])
 }
@@ -280,16 +281,16 @@ fn remove_units(folder: &Path) -> anyhow::Result<()> {
             Ok(()) | Err(_) => {}
         }
     }
-    // It stays where somebody has put other files into it.
+    // It stays if the operator has put other files into it.
     let _ = fs::remove_dir(folder.join(DROP_INS));
     Ok(())
 }
 
-/// What a start of the service led to.
+/// The result of a start of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Started {
     Connected,
-    /// The daemon runs, and Discord has not accepted it yet.
+    /// The daemon runs, but Discord has not accepted it yet.
     Waiting,
 }
 
@@ -317,8 +318,8 @@ pub(super) fn start(manager: Manager) -> anyhow::Result<Started> {
     Ok(Started::Waiting)
 }
 
-/// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; prints how that
-/// went.
+/// Makes a user's services run without a log-in, so that they start with the machine and outlive a log-out; prints the
+/// result.
 pub(super) fn outlive_logout() {
     let mut linger = Command::new("loginctl");
     match run(linger.args(["--no-ask-password", "enable-linger"])) {
@@ -330,7 +331,7 @@ pub(super) fn outlive_logout() {
     }
 }
 
-/// Returns why no systemd can be asked to run it, with what to do, or `None` if one answers.
+/// Returns why no systemd is available to run it, with what to do, or `None` if one answers.
 pub(super) fn unreachable(manager: Manager) -> Option<String> {
     let mut command = manager.command(&["is-system-running"]);
     let said = command.stderr(Stdio::null()).output();
@@ -349,7 +350,7 @@ pub(super) fn unreachable(manager: Manager) -> Option<String> {
     ))
 }
 
-/// What somebody who only installed the unit has to do.
+/// Reports the remaining steps after only the unit was installed.
 fn tell_what_is_missing(manager: Manager, home: &Path) -> anyhow::Result<()> {
     let credentials = manager.folders()?.credentials;
     let (home, user) = match manager {
@@ -374,7 +375,7 @@ fn tell_what_is_missing(manager: Manager, home: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a service finds the bot's token, which sees no variable of this shell.
+/// Returns whether a service, which sees no variable of this shell, finds the bot's token.
 fn finds_token(credentials: &Path, home: &Path) -> bool {
     let variables = [
         ("CHORUS_HOME", home),
@@ -384,12 +385,12 @@ fn finds_token(credentials: &Path, home: &Path) -> bool {
     Env::read(variables, None).is_ok_and(|env| env.discord_token.is_some())
 }
 
-/// Whoever runs this, as `loginctl` takes it.
+/// Returns the current user in the form for `loginctl`.
 fn user_name() -> String {
     std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
 }
 
-/// The user that the machine's service runs as.
+/// Creates the user of the machine's service.
 pub(super) fn make_user() -> anyhow::Result<()> {
     if user_line()?.is_some() {
         return Ok(());
@@ -405,7 +406,7 @@ pub(super) fn make_user() -> anyhow::Result<()> {
     ]))
 }
 
-/// Its ids, of user and group.
+/// Returns its user id and group id.
 pub(super) fn user_ids() -> anyhow::Result<(u32, u32)> {
     let line = user_line()?.context("there is no user chorus")?;
     let mut fields = line.split(':').skip(2);
@@ -427,12 +428,12 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
         bail!("{} does not exist: nothing is installed", unit.display());
     }
     manager.systemctl(&["disable", "--now", units::DAEMON])?;
-    // There is no timer where an earlier version installed the service.
+    // There is no timer if an earlier version installed the service.
     let mut backups = manager.command(&["disable", "--now", units::TIMER]);
     let _ = backups.stderr(Stdio::null()).status();
     remove_units(&folder)?;
     manager.systemctl(&["daemon-reload"])?;
-    // A unit that failed is remembered until somebody says that it need not be. Of any other, systemctl complains.
+    // systemd remembers a failed unit until it is reset. For any other unit, systemctl reports an error.
     let mut forget = manager.command(&["reset-failed", units::DAEMON]);
     let _ = forget.stderr(Stdio::null()).status();
     print_line!(
@@ -452,7 +453,7 @@ fn status(manager: Manager) -> Result<(), Failure> {
     }
 }
 
-/// The folder in which systemd and Chorus keep one user's configuration.
+/// Returns the folder in which systemd and Chorus keep one user's configuration.
 fn user_config() -> Option<PathBuf> {
     let chosen = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
@@ -468,7 +469,7 @@ fn user_line() -> anyhow::Result<Option<String>> {
 /// Puts a copy of this program where the service can run it; a running one is replaced, not written over.
 fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     let fresh = to.with_extension("new");
-    // Whatever the mode of the one that was built: nobody but root may change what the service runs.
+    // Independent of the mode of the build: only root may change the program that the service runs.
     let mode = fs::Permissions::from_mode(0o755);
     fs::copy(current, &fresh)
         .and_then(|_| fs::set_permissions(&fresh, mode))
@@ -482,7 +483,7 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// This program's file.
+/// Returns this program's file.
 fn current() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("finding this program's file")
 }

@@ -83,7 +83,7 @@ impl Sessions {
     }
 }
 
-/// The sessions of all agents, or of one, newest first.
+/// Returns the sessions of all agents, or of one, newest first.
 async fn all(agents: &Agents, only: Option<&str>) -> anyhow::Result<Vec<SessionMeta>> {
     let mut sessions = Vec::new();
     for agent in agents.named(only)? {

@@ -1,4 +1,4 @@
-//! `chorus status`: what a daemon does now, what was spent, and what failed; also beside a daemon that runs.
+//! `chorus status`: the current work, spending and failures of a daemon, also while it runs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -53,7 +53,7 @@ impl Status {
     }
 }
 
-/// The daemon of this home, by its lock and by what it wrote as it started.
+/// Returns the daemon of this home, by its lock and the file that it wrote at its start.
 fn daemon(paths: &Paths) -> DaemonState {
     let started = StartedDaemon::last(paths);
     let holder = holder(&paths.home);
@@ -68,8 +68,8 @@ fn daemon(paths: &Paths) -> DaemonState {
     }
 }
 
-/// The process that holds the lock of a home. It is looked up, not tried: a lock that is held for a moment would keep a daemon
-/// from starting.
+/// Returns the process that holds the lock of a home. The lock is inspected, not taken: holding it for a moment would
+/// keep a daemon from starting.
 pub(super) fn holder(home: &Path) -> Option<u32> {
     let lock = home.join(LOCK_FILE);
     let written = fs::read_to_string(&lock).ok()?;

@@ -121,7 +121,7 @@ fn of_model(agent: &AgentRow, line: &UsageLine) -> Value {
     json!({
         "day": line.day, "agent": agent.name, "provider": line.provider, "model": line.model,
         "requests": line.requests, "tokens": line.usage,
-        // Requests of unknown price are not free, so a sum of these alone is null.
+        // Requests of unknown price are not free, so a sum of only these is null.
         "usd": (line.unpriced < line.requests).then_some(line.known_usd),
         "requests_without_price": line.unpriced,
     })

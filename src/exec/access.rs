@@ -13,10 +13,10 @@ use super::command::Network;
 use super::error::{HelperError, failed};
 use super::job::{AccessRules, InodePin};
 
-/// How far Landlock reaches on this kernel.
+/// How much Landlock covers on this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Files, and signals and abstract sockets too (ABI 6 and later).
+    /// Files, signals and abstract sockets (ABI 6 and later).
     Scoped,
     /// Files, but neither signals nor abstract sockets.
     Files,
@@ -24,12 +24,12 @@ pub(super) enum Reach {
     None,
 }
 
-/// The newest version of Landlock that we ask for; older kernels give what they have.
+/// The newest version of Landlock that we ask for; older kernels give what they support.
 const NEWEST: ABI = ABI::V9;
 
-/// The version of Landlock that the kernel offers; 0 for none.
+/// Returns the version of Landlock that the kernel offers; 0 for none.
 ///
-/// Only a restricted thread learns it, so one is made for the purpose, which ends at once.
+/// Only a restricted thread learns it, so a thread is started for this purpose and ends at once.
 pub(super) fn version() -> u32 {
     let asked = std::thread::spawn(|| {
         Ruleset::default()
@@ -43,11 +43,11 @@ pub(super) fn version() -> u32 {
     }
 }
 
-/// Restricts this process and all it will start, for good.
+/// Restricts this process and all its descendants, for good.
 ///
 /// # Errors
 ///
-/// When the kernel has Landlock and refuses the rules.
+/// Fails if the kernel has Landlock and refuses the rules.
 pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, HelperError> {
     let pinned = rules.write_pinned.iter().map(open_pinned);
     let pinned = pinned.collect::<Result<Vec<_>, _>>()?;
@@ -62,7 +62,7 @@ pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, HelperError> {
     }
 }
 
-/// Opens a folder that must be the one that was meant: another command may have put a link in its place.
+/// Opens a folder that must be the intended one: another command may have replaced it with a link.
 fn open_pinned(pin: &InodePin) -> Result<OwnedFd, HelperError> {
     let opening = || failed(format!("opening {}", pin.path.display()));
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

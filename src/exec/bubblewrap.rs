@@ -7,26 +7,26 @@ use super::job::HELPER_INSIDE;
 use super::sandbox::Reach;
 use super::view::{CONFIGURATION, HiddenPath, MachineView};
 
-/// Bytes that a command's private `/tmp` may hold, and its `/dev/shm` too; both live in memory.
+/// Most bytes in a command's private `/tmp`, and in its `/dev/shm`; both are in memory.
 const TMP_SIZE: u64 = 1 << 30;
 
-/// Everything of the tree that depends on the command.
+/// The parts of the tree that depend on the command.
 pub(super) struct Tree<'a> {
-    /// What this machine shows.
+    /// The visible parts of this machine.
     pub(super) view: &'a MachineView,
     /// The helper's binary outside.
     pub(super) helper: &'a Path,
-    /// What it sees besides, at the same paths inside.
+    /// The additional paths it sees, at the same paths inside.
     pub(super) reach: &'a Reach,
-    /// Whether the network is reached.
+    /// Whether the network is reachable.
     pub(super) network: Network,
 }
 
-/// The arguments of `bubblewrap` before `--`, its own path first.
+/// Returns the arguments of `bubblewrap` before `--`, its own path first.
 ///
 /// # Errors
 ///
-/// When a path is not UTF-8, which JSON for the helper cannot carry.
+/// Fails if a path is not UTF-8, which JSON for the helper cannot carry.
 pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, NotUtf8> {
     let mut line = Line(vec![text(bubblewrap)?]);
     line.words(&["--unshare-all", "--unshare-user", "--disable-userns"]);
@@ -41,7 +41,7 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
         line.words(&["--perms", "1777", "--size", &TMP_SIZE.to_string()]);
         line.words(&["--tmpfs", folder]);
     }
-    // `/dev` is a tmpfs too, to which bubblewrap gives no limit. Its devices are mounts of their own and stay as they are.
+    // `/dev` is also a tmpfs, which bubblewrap does not limit. Its devices are separate mounts and do not change.
     line.words(&["--remount-ro", "/dev"]);
     for folder in &tree.view.system {
         line.over_itself("--ro-bind", folder)?;
@@ -80,7 +80,7 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
     for path in &tree.reach.frozen {
         line.over_itself("--ro-bind", path)?;
     }
-    // Last, so that nobody can write to the root itself.
+    // Last, so that the root itself cannot be written.
     line.words(&["--remount-ro", "/"]);
     Ok(line.0)
 }

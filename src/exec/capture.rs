@@ -1,4 +1,4 @@
-//! Keeps what a command prints: head and tail in memory, and all of it in a file where these are not enough.
+//! Keeps the output of a command: head and tail in memory, and all of it in a file if these are not enough.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use tokio::io::AsyncWriteExt;
 
 use super::command::Output;
 
-/// Bytes of the beginning that are kept. With [`TAIL`] it stays below the 50,000 characters of a tool result.
+/// Bytes of the beginning that are kept. Together with [`TAIL`] this is below the 50,000 characters of a tool result.
 const HEAD: usize = 16 * 1024;
 
 /// Bytes of the end that are kept: errors come last.
 const TAIL: usize = 30 * 1024;
 
-/// Bytes that go to the file; further ones are counted and dropped.
+/// Bytes that go to the file; more are counted and dropped.
 const SPOOL: u64 = 256 << 20;
 
-/// Takes output and keeps a bounded part of it in memory.
+/// Receives output and keeps a bounded part of it in memory.
 pub(super) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -40,7 +40,7 @@ enum Spool {
 }
 
 impl Capture {
-    /// Keeps output; beyond what fits, all of it goes to `spool`.
+    /// Creates it; when the output no longer fits, all of it goes to `spool`.
     pub(super) fn new(spool: Option<PathBuf>) -> Self {
         Self {
             head: Vec::new(),
@@ -88,7 +88,7 @@ impl Capture {
         }
     }
 
-    /// Sends `bytes` to the file, which is opened when memory is about to lose something.
+    /// Sends `bytes` to the file, which is opened when memory is about to drop something.
     async fn spool_before(&mut self, bytes: &[u8]) {
         let held = self.head.len() + self.tail.len();
         if let Spool::Unopened(path) = &self.spool {

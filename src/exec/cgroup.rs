@@ -1,7 +1,7 @@
-//! Control groups: limits on all processes of a command together, where the daemon may make groups.
+//! Control groups: limits on all processes of a command together, if the daemon may create groups.
 //!
-//! Version 2 needs a delegated group of our own (systemd: `Delegate=memory pids`), version 1 a writable tree. Where neither
-//! is available, the limits of single processes have to do.
+//! Version 2 needs a delegated group of our own (systemd: `Delegate=memory pids`), version 1 a writable tree. If
+//! neither is available, the limits of single processes have to suffice.
 
 use std::fs;
 use std::io;
@@ -17,14 +17,14 @@ use super::process::Process;
 /// The file through which processes are put into a group.
 const MEMBERS: &str = "cgroup.procs";
 
-/// The leaf to which the daemon itself moves: a group with members cannot delegate its limits.
+/// The leaf that the daemon itself moves to: a group with members cannot delegate its limits.
 const OWN_LEAF: &str = "chorus-daemon";
 
-/// Where groups can be made.
+/// Where groups can be created.
 #[derive(Debug)]
 pub(super) struct Groups {
     parents: Vec<Parent>,
-    /// Groups whose last process has not ended yet.
+    /// Groups with processes that have not ended yet.
     emptying: Mutex<Vec<PathBuf>>,
 }
 
@@ -67,12 +67,13 @@ const MEMORY_V2: Control = Control::needed("memory.max", |limits| limits.memory)
 const MEMORY_V1: Control = Control::needed("memory.limit_in_bytes", |limits| limits.memory);
 const SWAP_V2: Control = Control::welcome("memory.swap.max", |_| 0);
 const SWAP_V1: Control = Control::welcome("memory.memsw.limit_in_bytes", |limits| limits.memory);
-/// Half of the default share of a group of the same kind: a thousand processes of a command get no more than that together.
+/// Half of the default share of a group of the same kind: even a thousand processes of a command get no more than that
+/// together.
 const PROCESSOR_V2: Control = Control::welcome("cpu.weight", |_| 50);
 const PROCESSOR_V1: Control = Control::welcome("cpu.shares", |_| 512);
 
 impl Groups {
-    /// Finds out whether groups with both limits can be made here, by making one.
+    /// Finds out whether groups with both limits can be created here, by creating one.
     pub(super) fn probe() -> Option<Arc<Self>> {
         let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -87,7 +88,7 @@ impl Groups {
         Some(groups)
     }
 
-    /// Makes a group for one command.
+    /// Creates a group for one command.
     pub(super) fn make(self: &Arc<Self>, limits: &Limits) -> io::Result<Group> {
         self.remove(Vec::new());
         let name = format!("chorus-{}-{}", std::process::id(), Uuid::new_v4().simple());
@@ -104,14 +105,14 @@ impl Groups {
         Ok(group)
     }
 
-    /// Removes `folders`, and those of earlier calls whose last process had not ended yet.
+    /// Removes `folders`, and those of earlier calls whose last process had not ended then.
     fn remove(&self, folders: Vec<PathBuf>) {
         let mut emptying = self.emptying.lock();
         emptying.extend(folders);
         emptying.retain(|folder| fs::remove_dir(folder).is_err() && folder.exists());
     }
 
-    /// Removes what ended daemons left behind. A group that still has processes cannot be removed, and stays.
+    /// Removes the groups of ended daemons. A group that still has processes cannot be removed, and stays.
     fn sweep(&self) {
         for parent in &self.parents {
             let Ok(entries) = fs::read_dir(&parent.folder) else {
@@ -126,7 +127,7 @@ impl Groups {
     }
 }
 
-/// A group for one command, removed when it is dropped and its last process has ended.
+/// A group for one command, removed once it is dropped and its last process has ended.
 #[derive(Debug)]
 pub(super) struct Group {
     folders: Vec<PathBuf>,
@@ -134,7 +135,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Files to write a pid to, so that the process and all it starts are limited.
+    /// Returns the files to write a pid to, so that the process and all its descendants are limited.
     pub(super) fn members(&self) -> Vec<PathBuf> {
         self.folders
             .iter()
@@ -142,7 +143,7 @@ impl Group {
             .collect()
     }
 
-    /// Sets what all processes in it may use together.
+    /// Sets what all its processes may use together.
     pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
         for (parent, folder) in self.groups.parents.iter().zip(&self.folders) {
             for control in parent.controls {
@@ -176,12 +177,12 @@ fn is_left_over(name: &str) -> bool {
     pid.is_some_and(|pid| Process::of(pid).is_none())
 }
 
-/// The unified tree, if our group in it can delegate both limits.
+/// Returns the unified tree, if our group in it can delegate both limits.
 fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     let path = membership
         .lines()
         .find_map(|line| line.strip_prefix("0::"))?;
-    // At a second call the daemon is in the leaf already.
+    // At a second call the daemon is already in the leaf.
     let path = path.strip_suffix(OWN_LEAF).unwrap_or(path);
     let own = folder(mounts, path, |kind, _| kind == "cgroup2")?;
     let can = fs::read_to_string(own.join("cgroup.controllers")).ok()?;
@@ -193,13 +194,13 @@ fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     }
     let members = fs::read_to_string(own.join(MEMBERS)).ok()?;
     if members.trim() == std::process::id().to_string() {
-        // The group is ours alone: move into a leaf, so that limits can be delegated.
+        // The group is only ours: move into a leaf, so that limits can be delegated.
         let leaf = own.join(OWN_LEAF);
         let _ = fs::create_dir(&leaf);
         fs::write(leaf.join(MEMBERS), std::process::id().to_string()).ok()?;
     }
     fs::write(own.join("cgroup.subtree_control"), "+memory +pids").ok()?;
-    // The controller is missing, or not ours to delegate: then the priority alone has to do.
+    // The controller is missing, or we may not delegate it: then only the priority has an effect.
     let _ = fs::write(own.join("cgroup.subtree_control"), "+cpu");
     Some(vec![Parent {
         folder: own,
@@ -207,7 +208,7 @@ fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     }])
 }
 
-/// The trees of single controllers.
+/// Returns the trees of single controllers.
 fn version_1(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     let parent = |controller: &'static str, controls| {
         let path = membership.lines().find_map(|line| {
@@ -229,7 +230,7 @@ fn version_1(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
 }
 
 impl Parent {
-    /// Whether a group can be made in it.
+    /// Returns whether a group can be created in it.
     fn takes_groups(&self) -> bool {
         let name = format!("chorus-{}-try", std::process::id());
         let folder = self.folder.join(name);
@@ -237,7 +238,7 @@ impl Parent {
     }
 }
 
-/// The folder where a group with `path` is visible, in the mount that `is_meant` picks by kind and options.
+/// Returns the folder where a group with `path` is visible, in the mount that `is_meant` selects by kind and options.
 fn folder(mounts: &str, path: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     // `36 35 98:0 /root /mountpoint options … - kind source options`
     mounts.lines().find_map(|line| {

@@ -12,13 +12,13 @@ use crate::config::Config;
 use crate::config::effective::Effective;
 use crate::domain::SandboxMode;
 
-/// Longest script in bytes: the kernel takes no longer single argument (128 KiB with its end mark).
+/// Longest script in bytes: the kernel accepts no longer single argument (128 KiB with its end mark).
 pub const MAX_SCRIPT: usize = 128 * 1024 - 1;
 
 /// A shell command of an agent.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// What bash is given, byte for byte as it was judged.
+    /// The script for bash, byte for byte as it was judged.
     pub script: String,
     /// The agent's workspace: writable.
     pub workspace: PathBuf,
@@ -26,7 +26,7 @@ pub struct Command {
     pub pin: Option<InodePin>,
     /// Its `HOME`.
     pub home: Home,
-    /// Where it starts; inside the workspace.
+    /// Its working directory; inside the workspace.
     pub directory: PathBuf,
     pub policy: Policy,
     pub limits: Limits,
@@ -35,17 +35,17 @@ pub struct Command {
 /// The home of an agent's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
-    /// A folder of the agent's own outside its workspace; made when a command first needs it.
+    /// A folder of the agent outside its workspace; created when a command first needs it.
     pub folder: PathBuf,
     pub access: HomeAccess,
 }
 
-/// What a command may write in its home.
+/// The parts of its home that a command may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeAccess {
     /// Everything.
     Whole,
-    /// The caches in it; all else is read-only where the command is confined.
+    /// The caches in it; everything else is read-only if the command is confined.
     Caches,
 }
 
@@ -59,7 +59,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The policy that applies where neither a server nor an agent sets one.
+    /// Returns the policy that applies if neither a server nor an agent sets one.
     pub fn of(config: &Config) -> Self {
         Self {
             mode: config.sandbox,
@@ -67,7 +67,7 @@ impl Policy {
         }
     }
 
-    /// What applies to one agent now.
+    /// Returns the policy that applies to one agent now.
     pub fn of_agent(effective: &Effective) -> Self {
         Self {
             mode: effective.sandbox,
@@ -91,10 +91,10 @@ impl From<bool> for Network {
     }
 }
 
-/// How much one command may take.
+/// Resource limits of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of memory: of all its processes where a cgroup can be used, else of each one's writable private memory.
+    /// Bytes of memory: of all its processes if a cgroup can be used, otherwise of each one's writable private memory.
     pub memory: u64,
     pub processes: u64,
     pub file_size: u64,
@@ -103,7 +103,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Room for a large build, and little enough that a runaway command does not take the machine down.
+    /// Returns enough for a large build, but little enough that a runaway command does not take the machine down.
     fn default() -> Self {
         Self {
             memory: 4 << 30,
@@ -114,17 +114,17 @@ impl Default for Limits {
     }
 }
 
-/// Besides the command's own end: what ends it, and where its output goes.
+/// What ends a command besides its own end, and where its output goes.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub timeout: Duration,
-    /// Ends it almost at once, even while it is being ended already.
+    /// Ends it almost at once, even while it is already being ended.
     pub abort: CancellationToken,
-    /// File for all of its output, made only when that does not fit into the result.
+    /// File for all of its output, created only if the output does not fit into the result.
     pub spool: Option<PathBuf>,
 }
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Exited,
@@ -136,10 +136,10 @@ pub enum Ended {
 /// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Exit code as a shell reports it: 128 + n after signal n. `None` when it was ended from outside.
+    /// Exit code as a shell reports it: 128 + n after signal n. `None` if it was ended from outside.
     pub exit: Option<i32>,
     pub ended: Ended,
-    /// Standard output and error in the order written; beyond the cap its head and tail.
+    /// Standard output and error in the order written; only head and tail if they are too long.
     pub output: Output,
     pub duration: Duration,
 }
@@ -148,23 +148,23 @@ pub struct Finished {
 pub struct Output {
     /// The beginning, or all of it.
     pub head: Vec<u8>,
-    /// The end, when something between was left out.
+    /// The end, if something in between was left out.
     pub tail: Vec<u8>,
     /// Bytes between head and tail.
     pub omitted: u64,
-    /// File that holds all of it (up to the spool's bound), when something was left out.
+    /// File with all of it (up to the spool's bound), if something was left out.
     pub whole: Option<PathBuf>,
-    /// Bytes that no file holds either, because the spool's bound was reached.
+    /// Bytes that are not in the file either, because the spool's bound was reached.
     pub lost: u64,
 }
 
 /// Why a command was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The command itself is invalid; the text says how.
+    /// The command itself is invalid; the text explains why.
     #[error("{0}")]
     Invalid(String),
-    /// This machine can run no command, whatever the settings.
+    /// This machine can run no command, regardless of the settings.
     #[error("no command runs here: {0}")]
     NoShell(NoShell),
     /// The settings require a sandbox and there is none.
@@ -173,7 +173,7 @@ pub enum ExecError {
          An operator can install bubblewrap, or set `sandbox` to `auto` to run commands behind weaker layers"
     )]
     NoSandbox(String),
-    /// The sandbox could not be put in place.
+    /// The sandbox could not be set up.
     #[error("the sandbox could not be set up: {0}")]
     Setup(String),
     /// A process could not be started or a file not be opened.

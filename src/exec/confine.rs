@@ -21,7 +21,7 @@ use super::{access, handover, limits, syscalls};
 ///
 /// # Errors
 ///
-/// When a part of the confinement cannot be put in place; nothing has run then, and the supervisor was told.
+/// Fails if a part of the confinement cannot be set up; then nothing has run, and the supervisor got a message.
 pub(super) fn main() -> Result<(), HelperError> {
     let supervisor = standard_input()?;
     let input = handover::receive(&supervisor).map_err(failed("taking over its input"))?;
@@ -39,12 +39,12 @@ pub(super) fn main() -> Result<(), HelperError> {
     };
     writeln!(&supervisor, "{CONFINED}").map_err(failed("answering"))?;
     drop(supervisor);
-    // Returns only when it failed.
+    // Returns only if it failed.
     let error = command.exec();
     Err(failed(orders.program.display().to_string())(error))
 }
 
-/// Confines this process and builds the command it will become.
+/// Confines this process and builds the command that it will become.
 fn prepare(orders: &Confinement, input: Option<OwnedFd>) -> Result<Command, HelperError> {
     // With bubblewrap this process is the second in its own process namespace and dies with the first.
     set_parent_process_death_signal(Some(Signal::KILL))
@@ -78,7 +78,7 @@ fn prepare(orders: &Confinement, input: Option<OwnedFd>) -> Result<Command, Help
     Ok(command)
 }
 
-/// Enters the directory, which lies in the workspace, name by name: a folder that was replaced by a link since it was judged is not
+/// Enters the directory in the workspace, name by name: a folder that was replaced by a link since it was judged is not
 /// entered.
 fn enter(orders: &Confinement) -> io::Result<()> {
     std::env::set_current_dir(&orders.workspace)?;
@@ -99,7 +99,7 @@ fn enter(orders: &Confinement) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails when a path no longer leads to the file that was meant.
+/// Fails if a path no longer leads to the intended file.
 fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
     let path = &inode_pin.path;
     let found = fs::symlink_metadata(path).map_err(|cause| HelperError::Vanished {
@@ -112,7 +112,7 @@ fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
     Err(HelperError::Replaced(path.clone()))
 }
 
-/// Standard input, which is a socket for both halves of the helper.
+/// Returns standard input, which is a socket for both halves of the helper.
 pub(super) fn standard_input() -> Result<UnixStream, HelperError> {
     std::io::stdin()
         .as_fd()

@@ -1,4 +1,4 @@
-//! What goes wrong around a command: in the helper that confines it, and while the machine's sandbox layers are tried.
+//! Errors around a command: in the helper that confines it, and while the machine's sandbox layers are tried.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(super) enum HelperError {
     NotForPeople,
 }
 
-/// Names the step of the helper that an error ended.
+/// Names the step of the helper in which an error occurred.
 pub(super) fn failed<E>(doing: impl Into<String>) -> impl FnOnce(E) -> HelperError
 where
     E: Into<Box<dyn Error + Send + Sync>>,
@@ -88,7 +88,8 @@ pub(super) enum FailedTrial {
     Printed(String),
 }
 
-/// Why this machine can run no command, whatever the settings. Cloned, because all who wait for the trial get its result.
+/// Why this machine can run no command, regardless of the settings. Cloned, because everything that waits for the trial
+/// gets its result.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NoShell {
     #[error("this program's file is not known: {0}")]

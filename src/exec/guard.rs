@@ -1,9 +1,9 @@
-//! Keeps a shell from changing what git runs in its workspace.
+//! Keeps a shell from changing the programs that git runs in its workspace.
 //!
-//! Some names in `.git` decide what git runs, and where it finds its configuration and its objects, for whoever uses the
-//! repository next. A shell may commit, so `.git` stays writable, but these names are mounted read-only over themselves.
-//! Missing ones are first made with content that changes nothing, because a mount needs something to cover. The folders
-//! they lie in become mount points, so that they cannot be moved away.
+//! Some names in `.git` decide which programs git runs, and where it finds its configuration and its objects, for the
+//! next user of the repository. A shell may commit, so `.git` stays writable, but these names are mounted read-only
+//! over themselves. Missing ones are first created with content that changes nothing, because a mount needs a target.
+//! Their folders become mount points, so that they cannot be moved away.
 //!
 //! Another command of the same agent may replace any of them with a link meanwhile. So each is checked by descriptor here
 //! and again, by inode, inside the finished sandbox ([`InodePin`]).
@@ -37,9 +37,9 @@ enum Part {
     Nested(&'static str, &'static [Part]),
 }
 
-/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and what lies there is
-/// used only from folders below the workspace, whose `.git` a shell may write anyway. Neither is `gitdir`, which has no
-/// effect here.
+/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and their contents are
+/// used only from folders below the workspace, and a shell may write the `.git` of those anyway. `gitdir` is not
+/// either, because it has no effect here.
 const PARTS: &[Part] = &[
     Part::File("config", ""),
     Part::File("config.worktree", ""),
@@ -54,7 +54,7 @@ const PARTS: &[Part] = &[
 
 /// Guards the repository of `workspace`; without one there is nothing to guard.
 pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) -> std::io::Result<Guard> {
-    // Repairs what a command left behind whose supervisor was killed.
+    // Repairs the leftovers of a command whose supervisor was killed.
     repair::repository(workspace, pin);
     let mut guard = Guard::default();
     let folder = repair::open_workspace(workspace, pin)?;
@@ -68,7 +68,7 @@ pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) -> std::io::R
     guard.inode_pin(path.clone(), rustix::fs::fstat(&git)?);
     guard.pinned.push(path.clone());
     let is_held = match guard.hold(&git, &path, PARTS) {
-        // Somebody else's repository, in which nothing can be made.
+        // Another user's repository, in which nothing can be created.
         Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => false,
         held => held?,
     };
@@ -82,7 +82,7 @@ pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) -> std::io::R
 }
 
 impl Guard {
-    /// Protects `parts` of the folder `path`; false when one of them is of the wrong type.
+    /// Protects `parts` of the folder `path`; false if one of them is of the wrong type.
     fn hold(&mut self, folder: &OwnedFd, path: &Path, parts: &[Part]) -> rustix::io::Result<bool> {
         for part in parts {
             let path = path.join(part.name());
@@ -132,7 +132,7 @@ impl Part {
         }
     }
 
-    /// Checks it in `folder`, and makes it if it is missing.
+    /// Checks it in `folder`, and creates it if it is missing.
     fn present(&self, folder: &OwnedFd) -> rustix::io::Result<Stat> {
         let name = self.name();
         match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -1,7 +1,7 @@
 //! Passes a descriptor over a socket: the input of a program, from the daemon to its supervisor and on into the sandbox.
 //!
-//! A supervisor's own standard input is the socket to the daemon, and its output streams are those of the command. A descriptor that
-//! is inherited would also reach whatever else the daemon starts at that moment.
+//! A supervisor's own standard input is the socket to the daemon, and its output streams are those of the command. An
+//! inherited descriptor would also reach every other process that the daemon starts at that moment.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,14 +13,14 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// The byte that carries the descriptor, or that says that there is none.
+/// The byte that carries the descriptor, or shows that there is none.
 const CARRIER: u8 = b'>';
 
-/// Sends `input`, or that there is none. It must be the first thing that is sent.
+/// Sends `input`, or that there is none. It must be the first message.
 ///
 /// # Errors
 ///
-/// When the other side has ended.
+/// Fails if the other side has ended.
 pub(super) fn send(socket: &UnixStream, input: Option<&OwnedFd>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -37,11 +37,12 @@ pub(super) fn send(socket: &UnixStream, input: Option<&OwnedFd>) -> io::Result<(
     Ok(())
 }
 
-/// Receives what [`send`] sent. Nothing may have been read from `socket` before: a usual read would drop the descriptor.
+/// Receives the message of [`send`]. Nothing may have been read from `socket` before: a normal read would drop the
+/// descriptor.
 ///
 /// # Errors
 ///
-/// When the other side has ended.
+/// Fails if the other side has ended.
 pub(super) fn receive(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

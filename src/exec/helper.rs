@@ -1,7 +1,7 @@
 //! The `chorus` binary re-executed as its own sandbox helper.
 //!
 //! A sandbox has to be applied between fork and exec. Doing that in the daemon would need unsafe code; a helper that
-//! confines itself and then becomes the command needs none. It has two parts, each one process:
+//! confines itself and then becomes the command needs none. It has two parts, each a separate process:
 //!
 //! ```text
 //! daemon ─▶ supervise (outside)  ─▶ [bwrap] ─▶ confine (inside) ═▶ bash
@@ -20,9 +20,9 @@ use super::{confine, supervise};
 /// Exit code of a helper that failed; the reason was sent to the process that started it.
 const FAILED: u8 = 125;
 
-/// Runs as the helper when the arguments say so; `None` means that this is an ordinary start.
+/// Runs as the helper if the arguments request it; `None` means that this is an ordinary start.
 ///
-/// To be called first in `main`: nothing that is set up for the daemon may reach a command.
+/// Call it first in `main`: nothing that is set up for the daemon may reach a command.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.nth(1)? != HELPER_COMMAND {
         return None;

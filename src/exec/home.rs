@@ -1,11 +1,11 @@
-//! The home folder of an agent's commands: makes it when a command first needs it, and finds the parts that every command
-//! may write.
+//! The home folder of an agent's commands: creates it when a command first needs it, and finds the parts that every
+//! command may write.
 //!
-//! Programs that only show something read settings from a home, and settings can start other programs. So a command that
-//! only a wildcard allowed may read all of its home and write [`CACHES`], where no program keeps settings.
+//! Even read-only programs read settings from a home, and settings can start other programs. So a command that only a
+//! wildcard allowed may read all of its home but write only [`CACHES`], where no program keeps settings.
 //!
-//! A command with a writable home may replace any of these folders with a link. So each is opened by descriptor here, and
-//! compared by inode once more when the command is confined ([`InodePin`]).
+//! A command with a writable home may replace any of these folders with a link. So each is opened by descriptor here,
+//! and compared by inode again when the command is confined ([`InodePin`]).
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -22,10 +22,11 @@ use super::job::InodePin;
 /// Permissions of a home: it may hold tokens.
 const PRIVATE: u32 = 0o700;
 
-/// Folders for what package managers fetched or computed and can get again, relative to the home.
+/// Folders for files that package managers fetched or computed and can get again, relative to the home.
 ///
-/// None of them holds a program that a launcher runs, as `.cache/node/corepack`, `.cache/bazelisk` and `.gradle/native` do:
-/// what is in these is used by builds, which run the workspace's own code anyway. For Go's see [`LOCAL_TOOLCHAIN`].
+/// None of them contains a program that a launcher runs, unlike `.cache/node/corepack`, `.cache/bazelisk` and
+/// `.gradle/native`: builds use the contents of these folders, and they run the workspace's own code anyway. For Go's
+/// see [`LOCAL_TOOLCHAIN`].
 const CACHES: &[&[&str]] = &[
     &[".cache", "go-build"],
     &[".cache", "pip"],
@@ -39,14 +40,14 @@ const CACHES: &[&[&str]] = &[
     &["go", "pkg"],
 ];
 
-/// Keeps `go` from running a toolchain that lies in its cache of modules, for commands that may write there.
+/// Keeps `go` from running a toolchain in its module cache, for commands that may write there.
 pub(super) const LOCAL_TOOLCHAIN: (&str, &str) = ("GOTOOLCHAIN", "local");
 
-/// Makes the home, and returns its parts that a command may write although the rest is read-only.
+/// Creates the home, and returns its parts that a command may write although the rest is read-only.
 ///
 /// # Errors
 ///
-/// When its path leads to something other than a folder, or it cannot be made.
+/// Fails if its path leads to something other than a folder, or it cannot be created.
 pub(super) fn prepare(home: &Home) -> io::Result<Vec<InodePin>> {
     make(&home.folder)?;
     match home.access {
@@ -61,16 +62,17 @@ pub(super) fn prepare(home: &Home) -> io::Result<Vec<InodePin>> {
     }
 }
 
-/// Makes the folder `below` of a home where it is missing. A link on the way is an error: what has the home may have put it there.
+/// Creates the folder `below` of a home if it is missing. A link on the way is an error: a command may have put it
+/// there.
 ///
 /// # Errors
 ///
-/// When a part of it is no folder or cannot be made.
+/// Fails if a part of it is not a folder or cannot be created.
 pub(super) fn make_below(home: &Path, below: &Path) -> io::Result<()> {
     let mut folder = open(home)?;
     for name in below.components().filter(|name| *name != Component::CurDir) {
         let name = name.as_os_str();
-        // It fails where the folder is there already.
+        // It fails if the folder already exists.
         let _ = mkdirat(&folder, name, Mode::from_raw_mode(PRIVATE));
         folder = open_below(&folder, name)?;
     }
@@ -82,7 +84,7 @@ fn make(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // The folder that holds it is out of reach for confined commands, so nobody replaces it between these steps.
+    // Confined commands cannot reach the folder around it, so it cannot be replaced between these steps.
     let meta = fs::symlink_metadata(folder)?;
     if !meta.is_dir() {
         return Err(io::Error::other(format!(
@@ -96,14 +98,14 @@ fn make(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder that `names` lead to, made where it is missing. `None` where it cannot be made, or where a command put
-/// something else in its place or closed it: then it is as read-only as the rest of the home.
+/// Returns the folder that `names` lead to, created if it is missing. `None` if it cannot be created, or if a command
+/// replaced or closed it: then it is as read-only as the rest of the home.
 fn cache(home: &OwnedFd, path: &Path, names: &[&str]) -> Option<InodePin> {
     let mut folder = None;
     let mut path = path.to_owned();
     for name in names {
         let above = folder.as_ref().unwrap_or(home);
-        // It fails where the folder is there already.
+        // It fails if the folder already exists.
         let _ = mkdirat(above, *name, Mode::from_raw_mode(0o755));
         folder = Some(open_below(above, *name).ok()?);
         path.push(name);

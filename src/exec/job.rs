@@ -1,4 +1,4 @@
-//! What the daemon hands to the helper, as one line of JSON.
+//! The data that the daemon passes to the helper, as one line of JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ pub const HELPER_COMMAND: &str = "__sandbox";
 /// Second argument: watch over one command from outside its sandbox.
 pub(super) const SUPERVISE: &str = "supervise";
 
-/// Second argument: confine oneself and become the command.
+/// Second argument: confine yourself and become the command.
 pub(super) const CONFINE: &str = "confine";
 
-/// Sent to a supervisor, after its job, to end the command in order; closing the socket means the same.
+/// Sent to a supervisor, after its job, to end the command cleanly; closing the socket means the same.
 pub(super) const IN_ORDER: u8 = b'.';
 
-/// Sent to end the command at once, even while it is being ended already.
+/// Sent to end the command at once, even while it is already being ended.
 pub(super) const AT_ONCE: u8 = b'!';
 
 /// The answer of the inner half once it is confined.
@@ -35,19 +35,19 @@ pub(super) struct Job {
     pub(super) wrapper: Vec<String>,
     /// What ends it besides itself.
     pub(super) life: Lifetime,
-    /// The workspace whose repository is repaired after the end; `None` with the sandbox off.
+    /// The workspace with the repository to repair after the end; `None` with the sandbox off.
     pub(super) repository: Option<PathBuf>,
     /// How the command's own process confines itself.
     pub(super) confinement: Confinement,
 }
 
-/// How long a command lives.
+/// The lifetime of a command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Lifetime {
     /// It ends when the other end of the supervisor's standard input is closed.
     Attached,
-    /// The same, and quickly: nobody is left who talks to it.
+    /// The same, but quickly: the daemon no longer talks to it.
     Talking,
     /// It continues without the daemon; its exit code is written to a file.
     Detached { exit_file: PathBuf },
@@ -56,19 +56,19 @@ pub(super) enum Lifetime {
 /// How a process confines itself before it becomes the command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Confinement {
-    /// What it becomes.
+    /// The program that it becomes.
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) input: Input,
-    /// The folder that it is entered by: a workspace, or the home of a program.
+    /// The folder through which it enters: a workspace, or the home of a program.
     pub(super) workspace: PathBuf,
     /// The folder that the workspace must be.
     pub(super) pin: Option<InodePin>,
-    /// Where it starts; in the workspace.
+    /// Its working directory, in the workspace.
     pub(super) directory: PathBuf,
     pub(super) environment: BTreeMap<String, String>,
     pub(super) limits: Limits,
-    /// Files that must still be the ones that were meant, checked before anything runs.
+    /// Files that must still be the intended ones, checked before anything runs.
     pub(super) inode_pins: Vec<InodePin>,
     /// The access rules of Landlock and seccomp; `None` with the sandbox off.
     pub(super) access: Option<AccessRules>,
@@ -80,22 +80,22 @@ pub(super) struct Confinement {
 pub(super) enum Input {
     /// Nothing to read.
     Empty,
-    /// The stream that was handed over.
+    /// The stream that was passed.
     Given,
 }
 
 /// Landlock and seccomp.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AccessRules {
-    /// Paths that can be read and executed, with all below.
+    /// Paths that can be read and executed, with everything below.
     pub(super) read: Vec<PathBuf>,
-    /// Folders whose entries can be listed though not read.
+    /// Folders whose entries can be listed but not read.
     pub(super) list: Vec<PathBuf>,
-    /// Paths that can be written, with all below.
+    /// Paths that can be written, with everything below.
     pub(super) write: Vec<PathBuf>,
-    /// Folders that can be written, with all below, as long as they are the ones that were meant.
+    /// Folders that can be written, with everything below, as long as they are the intended ones.
     pub(super) write_pinned: Vec<InodePin>,
-    /// Whether the network is reached.
+    /// Whether the network is reachable.
     pub(super) network: Network,
     /// Whether bubblewrap surrounds it.
     pub(super) namespaces: Namespaces,
@@ -105,27 +105,27 @@ pub(super) struct AccessRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Namespaces {
-    /// Namespaces made by bubblewrap: own processes, own file tree, own network when it is off.
+    /// Namespaces of bubblewrap: separate processes, separate file tree, separate network if it is off.
     Bubblewrap,
     None,
 }
 
-/// A file or folder that must still be the one that was meant.
+/// A file or folder that must still be the intended one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InodePin {
-    /// Where it must be found.
+    /// Its path.
     pub path: PathBuf,
     pub device: u64,
-    /// Its number there.
+    /// Its inode number.
     pub inode: u64,
 }
 
-/// What a supervisor sends to the daemon at the end, as one line of JSON.
+/// The supervisor's message to the daemon at the end, as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
     /// The command ran and left this exit code.
     Exited(i32),
-    /// It never ran: why.
+    /// It never ran, for this reason.
     Failed(String),
 }

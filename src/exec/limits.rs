@@ -11,7 +11,7 @@ use rustix::thread::{
 use super::command::Limits;
 use super::error::{HelperError, failed};
 
-/// How much rather the kernel should end a command than the daemon when memory runs out (0 to 1000).
+/// How strongly the kernel should prefer to end a command rather than the daemon when memory runs out (0 to 1000).
 const OUT_OF_MEMORY_FIRST: &str = "900";
 
 /// Priority below the daemon's, so that busy commands do not slow its answers.
@@ -20,7 +20,7 @@ const OUT_OF_MEMORY_FIRST: &str = "900";
 /// a busy machine still gets a tenth of a processor.
 const NICENESS: i32 = 10;
 
-/// Limits this process and all it will start.
+/// Limits this process and all its descendants.
 pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
     // Best effort: both only help the rest of the machine.
     let _ = fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_FIRST);

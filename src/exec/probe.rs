@@ -1,4 +1,4 @@
-//! Finds out which walls, that is which sandbox layers, this machine offers, by trying them.
+//! Finds out which walls, that is, sandbox layers, this machine offers, by trying them.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::error::{FailedTrial, MissingLayer};
 use super::sandbox::{Sandbox, SandboxInner};
 use super::view::{self, MachineView};
 
-/// How long one trial may take.
+/// Longest time for one trial.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The parts of the sandbox.
@@ -25,18 +25,18 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct SandboxSettings {
     /// The `chorus` binary, which is its own helper.
     pub helper: PathBuf,
-    /// Whether to look for bubblewrap.
+    /// Whether to search for bubblewrap.
     pub bubblewrap: Bubblewrap,
     /// Folders that commands can read besides the system; empty means the toolchains found in `PATH`.
     pub read: Vec<PathBuf>,
 }
 
-/// Whether to look for bubblewrap.
+/// Whether to search for bubblewrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bubblewrap {
-    /// Use it when it is in `PATH` and works.
+    /// Use it if it is in `PATH` and works.
     Search,
-    /// Do without.
+    /// Do not use it.
     Never,
 }
 
@@ -45,7 +45,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When there is no bash, or the helper cannot be started at all.
+    /// Fails if there is no bash, or the helper cannot be started at all.
     pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
         let settings = settings.clone();
         let found = spawn_blocking(move || untried(settings)).await;
@@ -61,12 +61,12 @@ impl Sandbox {
         Ok(Self::of(&parts))
     }
 
-    /// Tries the layers one after the other, because a failed run does not say which of them failed.
+    /// Tries the layers one after the other, because a failed run does not show which of them failed.
     async fn each_alone(mut parts: SandboxInner) -> SandboxInner {
         let bubblewrap = parts.bubblewrap;
         parts.bubblewrap = Err(MissingLayer::NotTried);
         if parts.walls.is_ok() {
-            // Alone they do not satisfy `Required`; while bubblewrap has not been tried, `Auto` uses them.
+            // By themselves they do not satisfy `Required`; while bubblewrap has not been tried, `Auto` uses them.
             let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
             let tried = tried.map_err(MissingLayer::LandlockFails);
             parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
@@ -96,7 +96,7 @@ impl Sandbox {
             directory: workspace.clone(),
             workspace,
             pin: None,
-            // What is tried is the stricter one, which needs all of the mounts and rules.
+            // The trial uses the stricter one, which needs all of the mounts and rules.
             home: Home {
                 folder: folder.path().join("home"),
                 access: HomeAccess::Caches,
@@ -126,7 +126,7 @@ impl Sandbox {
     }
 }
 
-/// What this machine seems to have before anything was tried.
+/// Returns what this machine seems to offer before anything was tried.
 fn untried(settings: SandboxSettings) -> Result<SandboxInner, ExecError> {
     let view = MachineView::of_this_machine(&settings.read)
         .map_err(|why| ExecError::Setup(why.to_string()))?;

@@ -1,6 +1,6 @@
-//! The sandbox of this machine, tried in the background: trying takes longer than all the rest of a start.
+//! Tries the sandbox of this machine in the background: the trial takes longer than the rest of a start.
 //!
-//! No command runs before it is known: whoever wants to run one waits here, and begins the trial if nobody did.
+//! No command runs before the result is known: a command waits here, and begins the trial if it has not begun.
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -28,7 +28,7 @@ impl Probing {
         })
     }
 
-    /// One that is known already.
+    /// Creates it for a known sandbox.
     pub fn known(sandbox: Sandbox) -> Self {
         Self::of(ready(Ok(sandbox)))
     }
@@ -37,16 +37,16 @@ impl Probing {
         Self(probe.boxed().shared())
     }
 
-    /// The sandbox, once it is known.
+    /// Waits for the sandbox and returns it.
     ///
     /// # Errors
     ///
-    /// When no command can run on this machine at all.
+    /// Fails if no command can run on this machine at all.
     pub async fn sandbox(&self) -> Result<Sandbox, ExecError> {
         self.0.clone().await.map_err(ExecError::NoShell)
     }
 
-    /// The layers around a command under `policy` as they really are, for the log and `/status`, once they are known.
+    /// Returns the actual layers around a command under `policy`, for the log and `/status`, once they are known.
     pub async fn describe(&self, policy: Policy) -> String {
         match self.0.clone().await {
             Ok(sandbox) => sandbox.describe(policy),

@@ -1,4 +1,4 @@
-//! Processes by identity: a pid and its start time, so that a reused pid is never taken for the old one.
+//! Processes by identity: a pid and its start time, so that a reused pid is never mistaken for the old one.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,26 +10,26 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// Shortest time between two checks for what is left of a tree: each reads all of `/proc`.
+/// Shortest time between two checks of the rest of a tree: each reads all of `/proc`.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How long to wait for a killed process before the tree is checked again.
 const VANISHES_IN: Duration = Duration::from_millis(50);
 
-/// How long killed processes may take to end before they are given up: only one stuck in the kernel takes longer.
+/// How long to wait for killed processes to end: only one that hangs in the kernel takes longer.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a command is ended from outside: with SIGTERM, and what is left after a while with SIGKILL.
+/// How a command is ended from outside: with SIGTERM, and after some time with SIGKILL for the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// Time to flush a file and remove a lock; short enough that a timeout returns within 5 s.
+    /// Leaves time to flush a file and remove a lock; short enough that a timeout returns within 5 s.
     InOrder,
     /// A person aborted the turn: everything ends within a second.
     AtOnce,
 }
 
 impl Ending {
-    /// Time between SIGTERM and SIGKILL.
+    /// Returns the time between SIGTERM and SIGKILL.
     pub(super) const fn grace(self) -> Duration {
         match self {
             Self::InOrder => Duration::from_secs(2),
@@ -48,12 +48,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that has `pid` now; `None` when there is no such process.
+    /// Returns the process that has `pid` now; `None` if there is no such process.
     pub fn of(pid: u32) -> Option<Self> {
         Stat::read(pid).map(|stat| stat.process)
     }
 
-    /// Whether it still runs; a zombie does not.
+    /// Returns whether it still runs; a zombie does not.
     pub fn is_alive(self) -> bool {
         Stat::read(self.pid).is_some_and(|stat| stat.process == self && stat.runs())
     }
@@ -74,15 +74,15 @@ impl Process {
         let _ = retry_on_intr(|| poll(&mut end, Some(&timeout)));
     }
 
-    /// A handle of exactly this process; `None` when it has ended.
+    /// Returns a handle of exactly this process; `None` if it has ended.
     fn handle(self) -> Option<OwnedFd> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw)?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-        // The handle is of whichever process has the pid now: check again before using it.
+        // The pid may have been reused: check again before using this handle.
         (Self::of(self.pid) == Some(self)).then_some(handle)
     }
 
-    /// All running descendants.
+    /// Returns all running descendants.
     fn below(self) -> Vec<Stat> {
         let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
         for stat in Stat::all() {
@@ -104,7 +104,7 @@ impl Process {
         found
     }
 
-    /// Ends all its descendants: SIGTERM, some time, SIGKILL. Blocks until nothing is left.
+    /// Ends all its descendants: SIGTERM, some time, SIGKILL. Blocks until none is left.
     ///
     /// Bubblewrap's own processes get no SIGTERM: the outer one would end the rest at once.
     pub fn end_below(self, ending: Ending) {
@@ -119,7 +119,7 @@ impl Process {
         self.kill_below();
     }
 
-    /// Kills all its descendants, again and again until nothing is left.
+    /// Kills all its descendants, repeatedly until none is left.
     pub fn kill_below(self) {
         let start = Instant::now();
         loop {
@@ -140,7 +140,7 @@ impl Process {
         self.signal(Signal::KILL);
     }
 
-    /// Waits until it has no descendants; false when `timeout` ran out first.
+    /// Waits until it has no descendants; false if `timeout` expired first.
     fn wait_below(self, timeout: Duration) -> bool {
         let start = Instant::now();
         loop {
@@ -154,7 +154,7 @@ impl Process {
     }
 }
 
-/// Waits until one of these has ended, at most for `timeout`, and long enough that checking does not take all the time.
+/// Waits until one of these has ended, at most for `timeout`, and long enough that the checks do not take all the time.
 fn wait_for_one(left: &[Stat], timeout: Duration) {
     if let Some(stat) = left.first() {
         stat.process.wait_end(timeout);
@@ -175,7 +175,7 @@ impl Stat {
         Self::parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// `pid (name) state ppid … starttime …`; the name may hold spaces and brackets.
+    /// Reads `pid (name) state ppid … starttime …`; the name may contain spaces and brackets.
     fn parse(pid: u32, line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
         let (head, rest) = line.rsplit_once(')')?;

@@ -1,7 +1,7 @@
 //! External programs that the daemon talks to over their standard streams, for longer than one command.
 //!
-//! A program has the supervisor and the sandbox of a command with another list of what it sees: its own home, and the agent's
-//! workspace only as far as it is given. What it says is the business of whoever started it.
+//! A program has the supervisor and the sandbox of a command, but sees other paths: its own home, and the given part of
+//! the agent's workspace. Its caller interprets its output.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,7 +23,7 @@ use super::running::Running;
 use super::sandbox::{Reach, Sandbox};
 use super::view;
 
-/// Variables that tell programs where to put what they keep; all lead into the home.
+/// Variables that tell programs where to store data; all lead into the home.
 const HOMES: &[(&str, &str)] = &[
     ("HOME", ""),
     ("TMPDIR", "tmp"),
@@ -32,10 +32,10 @@ const HOMES: &[(&str, &str)] = &[
     ("XDG_DATA_HOME", ".local/share"),
 ];
 
-/// How long a program may take to end by itself when its input is closed.
+/// How long a program may take to end by itself after its input is closed.
 const AFTER_INPUT: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take beyond the grace it gives.
+/// How long the supervisor may take in addition to the grace period.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A program to start.
@@ -44,15 +44,15 @@ pub struct Program {
     /// Its file: an absolute path.
     pub file: PathBuf,
     pub arguments: Vec<String>,
-    /// Variables besides those that every command has.
+    /// Variables in addition to those of every command.
     pub environment: BTreeMap<String, String>,
     /// Its home, which it may write. The folder above it exists.
     pub home: PathBuf,
-    /// Where it starts, relative to the home.
+    /// Its working directory, relative to the home.
     pub directory: PathBuf,
     /// The agent's workspace, as far as it is given.
     pub workspace: Option<(PathBuf, GivenWorkspace)>,
-    /// Further paths that it may read.
+    /// Additional paths that it may read.
     pub read: Vec<PathBuf>,
     pub policy: Policy,
     pub limits: Limits,
@@ -62,11 +62,11 @@ pub struct Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenWorkspace {
     Read,
-    /// Also write, except what git runs.
+    /// Also write, except the files that make git run something.
     Write,
 }
 
-/// A program that runs. Dropping it ends the program with all that it started.
+/// A running program. Dropping it ends the program with all its descendants.
 #[derive(Debug)]
 pub struct RunningProgram {
     running: Running,
@@ -81,12 +81,12 @@ pub struct Streams {
 }
 
 impl Sandbox {
-    /// Starts `program` in the strongest sandbox there is.
+    /// Starts `program` in the strongest available sandbox.
     ///
     /// # Errors
     ///
-    /// When it cannot be started, or not as confined as its policy requires. What fails later ends its streams;
-    /// [`RunningProgram::wait`] then has the reason.
+    /// Fails if it cannot be started, or not as confined as its policy requires. A later failure ends its streams;
+    /// [`RunningProgram::wait`] then returns the reason.
     pub async fn start(&self, program: &Program) -> Result<(RunningProgram, Streams), ExecError> {
         let (sandbox, program) = (self.clone(), program.clone());
         let prepared = spawn_blocking(move || {
@@ -110,7 +110,7 @@ impl Sandbox {
         Ok((RunningProgram { running }, streams))
     }
 
-    /// Whether every confined program can read `path` anyway.
+    /// Returns whether every confined program can read `path` anyway.
     pub fn shows(&self, path: &Path) -> bool {
         let view = self.view();
         let links = view.links.iter().map(|(link, _)| link);
@@ -195,16 +195,16 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 impl RunningProgram {
-    /// Its supervisor.
+    /// Returns its supervisor.
     pub fn process(&self) -> Process {
         self.running.process
     }
 
-    /// Waits until it has ended by itself: its exit code, or why it never ran.
+    /// Waits until it has ended by itself, and returns its exit code, or why it never ran.
     ///
     /// # Errors
     ///
-    /// The reason, when it never ran or its supervisor was killed.
+    /// Fails with the reason if it never ran or its supervisor was killed.
     pub async fn wait(&mut self) -> Result<i32, NeverRan> {
         let _ = self.running.child.wait().await;
         match self.running.report().await {
@@ -214,7 +214,8 @@ impl RunningProgram {
         }
     }
 
-    /// Ends it with all that it started, after its input was closed: a second to end by itself, SIGTERM, two seconds, SIGKILL.
+    /// Ends it with all its descendants, after its input was closed: a second to end by itself, SIGTERM, two seconds,
+    /// SIGKILL.
     pub async fn end(mut self) {
         if timeout(AFTER_INPUT, self.running.child.wait())
             .await
@@ -230,7 +231,7 @@ impl RunningProgram {
     }
 }
 
-/// Checks what the kernel or the helper would refuse, and what would leave the home.
+/// Checks for values that the kernel or the helper would refuse, and for paths that would leave the home.
 fn check(program: &Program) -> Result<(), ExecError> {
     let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     if !program.directory.components().all(stays) {

@@ -1,9 +1,9 @@
-//! Keeps a workspace's `.git` a valid repository, which no mount can: git replaces `HEAD` with every checkout, and the
-//! owner of a folder may make it inaccessible.
+//! Keeps a workspace's `.git` a valid repository, which mounts cannot do: git replaces `HEAD` with every checkout, and
+//! the owner of a folder may make it inaccessible.
 //!
-//! Where git does not accept `.git` as a repository, it checks whether the workspace itself is one, and its configuration
-//! would be whatever a command wrote there. So `HEAD`, `objects` and `refs` are repaired before a command and after its
-//! end. All of it is best effort, by descriptor, and follows no link.
+//! If git does not accept `.git` as a repository, it checks whether the workspace itself is one, and would use any
+//! configuration that a command wrote there. So `HEAD`, `objects` and `refs` are repaired before a command and after
+//! its end. All of it is best effort, by descriptor, and follows no link.
 
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,16 +16,17 @@ use rustix::io::Errno;
 
 use super::job::InodePin;
 
-/// The file that says where a repository's configuration and objects are, when they are elsewhere.
+/// The file that names the place of a repository's configuration and objects, if they are elsewhere.
 pub(super) const COMMON: &str = "commondir";
 
-/// Its content for a repository that holds its own. libgit2 takes a path as relative only when a slash follows the dot.
+/// Its content for a repository that contains its own. libgit2 treats a path as relative only if a slash follows the
+/// dot.
 pub(super) const ITSELF: &str = "./\n";
 
 /// The `HEAD` of a new repository.
 const FIRST_HEAD: &str = "ref: refs/heads/main\n";
 
-/// Bytes of `HEAD` or [`COMMON`] that are read: more than git reads.
+/// Most bytes of `HEAD` or [`COMMON`] that are read: more than git reads.
 const LONGEST: u64 = 4096;
 
 /// Repairs the repository of `workspace`, if it has one.
@@ -41,7 +42,7 @@ pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) {
     }
 }
 
-/// Opens a workspace, which must be the folder that was meant.
+/// Opens a workspace, which must be the intended folder.
 pub(super) fn open_workspace(workspace: &Path, pin: Option<&InodePin>) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     let folder = rustix::fs::open(workspace, flags, Mode::empty())?;
@@ -61,7 +62,7 @@ pub(super) fn write_new(folder: &OwnedFd, name: &str, content: &str) -> rustix::
     rustix::io::write(&file, content.as_bytes()).map(drop)
 }
 
-/// The folder `name`, which its owner can enter from now on; `None` where it is not a folder.
+/// Returns the folder `name`, which its owner can enter from now on; `None` if it is not a folder.
 fn opened(at: &OwnedFd, name: &str) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let folder = openat(at, name, flags, Mode::empty()).ok()?;
@@ -87,7 +88,7 @@ fn keep_folder(git: &OwnedFd, name: &str) {
     let _ = mkdirat(git, name, Mode::from_raw_mode(0o755));
 }
 
-/// Whether `name` is a link to a folder: somebody set it up so, and git accepts it as a repository.
+/// Returns whether `name` is a link to a folder: a user set it up so, and git accepts it as a repository.
 fn is_folder_elsewhere(git: &OwnedFd, name: &str) -> bool {
     statat(git, name, AtFlags::empty())
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
@@ -101,7 +102,7 @@ fn keep_head(git: &OwnedFd) {
     }
 }
 
-/// Whether git accepts `text` as a `HEAD`: a branch by name or a commit by number.
+/// Returns whether git accepts `text` as a `HEAD`: a branch by name or a commit by number.
 fn is_head(text: &[u8]) -> bool {
     match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
@@ -118,7 +119,7 @@ fn keep_common(git: &OwnedFd) {
     }
 }
 
-/// The content of the regular file `name`; `None` when it cannot be read or is something else.
+/// Returns the content of the regular file `name`; `None` if it cannot be read or is something else.
 fn content(git: &OwnedFd, name: &str) -> Option<Vec<u8>> {
     let seen = openat(git, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&seen).ok()?.st_mode);
@@ -136,14 +137,14 @@ fn content(git: &OwnedFd, name: &str) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Replaces whatever has the name with a file that holds `content`.
+/// Replaces anything with this name by a file with `content`.
 fn replace(git: &OwnedFd, name: &str, content: &str) {
     let draft = format!("{name}.{}", uuid::Uuid::new_v4().simple());
     if write_new(git, &draft, content).is_err() {
         return;
     }
     if renameat(git, &draft, git, name) == Err(Errno::ISDIR) {
-        // A folder cannot be replaced with a file: it is renamed, with what is in it.
+        // A folder cannot be replaced with a file: it is renamed, with its contents.
         let _ = renameat(git, name, git, format!("{draft}.aside"));
         let _ = renameat(git, &draft, git, name);
     }

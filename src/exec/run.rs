@@ -20,10 +20,10 @@ use super::process::Ending;
 use super::running::Running;
 use super::sandbox::Sandbox;
 
-/// Bytes taken from the pipe at once: its usual capacity.
+/// Bytes taken from the pipe at a time: its usual capacity.
 const CHUNK: usize = 64 * 1024;
 
-/// How long the supervisor may take beyond the grace it gives, before it counts as stuck.
+/// How long the supervisor may take in addition to the grace period before it counts as stuck.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Sandbox {
@@ -31,7 +31,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When the command was not run at all; a command that fails is [`Finished`].
+    /// Fails if the command was not run at all; a command that fails is [`Finished`].
     pub async fn run(
         &self,
         command: &Command,
@@ -74,12 +74,12 @@ impl Sandbox {
     }
 }
 
-/// A command whose supervisor is started and has no job yet.
+/// A command with a started supervisor that has no job yet.
 struct Attached {
     job: Job,
     scratch: Scratch,
     running: Running,
-    /// What the command prints.
+    /// The output of the command.
     output: pipe::Receiver,
 }
 
@@ -131,7 +131,7 @@ async fn supervise(
             .as_mut()
             .reset(tokio::time::Instant::now() + ending.grace() + SUPERVISOR_TIMEOUT);
     }
-    // What is left in the pipe. Its end is not waited for: another process may hold it open.
+    // The rest in the pipe. Its end is not awaited: another process may hold it open.
     while let Ok(count @ 1..) = output.try_read(&mut chunk) {
         capture.push(&chunk[..count]).await;
     }
@@ -156,8 +156,8 @@ async fn supervise(
     })
 }
 
-/// A command's own temporary folder. A command may leave any number of files in it, so it is removed off the async threads,
-/// also when the command is given up.
+/// A command's own temporary folder. A command may leave any number of files in it, so it is removed off the async
+/// threads, even if the command is given up.
 struct Scratch(Option<TempDir>);
 
 impl Scratch {

@@ -22,12 +22,12 @@ pub(super) struct Running {
     pub(super) child: tokio::process::Child,
     pub(super) process: Process,
     line: BufReader<UnixStream>,
-    /// Dropped after the child and the socket: a group can be removed only when its processes have ended.
+    /// Dropped after the child and the socket: a group can be removed only after its processes have ended.
     pub(super) group: Option<Group>,
 }
 
 impl Running {
-    /// Starts a supervisor in `group`, whose command will read `input` and print into `output` and `errors`.
+    /// Starts a supervisor in `group` with a command that will read `input` and print into `output` and `errors`.
     pub(super) fn start(
         helper: &Path,
         input: Option<OwnedFd>,
@@ -45,7 +45,7 @@ impl Running {
             .args([HELPER_COMMAND, SUPERVISE])
             .env_clear()
             .current_dir("/")
-            // Signals of the terminal are for the daemon, which then ends its commands in order.
+            // Signals of the terminal are for the daemon, which then ends its commands cleanly.
             .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(output))
@@ -68,7 +68,7 @@ impl Running {
         self.line.write_all(format!("{job}\n").as_bytes()).await
     }
 
-    /// Tells the supervisor to end everything and report. A second call may ask for more speed.
+    /// Tells the supervisor to end everything and report. A second call may demand more speed.
     pub(super) async fn end(&mut self, ending: Ending) {
         let word = match ending {
             Ending::InOrder => IN_ORDER,
@@ -78,14 +78,14 @@ impl Running {
         let _ = self.line.write_all(&[word]).await;
     }
 
-    /// Kills supervisor and command, for when the supervisor does not manage to.
+    /// Kills supervisor and command, if the supervisor fails to do it.
     pub(super) async fn kill(&mut self) {
         let process = self.process;
         let _ = tokio::task::spawn_blocking(move || process.kill_tree()).await;
         let _ = self.child.wait().await;
     }
 
-    /// The supervisor's report; `None` when it was killed.
+    /// Returns the supervisor's report; `None` if it was killed.
     pub(super) async fn report(&mut self) -> Option<Report> {
         let mut line = String::new();
         self.line.read_line(&mut line).await.ok()?;

@@ -1,4 +1,4 @@
-//! The sandbox layers of this machine (its walls), and what is needed to put one command into them.
+//! The sandbox layers of this machine (its walls), and the parts needed to put one command into them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::home;
 use super::job::{AccessRules, Confinement, InodePin, Input, Job, Lifetime, Namespaces};
 use super::view::{self, MachineView};
 
-/// Device files that a command may use where it has no `/dev` of its own.
+/// Device files that a command may use if it has no `/dev` of its own.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -23,7 +23,7 @@ const DEVICES: &[&str] = &[
     "/dev/urandom",
 ];
 
-/// What root may read of `/proc` where it has no `/proc` of its own: the rest shows other processes.
+/// The files that root may read in `/proc` if it has no `/proc` of its own: the rest shows other processes.
 const PROC_OF_ROOT: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/meminfo",
@@ -35,7 +35,7 @@ const PROC_OF_ROOT: &[&str] = &[
     "/proc/sys",
 ];
 
-/// What Landlock and seccomp alone do not prevent, for the log, `/status` and `chorus doctor`: why they do not satisfy
+/// The gaps of Landlock and seccomp by themselves, for the log, `/status` and `chorus doctor`: why they do not satisfy
 /// `required`.
 const LEFT_OPEN: &str = "Without bubblewrap a command can change the mode, times and attributes of every file that the daemon's \
     user owns, and what git runs in its workspace";
@@ -46,7 +46,7 @@ pub struct Sandbox {
     parts: Arc<SandboxInner>,
 }
 
-/// What it is made of.
+/// The parts of a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct SandboxInner {
     pub(super) helper: PathBuf,
@@ -55,12 +55,12 @@ pub(super) struct SandboxInner {
     pub(super) bubblewrap: Result<PathBuf, MissingLayer>,
     /// Landlock's version, with seccomp, or why they do not work.
     pub(super) walls: Result<u32, MissingLayer>,
-    /// Limits on all processes of a command together, where they are available.
+    /// Limits on all processes of a command together, if they are available.
     pub(super) groups: Option<Arc<Groups>>,
 }
 
 impl Sandbox {
-    /// The layers around a command under `policy` as they really are, for the log and `/status`.
+    /// Returns the actual layers around a command under `policy`, for the log and `/status`.
     pub fn describe(&self, policy: Policy) -> String {
         if policy.mode == SandboxMode::Off {
             return "off (resource limits only)".to_owned();
@@ -95,7 +95,7 @@ impl Sandbox {
         }
     }
 
-    /// Where a command under `policy` runs, in words that end a sentence: `Runs …`.
+    /// Describes where a command under `policy` runs, in words that end a sentence: `Runs …`.
     pub fn in_words(&self, policy: Policy) -> &'static str {
         if policy.mode == SandboxMode::Off {
             return "without a sandbox, with network access";
@@ -114,23 +114,23 @@ impl Sandbox {
         }
     }
 
-    /// Whether any layer confines a command under `policy`.
+    /// Returns whether any layer confines a command under `policy`.
     pub fn confines(&self, policy: Policy) -> bool {
         policy.mode != SandboxMode::Off
             && (self.parts.bubblewrap.is_ok() || self.parts.walls.is_ok())
     }
 
-    /// Whether the sandbox that `policy` asks for is complete.
+    /// Returns whether the sandbox that `policy` requests is complete.
     pub fn is_whole(&self, policy: Policy) -> bool {
         policy.mode == SandboxMode::Off || self.parts.bubblewrap.is_ok()
     }
 
-    /// Whether commands under `policy` are refused on this machine.
+    /// Returns whether commands under `policy` are refused on this machine.
     pub fn refuses(&self, policy: Policy) -> bool {
         policy.mode == SandboxMode::Required && self.parts.bubblewrap.is_err()
     }
 
-    /// Why there is no sandbox that satisfies `required`.
+    /// Returns why no sandbox satisfies `required`.
     fn missing(&self) -> String {
         let bubblewrap = self.parts.bubblewrap.as_ref().err();
         let bubblewrap = bubblewrap.map(MissingLayer::to_string).unwrap_or_default();
@@ -140,22 +140,22 @@ impl Sandbox {
         }
     }
 
-    /// The helper's binary.
+    /// Returns the helper's binary.
     pub(super) fn helper(&self) -> &Path {
         &self.parts.helper
     }
 
-    /// A group that limits one command, where groups can be made.
+    /// Returns a group that limits one command, if groups can be created.
     pub(super) fn group(&self, limits: &Limits) -> std::io::Result<Option<Group>> {
         let groups = self.parts.groups.as_ref();
         groups.map(|groups| groups.make(limits)).transpose()
     }
 
-    /// The job of the supervisor for one command.
+    /// Returns the job of the supervisor for one command.
     ///
     /// # Errors
     ///
-    /// When the command cannot be run as it is, or not as confined as the settings require.
+    /// Fails if the command cannot be run as it is, or not as confined as the settings require.
     pub(super) fn job(
         &self,
         command: &Command,
@@ -210,12 +210,12 @@ impl Sandbox {
         Ok(job)
     }
 
-    /// Whether bubblewrap surrounds what runs under `policy`.
+    /// Returns whether bubblewrap surrounds a command under `policy`.
     fn is_inside(&self, policy: Policy) -> bool {
         policy.mode != SandboxMode::Off && self.parts.bubblewrap.is_ok()
     }
 
-    /// What this machine shows to everything that runs here.
+    /// Returns the parts of this machine that are visible to every command here.
     pub(super) fn view(&self) -> &MachineView {
         &self.parts.view
     }
@@ -224,7 +224,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When there are no such layers and `policy` requires them.
+    /// Fails if there are no such layers and `policy` requires them.
     pub(super) fn confine(
         &self,
         job: &mut Job,
@@ -257,7 +257,7 @@ impl Sandbox {
         };
         job.wrapper =
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
-        // The tree holds only what may be read; Landlock is also told what may be written.
+        // The tree contains only readable paths; Landlock also needs the writable ones.
         let mut write = reach.write.clone();
         write.extend(["/tmp".into(), "/dev".into()]);
         job.confinement.access = Some(AccessRules {
@@ -303,22 +303,23 @@ impl Sandbox {
     }
 }
 
-/// What a command or a program reaches besides the system: paths with all below.
+/// The paths that a command or a program reaches besides the system, with everything below them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
-    /// Only to be read.
+    /// Readable.
     pub(super) read: Vec<PathBuf>,
-    /// To be written too.
+    /// Also writable.
     pub(super) write: Vec<PathBuf>,
-    /// The same, which must be the folders that were meant.
+    /// Also writable, and must be the intended folders.
     pub(super) pinned: Vec<InodePin>,
     /// Parts of those that cannot be moved away.
     pub(super) held: Vec<PathBuf>,
-    /// Parts of those that are only to be read.
+    /// Parts of those that are read-only.
     pub(super) frozen: Vec<PathBuf>,
 }
 
-/// What `command` reaches, and the pins of its repository where it is surrounded by bubblewrap, which alone can guard it.
+/// Returns the paths that `command` reaches, and the pins of its repository if bubblewrap surrounds it; only bubblewrap
+/// can guard the repository.
 fn reach(
     job: &mut Job,
     command: &Command,
@@ -344,7 +345,7 @@ fn reach(
     Ok(reach)
 }
 
-/// Gives a command that has no `/tmp` of its own a folder instead.
+/// Gives a command without its own `/tmp` a folder instead.
 fn add_scratch(job: &mut Job, scratch: &Path) {
     if let Some(access) = &mut job.confinement.access {
         access.write.push(scratch.to_owned());

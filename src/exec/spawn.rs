@@ -21,25 +21,26 @@ use super::sandbox::Sandbox;
 /// How often to check for the end of the supervisor of an ended tree.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Bytes that are read of the file with a task's end: a number, or a reason. Without a sandbox the command can write there.
+/// Most bytes that are read of the file with a task's end: a number, or a reason. Without a sandbox the command can
+/// write there.
 const LONGEST_END: u64 = 4096;
 
 /// How long a supervisor may take to notice that its command has ended.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a task's files are.
+/// The paths of a task's files.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     pub stdout: PathBuf,
     pub stderr: PathBuf,
-    /// Exit code as a line of text, written whole by the supervisor at the end.
+    /// Exit code as a line of text, written completely by the supervisor at the end.
     pub exit_code: PathBuf,
-    /// The command's private temporary folder where it has no `/tmp` of its own.
+    /// The command's private temporary folder if it has no `/tmp` of its own.
     pub scratch: PathBuf,
 }
 
 impl TaskFiles {
-    /// The files of a task under `folder`.
+    /// Returns the files of a task under `folder`.
     pub fn under(folder: &Path) -> Self {
         Self {
             stdout: folder.join("stdout.log"),
@@ -49,7 +50,8 @@ impl TaskFiles {
         }
     }
 
-    /// The exit code that the supervisor left, or its reason why the command never ran; `None` while there is neither.
+    /// Returns the exit code that the supervisor left, or its reason why the command never ran; `None` while there is
+    /// neither.
     pub async fn read_end(&self) -> Option<Result<i32, NeverRan>> {
         let mut text = String::new();
         let file = File::open(&self.exit_code).await.ok()?;
@@ -67,7 +69,7 @@ pub struct Spawned {
 }
 
 impl Drop for Spawned {
-    /// The command continues, and so do its limits.
+    /// Leaves the command and its limits in place.
     fn drop(&mut self) {
         if let Some(group) = self.running.group.take() {
             group.leave();
@@ -76,16 +78,16 @@ impl Drop for Spawned {
 }
 
 impl Spawned {
-    /// Its supervisor: what people see as the task's pid.
+    /// Returns its supervisor, which people see as the task's pid.
     pub fn process(&self) -> Process {
         self.running.process
     }
 
-    /// Waits for its end: the exit code, or why it never ran.
+    /// Waits for its end, and returns the exit code, or why it never ran.
     ///
     /// # Errors
     ///
-    /// The reason, when the command could not be started or its supervisor was killed.
+    /// Fails with the reason if the command could not be started or its supervisor was killed.
     pub async fn wait(mut self) -> Result<i32, NeverRan> {
         let _ = self.running.child.wait().await;
         drop(self.running.group.take());
@@ -102,7 +104,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When it cannot be started; later failures are reported by [`Spawned::wait`].
+    /// Fails if it cannot be started; [`Spawned::wait`] reports later failures.
     pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
         let group = self.group(&command.limits)?;
         let (sandbox, command, files) = (self.clone(), command.clone(), files.clone());
@@ -113,7 +115,7 @@ impl Sandbox {
         Ok(Spawned { running })
     }
 
-    /// The job of a task's supervisor, and the logs that the task prints into.
+    /// Returns the job of a task's supervisor, and the logs that the task prints into.
     fn detached(
         &self,
         command: &Command,

@@ -1,8 +1,8 @@
 //! The outer half of the helper: starts one command, adopts its orphans, ends all of it.
 //!
-//! It is the "subreaper" of everything the command starts, so a process that calls `setsid` or forks twice stays below it.
-//! It talks to the daemon over its standard input, a socket: it receives its control groups and, maybe much later, the job;
-//! it sends the report. When the daemon closes its end, an attached command is ended.
+//! It is the "subreaper" of everything the command starts, so a process that calls `setsid` or forks twice stays below
+//! it. It talks to the daemon over its standard input, a socket: it receives its control groups and, possibly much
+//! later, the job; it sends the report. When the daemon closes its end, an attached command is ended.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -26,13 +26,14 @@ use super::job::{
 use super::process::{Ending, Process};
 use super::{handover, repair};
 
-/// The helper's own binary, also after it was replaced on disk.
+/// The helper's own binary, even after it was replaced on disk.
 const OWN_BINARY: &str = "/proc/self/exe";
 
-/// Descriptors from here on are not for a command, which has only its three standard streams.
+/// Descriptors from this number on are not for a command, which has only its three standard streams.
 const FIRST_INHERITED: i32 = 3;
 
-/// How often, and how long each time, the last processes of a command may end by themselves before they are looked for.
+/// How often, and how long each time, the last processes of a command may end by themselves before they are searched
+/// for.
 const LAST_MOMENTS: u32 = 20;
 const LAST_MOMENT: Duration = Duration::from_micros(300);
 
@@ -40,9 +41,10 @@ const LAST_MOMENT: Duration = Duration::from_micros(300);
 ///
 /// # Errors
 ///
-/// When the job cannot be read or the report cannot be delivered.
+/// Fails if the job cannot be read or the report cannot be delivered.
 pub(super) fn main() -> Result<(), HelperError> {
-    // What the daemon itself inherited, for example from a terminal or a build tool, is not for commands either.
+    // Descriptors that the daemon itself inherited, for example from a terminal or a build tool, are not for commands
+    // either.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hiding itself"))?;
     set_child_subreaper(Some(getpid())).map_err(failed("adopting orphans"))?;
@@ -74,12 +76,13 @@ pub(super) fn main() -> Result<(), HelperError> {
         write_exit_code(exit_file, &report).map_err(failed("writing the exit code"))?;
     }
     let line = serde_json::to_string(&report).map_err(failed("reporting"))?;
-    // The daemon may have ended; then there is nobody to tell.
+    // The daemon may have ended; then there is no receiver.
     let _ = writeln!(&daemon, "{line}");
     Ok(())
 }
 
-/// Ends the command when the daemon says so, and faster when it says so again; in the manner of `closed` when it closes the socket.
+/// Ends the command when the daemon says so, and faster when it says so again, or in the manner of `closed` when it
+/// closes the socket.
 fn end_when_told(inbox: &mut impl Read, own: Process, closed: Ending) {
     let mut told = || {
         let mut word = [0];
@@ -101,7 +104,7 @@ fn end_when_told(inbox: &mut impl Read, own: Process, closed: Ending) {
     own.end_below(Ending::AtOnce);
 }
 
-/// The next line of the daemon; `None` when it has closed the socket.
+/// Returns the daemon's next line; empty if it has closed the socket.
 fn next_line(inbox: &mut impl BufRead) -> Result<String, HelperError> {
     let mut line = String::new();
     inbox
@@ -155,9 +158,10 @@ fn run(job: &Job, input: Option<OwnedFd>, own: Process) -> Result<i32, HelperErr
     Ok(code)
 }
 
-/// Ends what the command left running in the background.
+/// Ends the processes that the command left running in the background.
 fn clear(own: Process) {
-    // The first process of a namespace ends the others with it, a moment later: looking for it costs more than waiting.
+    // The first process of a namespace ends the others with it, a moment later: searching for it costs more than
+    // waiting.
     for _ in 0..LAST_MOMENTS {
         if reap_all() {
             return;
@@ -178,7 +182,7 @@ fn confine_over(
     let mut order = serde_json::to_vec(confinement).map_err(failed("writing the orders"))?;
     order.push(b'\n');
     let mut writer = line;
-    // A child that failed early has closed its end; its answer or silence says more than the write error.
+    // A child that failed early has closed its end; its answer or silence explains more than the write error.
     let _ = handover::send(line, input);
     let _ = writer.write_all(&order);
     let mut answer = String::new();
@@ -205,7 +209,7 @@ fn wait_for(child: u32) -> Result<i32, HelperError> {
     }
 }
 
-/// Reaps all children that have ended; true when none is left.
+/// Reaps all children that have ended; true if none is left.
 fn reap_all() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -216,7 +220,7 @@ fn reap_all() -> bool {
     }
 }
 
-/// The code as a shell reports it: 128 + n after signal n.
+/// Returns the code as a shell reports it: 128 + n after signal n.
 fn exit_code(status: WaitStatus) -> i32 {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => code,
@@ -225,7 +229,7 @@ fn exit_code(status: WaitStatus) -> i32 {
     }
 }
 
-/// Writes the code whole or not at all: whoever finds the file can trust it.
+/// Writes the code completely or not at all, so that readers of the file can trust it.
 fn write_exit_code(path: &Path, report: &Report) -> std::io::Result<()> {
     let text = match report {
         Report::Exited(code) => format!("{code}\n"),

@@ -1,7 +1,7 @@
-//! seccomp: refuses system calls that no command needs and that have led out of sandboxes.
+//! seccomp: refuses system calls that no command needs and that have been used to escape from sandboxes.
 //!
-//! A list of what is denied, not of what is allowed: agents run compilers and interpreters of all kinds. Refused calls
-//! fail with "Operation not permitted", which programs know how to report.
+//! A list of denied calls, not of allowed ones: agents run compilers and interpreters of all kinds. Refused calls fail
+//! with "Operation not permitted", which programs know how to report.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use super::command::Network;
 use super::error::{HelperError, failed};
 use super::job::{AccessRules, Namespaces};
 
-/// Denied whatever their arguments.
+/// Denied regardless of their arguments.
 const DENIED: &[i64] = &[
-    // Reading, or taking over, other processes.
+    // Reading or controlling other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -80,7 +80,8 @@ const DENIED: &[i64] = &[
     libc::SYS_ioperm,
 ];
 
-/// Denied without namespaces of their own, whatever the arguments: what other programs of the same user share by number or name.
+/// Denied without separate namespaces, regardless of the arguments: resources that other programs of the same user
+/// share by number or name.
 const SHARED: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -98,10 +99,10 @@ const SHARED: &[i64] = &[
 ];
 
 /// Denied without a process namespace unless their first argument is 0, the caller itself: they change or move another
-/// process of the same user, which the daemon is.
+/// process of the same user, such as the daemon.
 ///
-/// A filter cannot tell a thread that is named by its number from another process, so setting the processors of one's own
-/// threads by number is refused as well.
+/// A filter cannot distinguish a thread that is named by its number from another process, so setting the processors of
+/// one's own threads by number is refused too.
 const OF_ANOTHER: &[i64] = &[
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_setattr,
@@ -111,7 +112,7 @@ const OF_ANOTHER: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
-/// `PRIO_USER`, which has another type with each C library: all processes of the user.
+/// `PRIO_USER`, whose type differs between C libraries: all processes of the user.
 const PRIORITY_OF_USER: u64 = 2;
 
 /// `IOPRIO_WHO_USER`: all processes of the user.
@@ -129,8 +130,8 @@ const NEW_NAMESPACE: &[i32] = &[
     0x80, // CLONE_NEWTIME, which only `unshare` takes; in `clone` the bit is part of the exit signal and never set.
 ];
 
-/// Requests of `ioctl` that type into a terminal or paste from its screen. `libc` gives them different types with different
-/// C libraries.
+/// Requests of `ioctl` that type into a terminal or paste from its screen. Their types differ between C libraries in
+/// `libc`.
 const TERMINAL_INPUT: &[u64] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
@@ -142,11 +143,11 @@ const SECOND_TABLE: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const SECOND_TABLE: Option<i64> = None;
 
-/// Restricts this process and all it will start, for good.
+/// Restricts this process and all its descendants, for good.
 ///
 /// # Errors
 ///
-/// When the kernel refuses, or the machine's architecture is not one we have tables for.
+/// Fails if the kernel refuses, or the machine's architecture is not one we have tables for.
 pub(super) fn restrict(rules: &AccessRules, reach: Reach) -> Result<(), HelperError> {
     for program in programs(rules, reach).map_err(failed("seccomp"))? {
         seccompiler::apply_filter(&program).map_err(failed("seccomp"))?;
@@ -179,7 +180,7 @@ fn programs(
         denied.extend(SHARED.iter().map(|call| (*call, Vec::new())));
         denied.extend(of_others()?);
     }
-    // Its flags are in memory, where no filter can read them: reported as missing, it makes C libraries use `clone`
+    // Its flags are in memory, where no filter can read them. Reported as missing, it makes C libraries use `clone`
     // instead.
     let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([
@@ -188,7 +189,7 @@ fn programs(
     ])
 }
 
-/// The calls that are denied because they reach another process of the same user.
+/// Returns the calls that are denied because they reach another process of the same user.
 fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut denied = BTreeMap::new();
     for call in OF_ANOTHER {
@@ -213,7 +214,7 @@ fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendEr
     Ok(denied)
 }
 
-/// The `socket` calls that are denied; an empty list means all of them.
+/// Returns the `socket` calls that are denied; an empty list means all of them.
 fn sockets(
     rules: &AccessRules,
     reach: Reach,
@@ -226,7 +227,7 @@ fn sockets(
         }
         (Namespaces::None, Network::Off) => {}
     }
-    // Sockets of other programs are reached by path without bubblewrap, by abstract name with a shared network.
+    // Sockets of other programs are reachable by path without bubblewrap, and by abstract name with a shared network.
     let abstract_names_closed = reach == Reach::Scoped || rules.network == Network::Off;
     if rules.namespaces == Namespaces::Bubblewrap && abstract_names_closed {
         allowed.push(libc::AF_UNIX);

@@ -1,4 +1,4 @@
-//! What a command can see of this machine: system and toolchains, without what must stay hidden.
+//! The parts of this machine that a command can see: system and toolchains, without the parts that must stay hidden.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,15 +20,16 @@ const SYSTEM: &[&str] = &[
     "/nix/store",
 ];
 
-/// Configuration that can be read, except what the system itself hides from ordinary users.
+/// Configuration that can be read, except files that the system itself hides from ordinary users.
 pub(super) const CONFIGURATION: &str = "/etc";
 
-/// Variables that reach a command when the daemon has them.
+/// Variables that are passed to a command if the daemon has them.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
 
-/// Variables that say to a command that it has neither a terminal nor a user. A command can set others for itself.
+/// Variables that tell a command that it has neither a terminal nor a user. A command can set others for itself.
 ///
-/// The editor accepts each text as it is, so that `git rebase --continue` goes on and `git commit` without a message ends.
+/// The editor accepts each text as it is, so that `git rebase --continue` continues and `git commit` without a message
+/// ends.
 const UNATTENDED: &[(&str, &str)] = &[
     ("CI", "1"),
     ("DEBIAN_FRONTEND", "noninteractive"),
@@ -40,38 +41,38 @@ const UNATTENDED: &[(&str, &str)] = &[
     ("VISUAL", "true"),
 ];
 
-/// Configuration of git for every command, as variables: a folder is a repository only if it holds `.git`.
+/// Configuration of git for every command, as variables: a folder is a repository only if it contains `.git`.
 ///
-/// Without this, git takes any folder with the files `HEAD`, `objects` and `refs` for a repository and obeys its `config`.
-/// File tools can write such files anywhere.
+/// Without this, git accepts any folder with the files `HEAD`, `objects` and `refs` as a repository and obeys its
+/// `config`. File tools can write such files anywhere.
 const NO_BARE_REPOSITORIES: &[(&str, &str)] = &[
     ("GIT_CONFIG_COUNT", "1"),
     ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
     ("GIT_CONFIG_VALUE_0", "explicit"),
 ];
 
-/// Where programs are looked for when the daemon has no `PATH`.
+/// Where programs are searched for if the daemon has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Folders of a home that hold nothing but a toolchain.
+/// Folders of a home that contain only a toolchain.
 const TOOLCHAINS: &[&str] = &[
     ".asdf", ".bun", ".deno", ".goenv", ".nodenv", ".nvm", ".pyenv", ".rbenv", ".sdkman", ".volta",
 ];
 
-/// What a command sees of this machine.
+/// The parts of this machine that a command sees.
 #[derive(Clone, Debug)]
 pub(super) struct MachineView {
     /// Folders of the system.
     pub(super) system: Vec<PathBuf>,
     /// Those that are links on this machine, with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// What is hidden from ordinary users inside [`CONFIGURATION`].
+    /// The paths inside [`CONFIGURATION`] that are hidden from ordinary users.
     pub(super) kept: Vec<HiddenPath>,
-    /// Entries of [`CONFIGURATION`], at any depth, that together leave out what is hidden.
+    /// Entries of [`CONFIGURATION`], at any depth, that together leave out the hidden ones.
     pub(super) open: Vec<PathBuf>,
-    /// The configuration of name resolution, if it lies outside [`CONFIGURATION`].
+    /// The configuration of name resolution, if it is outside [`CONFIGURATION`].
     pub(super) resolver: Option<PathBuf>,
-    /// Toolchains and what the operator added.
+    /// Toolchains and the operator's additions.
     pub(super) tools: Vec<PathBuf>,
     /// Variables for every command.
     pub(super) environment: BTreeMap<String, String>,
@@ -83,7 +84,7 @@ pub(super) struct MachineView {
 #[error("there is no `bash` in the daemon's PATH")]
 pub(super) struct NoBash;
 
-/// Something that is hidden from ordinary users.
+/// A path that is hidden from ordinary users.
 #[derive(Clone, Debug)]
 pub(super) enum HiddenPath {
     File(PathBuf),
@@ -91,7 +92,7 @@ pub(super) enum HiddenPath {
 }
 
 impl HiddenPath {
-    /// Whether this process could read it.
+    /// Returns whether this process could read it.
     fn is_readable(&self) -> bool {
         let (Self::File(path) | Self::Folder(path)) = self;
         rustix::fs::access(path, Access::READ_OK).is_ok()
@@ -100,11 +101,11 @@ impl HiddenPath {
 }
 
 impl MachineView {
-    /// Looks at this machine. `read` replaces the toolchains found in `PATH` unless it is empty.
+    /// Examines this machine. `read` replaces the toolchains found in `PATH` unless it is empty.
     ///
     /// # Errors
     ///
-    /// When there is no bash.
+    /// Fails if there is no bash.
     pub(super) fn of_this_machine(read: &[PathBuf]) -> Result<Self, NoBash> {
         let mut environment: BTreeMap<String, String> = PASSED
             .iter()
@@ -121,14 +122,14 @@ impl MachineView {
         } else {
             read.to_vec()
         };
-        // rustup's proxies look for toolchains in the home, which for a command is a folder of the agent.
+        // rustup's proxies search for toolchains in the home, which for a command is a folder of the agent.
         if let Some(home) = rustup_home().filter(|home| tools.contains(home)) {
             environment.insert("RUSTUP_HOME".to_owned(), home.display().to_string());
         }
         let (links, system) = system();
         let (mut kept, mut open) = (Vec::new(), Vec::new());
         sort_out(Path::new(CONFIGURATION), &mut kept, &mut open);
-        // What the daemon itself cannot read needs no cover, and each cover makes every command a little slower.
+        // Files that the daemon itself cannot read need no cover, and each cover makes every command a little slower.
         kept.retain(HiddenPath::is_readable);
         Ok(Self {
             system,
@@ -143,12 +144,12 @@ impl MachineView {
     }
 }
 
-/// Where programs are looked for.
+/// Returns where programs are searched for.
 pub(super) fn path() -> String {
     env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
 }
 
-/// The first `program` in the folders of `path`.
+/// Returns the first `program` in the folders of `path`.
 pub(super) fn find(program: &str, path: &str) -> Option<PathBuf> {
     env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -172,10 +173,10 @@ fn system() -> (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>) {
     (links, folders)
 }
 
-/// Splits `folder` into what everybody may read and the rest; true when all of it may be read.
+/// Splits `folder` into the entries that everyone may read and the rest; true if all of it may be read.
 ///
-/// The system's own permissions say what is secret: `shadow`, `sudoers`, host keys and the like. That matters for a
-/// daemon that runs as root, which could read them.
+/// The system's own permissions show what is secret: `shadow`, `sudoers`, host keys and similar files. That matters for
+/// a daemon that runs as root, which could read them.
 fn sort_out(folder: &Path, kept: &mut Vec<HiddenPath>, open: &mut Vec<PathBuf>) -> bool {
     let Ok(entries) = fs::read_dir(folder) else {
         return true;
@@ -210,14 +211,14 @@ fn sort_out(folder: &Path, kept: &mut Vec<HiddenPath>, open: &mut Vec<PathBuf>) 
     all_open
 }
 
-/// The real place of `resolv.conf`, when it is a link that leaves the configuration.
+/// Returns the real place of `resolv.conf`, if it is a link that leaves the configuration.
 fn resolver() -> Option<PathBuf> {
     fs::canonicalize("/etc/resolv.conf")
         .ok()
         .filter(|path| !path.starts_with(CONFIGURATION))
 }
 
-/// Folders that the programs in `path` need, outside the system's own.
+/// Returns the folders that the programs in `path` need, outside the system's own.
 fn toolchains(path: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in env::split_paths(path).filter(|folder| folder.is_absolute() && folder.is_dir()) {

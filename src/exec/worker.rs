@@ -1,8 +1,8 @@
 //! The `chorus` binary re-executed to do one piece of work on untrusted text.
 //!
-//! It limits itself, reads a [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
-//! output; bytes that no model reads go to standard error, which is a file then. It is single-threaded, holds no secret and no
-//! other descriptor, may be killed at any moment, and ends with the daemon.
+//! It limits itself, reads a [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to
+//! standard output; bytes that no model reads go to standard error, which is then a file. It is single-threaded, has no
+//! secret and no other descriptor, may be killed at any moment, and ends with the daemon.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
@@ -18,32 +18,32 @@ use super::limits;
 /// First argument that turns the `chorus` binary into a worker.
 pub(super) const WORK_COMMAND: &str = "__work";
 
-/// Bytes of an answer; a longer one is cut. A model reads 50,000 characters of it and the rest in pages.
+/// Most bytes of an answer; a longer one is cut off. A model reads 50,000 characters of it and the rest in pages.
 pub(super) const MOST_ANSWER: usize = 8 << 20;
 
-/// Replaces what was cut.
+/// Replaces the part that was cut off.
 const CUT: &str = "\n[the rest is left out: the result has more than 8 MiB]";
 
-/// Exit code of a worker whose input is at fault; its output says why.
+/// Exit code of a worker with faulty input; its output explains the fault.
 pub(super) const REFUSED: u8 = 3;
 
-/// Exit code of a worker that could not do its work; its output says why.
+/// Exit code of a worker that could not do its work; its output explains why.
 pub(super) const FAILED: u8 = 4;
 
-/// Files a worker may have open: a walk holds one for each folder on its way.
+/// Most open files of a worker: a walk needs one for each folder on its way.
 const OPEN_FILES: u64 = 512;
 
-/// Threads and processes of the daemon's user, which a worker adds none to.
+/// Most threads and processes of the daemon's user; a worker adds none.
 const PROCESSES: u64 = 4096;
 
-/// What one piece of work may use.
+/// Resource limits of one piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkLimits {
     /// Bytes of writable memory.
     pub memory: u64,
     /// Seconds of processor time.
     pub seconds: u64,
-    /// Bytes of a file that it may write.
+    /// Most bytes of a file that it may write.
     pub file_size: u64,
 }
 
@@ -59,14 +59,14 @@ pub(super) struct WorkOrder {
 /// Why a worker has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkFailure {
-    /// The work itself is at fault.
+    /// The work itself is faulty.
     Refused(String),
     Failed(String),
 }
 
-/// Does one piece of work with `work` when the arguments say so; `None` means that this is an ordinary start.
+/// Does one piece of work with `work` if the arguments request it; `None` means that this is an ordinary start.
 ///
-/// `work` is given its name, its arguments as JSON, and the bytes to work on.
+/// `work` receives its name, its arguments as JSON, and the bytes to work on.
 pub fn serve(
     mut arguments: impl Iterator<Item = OsString>,
     work: impl FnOnce(&str, &str, &[u8]) -> Result<String, WorkFailure>,
@@ -79,7 +79,7 @@ pub fn serve(
         Err(WorkFailure::Refused(why)) => (REFUSED, cut(why)),
         Err(WorkFailure::Failed(why)) => (FAILED, cut(why)),
     };
-    // Nobody reads this when the call was ended; the exit code does not matter then.
+    // There is no reader if the call was ended; then the exit code does not matter.
     let _ = std::io::stdout().write_all(answer.as_bytes());
     Some(ExitCode::from(code))
 }
@@ -90,7 +90,7 @@ fn attempt(
     let failed = |doing: &'static str| {
         move |error: std::io::Error| WorkFailure::Failed(format!("{doing}: {error}"))
     };
-    // The daemon may be killed at any moment, and nobody wants the answer then.
+    // The daemon may be killed at any moment, and then the answer is not needed.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| WorkFailure::Failed(format!("tying itself to the daemon: {error}")))?;
     let mut input = std::io::stdin().lock();
@@ -111,7 +111,8 @@ fn attempt(
     work(&order.name, &order.job, &bytes)
 }
 
-/// Bytes of a result that no model reads, in the worker: a file that [`super::Workers::run_into`] was given.
+/// Returns the worker's output for bytes of a result that no model reads: the file given to
+/// [`super::Workers::run_into`].
 pub fn bulk_output() -> impl Write {
     std::io::stderr().lock()
 }
@@ -124,7 +125,7 @@ fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
         file_size: wanted.file_size,
         open_files: OPEN_FILES,
     })?;
-    // The signal at the lower bound says why it ended; the upper one is for a process that ignores it.
+    // The signal at the lower bound shows why it ended; the upper one is for a process that ignores it.
     let time = Rlimit {
         current: Some(wanted.seconds),
         maximum: Some(wanted.seconds + 1),
@@ -133,7 +134,7 @@ fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
     rustix::thread::set_no_new_privs(true).map_err(error::failed("giving up new privileges"))
 }
 
-/// `answer`, cut to [`MOST_ANSWER`] with a note if it is longer.
+/// Cuts `answer` to [`MOST_ANSWER`] with a note if it is longer.
 fn cut(mut answer: String) -> String {
     if answer.len() <= MOST_ANSWER {
         return answer;

@@ -1,8 +1,9 @@
-//! Work on untrusted text, each piece in a process of its own that the kernel limits.
+//! Work on untrusted text, each piece in a separate process that the kernel limits.
 //!
-//! Laying out a page, searching for a pattern, judging a report or using git is done by libraries that cannot be stopped: on a thread of the daemon they
-//! would continue after their deadline, with unlimited memory. So the program starts itself once more as a
-//! [`worker`](super::worker). Dropping the future kills it; a limit of memory or time ends it from inside.
+//! Laying out a page, searching for a pattern, judging a report or using git is done by libraries that cannot be
+//! stopped: on a thread of the daemon they would continue after their deadline, with unlimited memory. So the program
+//! starts itself again as a [`worker`](super::worker). Dropping the future kills it; a limit of memory or time ends it
+//! from inside.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,13 +24,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::worker::{FAILED, MOST_ANSWER, REFUSED, WORK_COMMAND, WorkLimits, WorkOrder};
 use crate::domain::AgentId;
 
-/// Workers at once. Each agent has one at a time, so that ten hostile calls of a step use no more than one.
+/// Most workers at once. Each agent has one at a time, so that ten hostile calls of a step use no more than one.
 const MOST_WORKERS: usize = 8;
 
-/// Memory in bytes from which a worker is a large one.
+/// Memory in bytes from which a worker counts as large.
 const LARGE: u64 = 128 << 20;
 
-/// Large workers at once: with their limits they bound what all agents together can make the machine hold.
+/// Most large workers at once: with their limits they bound the memory that all agents together can make the machine
+/// use.
 const MOST_LARGE: usize = 2;
 
 /// Starts workers. Cheap to clone.
@@ -45,7 +47,7 @@ pub struct Workers {
 /// Why a piece of work has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    /// The work itself is at fault.
+    /// The work itself is faulty.
     #[error("{0}")]
     Refused(String),
     /// It would not have finished within its limits.
@@ -57,7 +59,7 @@ pub enum WorkError {
 }
 
 impl Workers {
-    /// Workers that run `program`, the `chorus` binary.
+    /// Creates workers that run `program`, the `chorus` binary.
     pub fn new(program: PathBuf) -> Self {
         Self {
             program: program.into(),
@@ -68,11 +70,11 @@ impl Workers {
         }
     }
 
-    /// Has the work `name` done with `job` and `bytes`, after any other work of `agent`. Dropping the future ends it.
+    /// Runs the work `name` with `job` and `bytes`, after any other work of `agent`. Dropping the future ends it.
     ///
     /// # Errors
     ///
-    /// When the work is refused, takes more than `limits`, or could not be done.
+    /// Fails if the work is refused, takes more than `limits`, or could not be done.
     pub async fn run(
         &self,
         agent: AgentId,
@@ -84,11 +86,11 @@ impl Workers {
             .await
     }
 
-    /// Like [`Workers::run`], for work that writes bytes to [`super::bulk_output`]: these go to `file`.
+    /// Runs work like [`Workers::run`], if the work writes bytes to [`super::bulk_output`]: these go to `file`.
     ///
     /// # Errors
     ///
-    /// As [`Workers::run`]; `file` has a part of the bytes then.
+    /// Fails like [`Workers::run`]; then `file` contains a part of the bytes.
     pub async fn run_into(
         &self,
         file: File,
@@ -132,7 +134,7 @@ impl Workers {
             return Err(WorkError::Failed("it has no standard streams".to_owned()));
         };
         let send = async move {
-            // A worker that ended early has closed its end; how it ended says more than the write error.
+            // A worker that ended early has closed its end; its exit explains more than the write error.
             let _ = input.write_all(order.as_bytes()).await;
             let _ = input.write_all(bytes).await;
         };
@@ -176,7 +178,7 @@ impl Workers {
 
 /// The thread that starts all workers.
 ///
-/// A worker asks the kernel to end it with its parent, and that is the thread that started it. A thread of the runtime may end
+/// The kernel ends a worker with its parent, and that is the thread that started it. A thread of the runtime may end
 /// before the daemon does.
 #[derive(Clone, Debug)]
 struct Starter(mpsc::Sender<Start>);
@@ -189,13 +191,13 @@ struct Start {
 }
 
 impl Starter {
-    /// The thread ends when nobody can start workers any more.
+    /// Starts the thread, which ends once no more workers can be started.
     fn new() -> Self {
         let (sender, starts) = mpsc::channel::<Start>();
         let run = move || {
             for mut start in starts {
                 let _runtime = start.runtime.enter();
-                // If nobody waits any more, dropping the process ends it.
+                // If there is no waiter left, dropping the process ends it.
                 let _ = start.started.send(start.command.spawn());
             }
         };
@@ -217,7 +219,7 @@ impl Starter {
     }
 }
 
-/// What a worker's end and output mean.
+/// Interprets a worker's end and output.
 fn judged(ended: ExitStatus, limits: WorkLimits, answer: Vec<u8>) -> Result<String, WorkError> {
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let is_signal = |signal: Signal| ended.signal() == Some(signal.as_raw());
@@ -233,8 +235,8 @@ fn judged(ended: ExitStatus, limits: WorkLimits, answer: Vec<u8>) -> Result<Stri
             "a file of more than {}",
             crate::text::bytes(limits.file_size)
         ))),
-        // Rust aborts when an allocation fails, a stack overflow is a fault, and the kernel kills a process that takes the
-        // last memory of the machine.
+        // Rust aborts if an allocation fails, a stack overflow is a fault, and the kernel kills a process that takes
+        // the last memory of the machine.
         None if is_signal(Signal::ABORT) || is_signal(Signal::SEGV) || is_signal(Signal::KILL) => {
             Err(WorkError::TooMuch(format!(
                 "more than {} of memory",

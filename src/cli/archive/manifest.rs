@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 /// The last entry of the archive.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Version of the archive's format, increased when a reader of the old one would be wrong.
+/// Version of the archive's format, increased when a reader of the old one would misread it.
 pub(super) const FORMAT: u32 = 1;
 
 /// Most entries: more than a home has, and few enough to keep the names of all of them in memory.
@@ -39,7 +39,7 @@ pub(in crate::cli) struct Entry {
     pub(super) sha256: String,
 }
 
-/// The name of a file in the list. One that is not UTF-8 is escaped after a NUL, which no name contains.
+/// Returns the name of a file in the list. One that is not UTF-8 is escaped after a NUL, which no name contains.
 pub(super) fn listed(name: &Path) -> String {
     let name: PathBuf = name.components().collect();
     match name.to_str() {
@@ -48,7 +48,7 @@ pub(super) fn listed(name: &Path) -> String {
     }
 }
 
-/// Hashes what is read through it.
+/// Hashes the bytes that are read through it.
 pub(super) struct Hashed<R> {
     inner: R,
     hash: Sha256,
@@ -64,7 +64,7 @@ impl<R: Read> Hashed<R> {
         }
     }
 
-    /// The list's entry for what was read so far.
+    /// Returns the list's entry for the bytes read so far.
     pub(super) fn entry(self) -> Entry {
         Entry {
             size: self.size,

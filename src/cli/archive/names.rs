@@ -10,21 +10,21 @@ use anyhow::{bail, ensure};
 use super::manifest::MOST_ENTRIES;
 use crate::text;
 
-/// The files that a backup holds beside its folders.
+/// The files in a backup, besides its folders.
 pub(in crate::cli) const FILES: [&str; 3] =
     ["db/chorus.db", "config.json", "available_models.json"];
 
-/// The folders of a home that a backup holds whole.
+/// The folders of a home that a backup contains whole.
 pub(in crate::cli) const FOLDERS: [&str; 4] = ["agents", "charters", "templates", "servers"];
 
-/// The folder of a home where a restore puts the folders of the machine in which agents worked, one of each agent.
+/// The folder of a home where a restore puts the folders of the machine in which agents worked, one per agent.
 pub(in crate::cli) const BOUND: &str = "restored-folders";
 
-/// Bytes that Linux takes in a path.
+/// Longest path that Linux accepts, in bytes.
 const LONGEST: usize = 4095;
 
-/// Folders of an agent whose content belongs to the agent and its commands, so that it may hold links. The daemon opens what is
-/// in them without following links; in all other folders it keeps its own files.
+/// Folders of an agent with content that belongs to the agent and its commands, so that they may contain links. The
+/// daemon opens files in them without following links; in all other folders it keeps its own files.
 const WITH_LINKS: [&str; 2] = ["workspace", "home"];
 
 /// The kind of a name.
@@ -41,7 +41,7 @@ pub(super) struct Names(HashMap<PathBuf, Known>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Something lies below it.
+    /// Another name is below it.
     Above,
     Folder,
     Other,
@@ -52,7 +52,7 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// When a home cannot hold it together with the others, or writing it would lead out of the home.
+    /// Fails if a home cannot contain it together with the others, or if writing it would lead out of the home.
     pub(super) fn take(&mut self, name: &Path, kind: Kind) -> anyhow::Result<PathBuf> {
         let plain = plain(name)?;
         ensure!(
@@ -92,7 +92,7 @@ impl Names {
     }
 }
 
-/// Refuses what no backup holds: a home would take its settings or secrets from it.
+/// Refuses a name that no backup contains: a home would take its settings or secrets from it.
 fn refuse_foreign(plain: &Path, kind: Kind) -> anyhow::Result<()> {
     let mut folders = FOLDERS.iter().chain([&BOUND]);
     let is_below = folders.any(|folder| plain.starts_with(folder));
@@ -124,7 +124,7 @@ pub(super) fn may_be_link(plain: &Path) -> bool {
     }
 }
 
-/// A name as messages show it.
+/// Returns a name as messages show it.
 pub(super) fn shown(name: &Path) -> String {
     text::one_line(&text::visible(&name.to_string_lossy()).0, 200)
 }

@@ -1,8 +1,8 @@
 //! Reads a backup: to check it, and to unpack it.
 //!
-//! A backup may be damaged, or made by somebody to do harm. Its entries are read one by one, so that nothing in them makes
-//! us hold more in memory than a name; whatever [`super::Writer`] does not write is refused. Unpacking compares every file
-//! with the list once more.
+//! A backup may be damaged, or made to do harm. Its entries are read one by one, so that nothing in them makes us keep
+//! more in memory than a name. Anything that [`super::Writer`] does not write is refused. Unpacking compares every file
+//! with the list again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,16 +25,16 @@ use crate::cli::progress::Progress;
 /// Longest list that is read: far more than a home of a million files needs.
 const LONGEST_MANIFEST: u64 = 512 << 20;
 
-/// Bytes of a long name or the target of a link: Linux takes 4096.
+/// Most bytes of a long name or the target of a link: Linux accepts 4096.
 const LONGEST_NAME: u64 = 8192;
 
-/// Bytes that may follow the archive's end: tar fills up its last block.
+/// Most bytes after the archive's end: tar fills up its last block.
 const LONGEST_END: u64 = 1 << 20;
 
-/// Size of blocks that are written sparsely: one full of zeros is skipped.
+/// Size of blocks that are written sparsely: a block of zeros is skipped.
 const CHUNK: usize = 64 * 1024;
 
-/// The bits of a mode that are restored. An agent's file never runs as whoever restores it.
+/// The bits of a mode that are restored. An agent's file never runs with the rights of the user who restores it.
 const KEPT_MODE: u32 = 0o777;
 
 /// Setuid, setgid and sticky.
@@ -43,7 +43,7 @@ const DROPPED_MODE: u32 = 0o7000;
 /// The settings of a home.
 const CONFIG: &str = "config.json";
 
-/// Bytes of the settings that are read: what is cut there is no JSON, and no daemon starts with it.
+/// Bytes of the settings that are read: a cut file is not JSON, and no daemon starts with it.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
 /// The folder of the database, which only its owner may enter.
@@ -56,10 +56,10 @@ pub(in crate::cli) struct Backup {
     bytes: u64,
 }
 
-/// What [`Backup::check`] found.
+/// The result of [`Backup::check`].
 pub(in crate::cli) struct Checked {
     pub(in crate::cli) manifest: Manifest,
-    /// Bytes that unpacking writes.
+    /// Bytes written by unpacking.
     pub(in crate::cli) written: u64,
     /// The content of its `config.json`.
     pub(in crate::cli) config: Option<Vec<u8>>,
@@ -68,7 +68,7 @@ pub(in crate::cli) struct Checked {
 struct Item {
     name: PathBuf,
     kind: Kind,
-    /// Where a link leads.
+    /// The target of a link.
     target: PathBuf,
     mode: u32,
     modified: SystemTime,
@@ -87,7 +87,7 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// When it is not a backup, is damaged, or holds something that no backup holds.
+    /// Fails if it is not a backup, is damaged, or contains something that no backup contains.
     pub(in crate::cli) fn check(&mut self) -> anyhow::Result<Checked> {
         let mut written = 0;
         let mut config = None;
@@ -119,12 +119,12 @@ impl Backup {
         })
     }
 
-    /// Unpacks it into the empty directory `target`. Everything belongs to whoever unpacks; returns the names whose setuid,
-    /// setgid or sticky bits were dropped.
+    /// Unpacks it into the empty directory `target`. Everything belongs to the user who unpacks. Returns the names
+    /// whose setuid, setgid or sticky bits were dropped.
     ///
     /// # Errors
     ///
-    /// When it has changed since it was checked, or cannot be written.
+    /// Fails if it has changed since the check, or cannot be written.
     pub(in crate::cli) fn unpack(&mut self, target: &Dir) -> anyhow::Result<Vec<String>> {
         let mut folders = Vec::new();
         let mut dropped = Vec::new();
@@ -138,7 +138,7 @@ impl Backup {
             }
             Ok(())
         })?;
-        // The innermost first: a read-only folder gets its mode when nothing is to be written below it any more.
+        // The innermost first: a read-only folder gets its mode once nothing more is written below it.
         folders.sort_by(|one, other| other.name.cmp(&one.name));
         for folder in &folders {
             finish_folder(target, folder)
@@ -147,7 +147,7 @@ impl Backup {
         Ok(dropped)
     }
 
-    /// Goes through all of it, from the beginning: each entry that belongs to the home, with its content.
+    /// Reads all of it from the beginning: passes on each entry that belongs to the home, with its content.
     fn walk(
         &mut self,
         what: &str,
@@ -240,7 +240,7 @@ impl Backup {
     }
 }
 
-/// A reader that reports how much was read.
+/// A reader that reports how much it has read.
 struct Watched<'a> {
     file: &'a File,
     what: &'a str,
@@ -260,7 +260,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Names that are too long for an entry's own header come in entries before it.
+/// Names that are too long for an entry's own header are in entries before it.
 #[derive(Default)]
 struct Long {
     name: Option<Vec<u8>>,
@@ -268,7 +268,7 @@ struct Long {
 }
 
 impl Long {
-    /// Whether `entry` was one of them.
+    /// Returns whether `entry` was one of them.
     fn take(&mut self, entry: &mut tar::Entry<'_, impl Read>) -> anyhow::Result<bool> {
         let place = match entry.header().entry_type() {
             EntryType::GNULongName => &mut self.name,
@@ -290,7 +290,7 @@ impl Long {
         Ok(true)
     }
 
-    /// The entry that follows them.
+    /// Returns the entry after them.
     fn item(&mut self, header: &tar::Header) -> anyhow::Result<Item> {
         let kind = match header.entry_type() {
             EntryType::Regular => Kind::File,
@@ -369,7 +369,7 @@ fn make_parents(target: &Dir, name: &Path, private: &DirBuilder) -> io::Result<(
     }
 }
 
-/// Writes `data`, skipping long rows of zeros, so that a sparse file takes no more space than it did.
+/// Writes `data`, skipping long runs of zeros, so that a sparse file takes no more space than before.
 fn write_sparsely(file: &mut File, data: &mut dyn Read) -> anyhow::Result<()> {
     each_chunk(data, |chunk| {
         if is_zero(chunk) {

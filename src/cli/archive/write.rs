@@ -1,8 +1,8 @@
 //! Makes a backup, file by file, of a home in which agents keep working.
 //!
-//! What an agent deletes meanwhile is not in the backup, and that is right. Between finding a name and opening it the agent
-//! may replace it: with a link, a pipe, a device. So each file is opened relative to the open folder it was found in,
-//! without following a link and without waiting, and what was opened is checked once more.
+//! Files that an agent deletes meanwhile are not in the backup, as they should be. Between finding a name and opening
+//! it the agent may replace it with a link, a pipe or a device. So each file is opened relative to the open folder it
+//! was found in, without following a link and without waiting, and the opened file is checked again.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
@@ -25,7 +25,7 @@ use super::names::{BOUND, may_be_link, shown};
 use crate::cli::progress::Progress;
 use crate::text;
 
-/// Folders below each other that are saved: each is an open file, and its name has to fit into a path.
+/// Deepest level of folders that is saved: each is an open file, and its name has to fit into a path.
 const DEEPEST: usize = 256;
 
 /// How files are opened: without following a link, and without waiting for the other end of a pipe.
@@ -85,13 +85,13 @@ impl Writer {
         self.folder(folder, &Path::new(BOUND).join(agent), 0)
     }
 
-    /// Notes in the list that the folder in which `agent` works is not in the backup.
+    /// Records in the list that the folder in which `agent` works is not in the backup.
     pub(in crate::cli) fn leave_bound_out(&mut self, agent: &Path, folder: &Path) {
         let folders = &mut self.manifest.folders_left_out;
         folders.insert(listed(agent), listed(folder));
     }
 
-    /// Writes the list and flushes everything to the disk; returns the list, and what could not be read.
+    /// Writes the list and flushes everything to the disk; returns the list and the files that could not be read.
     pub(in crate::cli) fn finish(mut self) -> anyhow::Result<(Manifest, Vec<String>)> {
         let list = serde_json::to_vec_pretty(&self.manifest)?;
         let mut header = tar::Header::new_gnu();
@@ -123,7 +123,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The names in `folder`, in order.
+    /// Returns the names in `folder`, in order.
     fn names_in(&mut self, folder: &OwnedFd, name: &Path) -> Vec<CString> {
         let read = rustix::fs::Dir::read_from(folder).and_then(|entries| {
             entries
@@ -166,7 +166,7 @@ impl Writer {
         };
         match added {
             Ok(written) => written,
-            // Gone, or replaced by something else, since its folder was read.
+            // Removed or replaced since its folder was read.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::INVAL | Errno::NXIO) => Ok(()),
             Err(error) => {
                 self.leave_out(&name, &error.to_string());
@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// Adds the content of `file`. If it shrinks meanwhile, zeros fill the rest; if it grows, it is cut.
+    /// Adds the content of `file`. If it shrinks meanwhile, zeros fill the rest; if it grows, the rest is left out.
     fn file(&mut self, file: File, name: &Path) -> anyhow::Result<()> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -248,7 +248,7 @@ impl Writer {
     }
 }
 
-/// Whether a folder holds the homes of an agent's MCP servers: data of programs, which are not saved.
+/// Returns whether a folder contains the homes of an agent's MCP servers: data of programs, which is not saved.
 fn holds_homes_of_servers(name: &Path) -> bool {
     let mut parts = name.iter();
     parts.next().is_some_and(|part| part == "agents")

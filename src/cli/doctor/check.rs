@@ -1,4 +1,4 @@
-//! What one check found.
+//! The result of one check.
 
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ impl Check {
         }
     }
 
-    /// It works, and could be better.
+    /// Creates the result for something that works but could be better.
     pub(super) fn warning(
         name: &'static str,
         seen: impl Into<String>,

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::config::{Env, Secret};
 use crate::llm;
 
-/// A clock further off makes retries, timeouts and session times wrong.
+/// A larger difference makes retries, timeouts and session times wrong.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
 
 #[derive(Deserialize)]
@@ -105,11 +105,11 @@ async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
     checks
 }
 
-/// Where Discord does not say which application it is.
+/// The advice if Discord does not name the application.
 const HOW_TO_INVITE: &str =
     "invite it: developer portal, your application, OAuth2, scopes bot and applications.commands";
 
-/// Where the bot lacks permissions.
+/// The advice if the bot is missing permissions.
 const HOW_TO_GIVE: &str = "give these to the bot's role: server settings, Roles";
 
 fn unknown_servers(error: &DiscordError) -> Check {

@@ -1,7 +1,7 @@
-//! The folders of the machine that agents may be bound to, and those that they are bound to: can the daemon use them?
+//! Whether the daemon can use the folders of the machine that agents may be, or are, bound to.
 //!
-//! The kernel answers for the own user only. For another user, the rights are read from modes and groups; an access control list
-//! is left to the daemon.
+//! For the current user the kernel answers. For another user, the rights are read from modes and groups; an access
+//! control list is left to the daemon.
 
 use std::ffi::CString;
 use std::fs;
@@ -54,7 +54,7 @@ impl Daemon {
         }
     }
 
-    /// Whether it has all rights of `wanted` to `path`, which exists.
+    /// Returns whether it has all rights of `wanted` to `path`, which exists.
     fn may(&self, path: &Path, wanted: u32) -> bool {
         if self.is_own {
             let mut access = Access::EXISTS;
@@ -70,7 +70,7 @@ impl Daemon {
             || has_access_list(path)
     }
 
-    /// Whether a mode gives it all rights of `wanted`.
+    /// Returns whether a mode gives it all rights of `wanted`.
     fn has(&self, mode: u32, (owner, group): (u32, u32), wanted: u32) -> bool {
         let given = if self.user.is_root() {
             0o7
@@ -124,7 +124,7 @@ pub(super) fn checks(paths: &Paths, config: &Config) -> Vec<Check> {
     roots.chain(bound).collect()
 }
 
-/// The folders that agents are bound to, by the agents' names.
+/// Returns the folders that agents are bound to, by the agents' names.
 fn bound(paths: &Paths) -> Vec<(String, PathBuf)> {
     let agents = fs::read_dir(paths.agents()).into_iter().flatten().flatten();
     let mut bound: Vec<_> = agents
@@ -173,7 +173,7 @@ fn in_words(wanted: u32) -> &'static str {
     }
 }
 
-/// Returns what gives the rights: a group that has them, else an access control list.
+/// Returns how to give the rights: through a group that has them, or through an access control list.
 fn remedy(daemon: &Daemon, path: &Path, wanted: u32) -> String {
     let user = &daemon.name;
     let meta = fs::metadata(path).ok();

@@ -33,7 +33,7 @@ fn program() -> Check {
     }
 }
 
-/// A failed check, unless the token of `host` is set.
+/// Returns a failed check, unless the token of `host` is set.
 fn token(env: &Env, host: &str, variable: &str) -> Option<Check> {
     let seen = match env.secret(variable) {
         Ok(Some(_)) => return None,

@@ -17,7 +17,7 @@ use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
 use crate::store::Store;
 use crate::text;
 
-/// Less free space is worth a warning: sessions, logs and the database's log need room.
+/// Free space below which there is a warning: sessions, logs and the database's log need room.
 const LOW_DISK: u64 = 1 << 30;
 
 pub(super) fn user(paths: &Paths) -> Check {
@@ -25,7 +25,7 @@ pub(super) fn user(paths: &Paths) -> Check {
     if !user.is_root() {
         return Check::ok("user", format!("uid {}", user.as_raw()));
     }
-    // Root runs it for the machine's service, which runs as the user that its home belongs to.
+    // Root runs it for the machine's service, which runs as the owner of its home.
     match fs::metadata(&paths.home).map(|home| home.uid()) {
         Ok(owner) if owner != user.as_raw() => Check::ok(
             "user",
@@ -39,7 +39,7 @@ pub(super) fn user(paths: &Paths) -> Check {
     }
 }
 
-/// A daemon that does not run any more, after failing again and again.
+/// Reports a daemon that no longer runs after it failed repeatedly.
 pub(super) fn starts(paths: &Paths) -> Option<Check> {
     if holder(&paths.home).is_some() {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn starts(paths: &Paths) -> Option<Check> {
     ))
 }
 
-/// Schedules and reminders need the zones of the system.
+/// Checks the system's time zones, which schedules and reminders need.
 pub(super) fn time_zones(config: &Config) -> Check {
     if !Zone::has_data() {
         return Check::warning(
@@ -63,7 +63,7 @@ pub(super) fn time_zones(config: &Config) -> Check {
         );
     }
     let zone = config.timezone.as_deref().map(Zone::named);
-    // A zone that does not exist is a mistake of the configuration, which is shown there.
+    // A zone that does not exist is an error of the configuration, which is shown there.
     let zone = zone.and_then(Result::ok).unwrap_or_else(Zone::of_machine);
     Check::ok(
         "time zones",
@@ -136,7 +136,7 @@ fn advice_for_unwritable(home: &Path, owner: u32) -> String {
     }
 }
 
-/// Returns what is wrong in the environment; nothing where all is well.
+/// Returns the problems in the environment; empty if all is well.
 pub(super) fn environment(env: &Env) -> Vec<Check> {
     let unread = unread_dotenv(env).map(|unread| {
         Check::warning(

@@ -1,10 +1,10 @@
-//! MCP servers whose program is missing.
+//! MCP servers with a missing program.
 
 use super::check::Check;
 use crate::config::{Config, Env};
 use crate::mcp::{self, Launch, Seen, Server};
 
-/// Checks the program of each server of `config.json` that is on; without servers there is nothing to check.
+/// Checks the program of each enabled server of `config.json`; without servers there is nothing to check.
 pub(super) fn checks(env: &Env, config: &Config) -> Option<Check> {
     let servers = mcp::of_config(config);
     let is_on = |server: &&Server| matches!(&server.entry, Ok(entry) if !entry.disabled);
@@ -25,7 +25,7 @@ pub(super) fn checks(env: &Env, config: &Config) -> Option<Check> {
     })
 }
 
-/// Why the server would not start, as far as that can be known without starting it.
+/// Returns why the server would not start, as far as that can be known without starting it.
 fn fault(server: &Server, env: &Env, config: &Config) -> Option<String> {
     let entry = server.entry.as_ref().ok()?;
     let seen = Seen {

@@ -65,7 +65,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// What to do where the window of the default model holds little more than an agent's prompt and tools.
+/// Returns what to do if the window of the default model holds little more than an agent's prompt and tools.
 fn small_window(models: &Models, config: &Config) -> Option<Check> {
     let chosen = config.default_model.as_ref();
     let chosen = chosen.filter(|name| effective::is_chosen(name));
@@ -90,7 +90,7 @@ fn small_window(models: &Models, config: &Config) -> Option<Check> {
 /// Most models that are named for one provider.
 const NAMED: usize = 12;
 
-/// The models by name, as many as fit in a line.
+/// Returns the models by name, as many as fit in a line.
 fn names(models: &[String]) -> String {
     if models.is_empty() {
         return String::new();

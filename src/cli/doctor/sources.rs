@@ -1,4 +1,4 @@
-//! Where each secret and each address comes from, and who else may read the files with secrets.
+//! Shows where each secret and each address comes from, and who else may read the files with secrets.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::check::Check;
 use crate::config::{ADDRESSES, Config, Env, Paths, SECRETS};
 
-/// Where each secret and each address comes from.
+/// Returns where each secret and each address comes from.
 pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {
     let names = names(config).into_iter();
     let mut checks: Vec<Check> = names.filter_map(|name| secret(env, name)).collect();
@@ -15,14 +15,14 @@ pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {
     checks
 }
 
-/// The variables that hold secrets.
+/// Returns the variables that hold secrets.
 fn names(config: &Config) -> Vec<&str> {
     let named: BTreeSet<&str> = config.secret_names().collect();
     let named = named.into_iter().filter(|name| !SECRETS.contains(name));
     SECRETS.into_iter().chain(named).collect()
 }
 
-/// Where a secret comes from; nothing where it is not set.
+/// Returns where a secret comes from; `None` if it is not set.
 fn secret(env: &Env, name: &str) -> Option<Check> {
     match env.secret_source(name) {
         Ok(source) => Some(Check::ok("secrets", format!("{name}: from {}", source?))),
@@ -34,14 +34,14 @@ fn secret(env: &Env, name: &str) -> Option<Check> {
     }
 }
 
-/// Where the address of a variable comes from; nothing where it is not set.
+/// Returns where the address of a variable comes from; `None` if it is not set.
 fn address(env: &Env, name: &str) -> Option<Check> {
     let (origin, address) = (env.origin(name)?, shown(env.text(name)?));
     let seen = format!("{name}: {address}, from {origin}");
     Some(Check::ok("addresses", seen))
 }
 
-/// The addresses that `config.json` sets, which hold before those of variables.
+/// Returns the addresses that `config.json` sets, which take precedence over those of variables.
 fn configured(env: &Env, config: &Config) -> Vec<Check> {
     let providers = config.providers.iter().filter_map(|(name, provider)| {
         let address = provider.base_url.as_deref()?;
@@ -56,9 +56,9 @@ fn configured(env: &Env, config: &Config) -> Vec<Check> {
         .collect()
 }
 
-/// The files with secrets, and with what was said, that others may read.
+/// Returns the files with secrets and conversations that others may read.
 pub(super) fn open_to_others(env: &Env, config: &Config) -> Vec<Check> {
-    // One that cannot be read has a line of its own.
+    // A file that cannot be read has a line of its own.
     let files = names(config)
         .into_iter()
         .filter_map(|name| env.files_open_to_others([name]).ok());
@@ -79,7 +79,7 @@ pub(super) fn open_to_others(env: &Env, config: &Config) -> Vec<Check> {
         .collect()
 }
 
-/// Whether others may read what was said, which may hold anything.
+/// Checks whether others may read the conversations, which may contain anything.
 fn database(paths: &Paths) -> Option<Check> {
     let folder = paths.database().parent()?.to_owned();
     let file = paths.database();
@@ -98,7 +98,7 @@ fn database(paths: &Paths) -> Option<Check> {
     })
 }
 
-/// An address without the user name and password that it may hold.
+/// Returns an address without the user name and password that it may contain.
 fn shown(address: &str) -> String {
     let Ok(mut url) = reqwest::Url::parse(address) else {
         return address.to_owned();

@@ -1,25 +1,25 @@
-//! How this program is called from a shell: by its name where the shell finds one of that name, else by its path.
+//! How to call this program from a shell: by its name if the shell finds it by that name, otherwise by its path.
 
 use std::env;
 use std::ffi::OsStr;
 
 use crate::cli::service::Manager;
 
-/// Where sudo looks for programs, whatever the `PATH` of its caller.
+/// Where sudo searches for programs, regardless of its caller's `PATH`.
 const OF_ROOT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// By whoever runs it now.
+/// Returns the command for the current user.
 pub(super) fn by_you() -> String {
     called(&env::var_os("PATH").unwrap_or_default())
 }
 
-/// By root, with these variables.
+/// Returns the command for root, with these variables.
 pub(super) fn by_root(variables: &str) -> String {
     let sudo = sudo();
     format!("{sudo}{variables}{}", called(OsStr::new(OF_ROOT)))
 }
 
-/// What stands in front of root's commands: nothing where root itself sits here, on a machine that may have no sudo.
+/// Returns the prefix of root's commands: empty if root is the user, possibly on a machine without sudo.
 fn sudo() -> &'static str {
     match env::var_os("SUDO_USER") {
         Some(_) => "sudo ",
@@ -27,7 +27,7 @@ fn sudo() -> &'static str {
     }
 }
 
-/// The command that shows the service's log.
+/// Returns the command that shows the service's log.
 pub(super) fn journal(manager: Manager) -> String {
     let sudo = match manager {
         Manager::System => sudo(),

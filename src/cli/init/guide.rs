@@ -1,5 +1,5 @@
-//! The guide: one step after the other, each tried before the next. What an earlier run did is recognised and skipped, so
-//! that it may be stopped anywhere.
+//! The guide: one step after the other, each tried before the next. Steps of an earlier run are recognised and skipped,
+//! so that it can be stopped at any point.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Guide {
 
     // --- the bot ---
 
-    /// A token that Discord knows, an application that may read messages, and a server that the bot is in.
+    /// Returns a token that Discord knows, for an application that may read messages and is in a server.
     fn bot(&self) -> Result<Secret, Failure> {
         print_line!("\n1. The bot");
         let token = self.token()?;
@@ -131,7 +131,7 @@ impl Guide {
         }
     }
 
-    /// Waits until the bot is in a server, or the person continues without.
+    /// Waits until the bot is in a server, or the person continues without one.
     fn invites(&self, token: &Secret, application: &Application) -> Result<(), Failure> {
         let env = self.place.env()?;
         let mut servers = self.insists(|| application::servers(&env, token))?;
@@ -157,7 +157,7 @@ impl Guide {
         Ok(())
     }
 
-    /// What Discord answers, asked again as often as needed.
+    /// Returns Discord's answer, and asks again as often as needed.
     fn insists<T, F: Future<Output = Result<T, DiscordError>>>(
         &self,
         ask: impl Fn() -> F,
@@ -220,7 +220,7 @@ impl Guide {
 
     // --- the service ---
 
-    /// Whether the daemon runs now.
+    /// Returns whether the daemon runs now.
     fn service(&self) -> Result<bool, Failure> {
         print_line!("\n3. The service");
         let manager = self.place.manager();
@@ -256,7 +256,7 @@ impl Guide {
     fn says_what_is_next(&self, token: &Secret, runs: bool) {
         let is_machine = self.place.whose == Whose::Machine;
         let program = if is_machine {
-            // Root alone may read the credentials.
+            // Only root may read the credentials.
             let variables =
                 "CREDENTIALS_DIRECTORY=/etc/chorus/credentials CHORUS_HOME=/var/lib/chorus ";
             called::by_root(variables)

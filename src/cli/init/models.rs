@@ -18,13 +18,13 @@ use crate::text;
 /// The name of a server at another address.
 const OWN: &str = "own";
 
-/// Its key, where it wants one.
+/// The variable of its key, if it needs one.
 const OWN_KEY: &str = "OWN_API_KEY";
 
 /// Most models that are offered by number; others are chosen by name.
 const OFFERED: usize = 15;
 
-/// The models of all configured providers that answer; `None` where none does, which is printed.
+/// Returns the models of all configured providers that answer; `None`, with a message, if none does.
 pub(super) fn that_answer(guide: &Guide) -> Result<Option<Models>, Failure> {
     let (env, config) = (guide.place.env()?, guide.place.config()?);
     let models = of_configured(&env, &config)?;
@@ -54,7 +54,7 @@ pub(super) fn of_configured(env: &Env, config: &Config) -> anyhow::Result<Models
     Ok(Models::new(Arc::new(providers), catalog, None))
 }
 
-/// Has the person choose a provider, and stores what that needs; false where none is to answer yet.
+/// Lets the person choose a provider, and stores its settings; false if they choose none yet.
 pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
     let env = guide.place.env()?;
     let servers = guide.runtime.block_on(model_source::local_servers(&env));
@@ -154,7 +154,7 @@ fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> an
     }
 }
 
-/// Uses the server whose name or address an option gives.
+/// Uses the server with the name or address that an option gives.
 pub(super) fn take_server(guide: &Guide, named: &str) -> Result<(), Failure> {
     match described(named)? {
         (OWN, provider) => take_address(guide, named, provider)?,
@@ -167,7 +167,7 @@ pub(super) fn take_server(guide: &Guide, named: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// When `named` is neither an address nor the name of a known server.
+/// Fails if `named` is neither an address nor the name of a known server.
 pub(super) fn described(named: &str) -> Result<(&'static str, serde_json::Value), Failure> {
     if named.starts_with("http://") || named.starts_with("https://") {
         return Ok((OWN, json!({"base_url": named})));
@@ -190,7 +190,7 @@ pub(super) fn described(named: &str) -> Result<(&'static str, serde_json::Value)
     }
 }
 
-/// Returns the variable that holds the key of a server that is known by name and takes one.
+/// Returns the variable for the key of a known server, if it takes one.
 pub(super) fn key_variable(name: &str) -> Option<&'static str> {
     let vendors = VENDORS
         .iter()
@@ -209,7 +209,7 @@ pub(super) fn keep_server(
     place.change_config(|keys| crate::cli::home_files::name_provider(keys, name, provider))
 }
 
-/// Has the person choose a model: by its number, or by any name that `/settings model` takes.
+/// Lets the person choose a model: by its number, or by any name that `/settings model` accepts.
 pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
     let all = models.all();
     let likeliest = models.first_available();
@@ -242,7 +242,7 @@ pub(super) enum NoModel {
     Unasked { name: String, reason: String },
 }
 
-/// The model that is meant by `name`; where its server does not list it, the model is asked a short question.
+/// Finds the model that `name` means; if its server does not list it, the model gets a short test question.
 pub(super) async fn find(models: &Models, name: &str) -> Result<Target, NoModel> {
     match models.resolve_asking(name).await {
         Ok(Resolved::Found(target) | Resolved::Unlisted(target)) => Ok(target),

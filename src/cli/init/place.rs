@@ -1,4 +1,4 @@
-//! Where answers are kept: in the home of whoever starts the daemon, or in that of the machine's service and its
+//! Where answers are stored: in the home of the user who starts the daemon, or in that of the machine's service and its
 //! credentials. The service of each reads the same places.
 
 use std::collections::HashMap;
@@ -29,13 +29,13 @@ pub(super) enum Whose {
 pub(super) struct Place {
     pub(super) whose: Whose,
     pub(super) home: PathBuf,
-    /// To whom the machine's home belongs.
+    /// The owner of the machine's home.
     owner: Option<Owner>,
     env_file: EnvFile,
 }
 
 impl Place {
-    /// Makes the home; one that exists stays as it is.
+    /// Creates the home; an existing one is not changed.
     pub(super) fn make(whose: Whose, env: &Env, env_file: &EnvFile) -> Result<Self, Failure> {
         match whose {
             Whose::You => {
@@ -92,7 +92,7 @@ impl Place {
         }
     }
 
-    /// The environment as the daemon will have it, and the file of `--env-file`.
+    /// Returns the environment as the daemon will have it, with the file of `--env-file`.
     pub(super) fn env(&self) -> Result<Env, Failure> {
         let process = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -115,7 +115,7 @@ impl Place {
         self.home.join("config.json")
     }
 
-    /// Stores a secret where the daemon reads it, for its user or root alone.
+    /// Stores a secret where the daemon reads it, readable only by its user or root.
     pub(super) fn keep_secret(&self, variable: &str, value: &str) -> anyhow::Result<()> {
         let kept = match self.whose {
             Whose::You => {

@@ -1,4 +1,5 @@
-//! Questions on a terminal, a line each. Nothing is redrawn, so that a screen reader and a plain console read them alike.
+//! Questions on a terminal, one line each. Nothing is redrawn, so that a screen reader and a plain console read them
+//! alike.
 
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::cli::output::{print_line, print_text};
 
-/// Somebody ended the questions.
+/// The user ended the questions.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: what was said so far is kept; run `chorus init` again to go on")]
 pub(super) struct Stopped;
@@ -38,7 +39,7 @@ pub(super) fn yes(question: &str) -> anyhow::Result<bool> {
     Ok(answer.to_ascii_lowercase().starts_with('y'))
 }
 
-/// Has the person choose one of these by its number.
+/// Lets the person choose one of these by its number.
 pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize> {
     for (at, one) in offered.iter().enumerate() {
         print_line!("  {}  {one}", at + 1);
@@ -52,9 +53,9 @@ pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize
     }
 }
 
-/// Asks for a secret; its length is shown, not what is typed.
+/// Asks for a secret; only its length is shown.
 pub(super) fn secret(question: &str) -> anyhow::Result<String> {
-    // First of all, so that what is typed ahead is not shown either.
+    // First of all, so that text typed ahead is not shown either.
     let hidden = Hidden::begin();
     print_text!("{question} (hidden): ");
     io::stdout().flush()?;
@@ -72,7 +73,7 @@ const INTERRUPT: u8 = 3;
 const END: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 
-/// Reads a line key by key from a terminal that neither shows nor edits what is typed.
+/// Reads a line key by key from a terminal that neither shows nor edits the input.
 fn typed(keys: impl BufRead) -> anyhow::Result<String> {
     let mut typed = Vec::new();
     for key in keys.bytes() {
@@ -88,7 +89,7 @@ fn typed(keys: impl BufRead) -> anyhow::Result<String> {
     Err(Stopped.into())
 }
 
-/// A terminal that does not show what is typed, until this is dropped. Ctrl-C is read as a key meanwhile: a signal would
+/// A terminal that does not show the input until this is dropped. Ctrl-C is read as a key meanwhile: a signal would
 /// leave the terminal as it is.
 struct Hidden(Option<String>);
 
@@ -110,7 +111,7 @@ impl Drop for Hidden {
     }
 }
 
-/// Changes the terminal's settings; where that does not work, typing is visible.
+/// Changes the terminal's settings; if that does not work, the input is visible.
 fn stty(arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("stty");
     command.args(arguments).stdin(Stdio::inherit());
@@ -119,7 +120,7 @@ fn stty(arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| said.trim().to_owned())
 }
 
-/// Waits so long for Enter.
+/// Waits this long for Enter.
 pub(super) fn enter_within(time: Duration) -> anyhow::Result<bool> {
     let stdin = io::stdin();
     let time = time.try_into()?;

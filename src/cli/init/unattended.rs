@@ -1,4 +1,4 @@
-//! `chorus init --non-interactive`: takes its answers from options and environment; it ends where Discord or a provider
+//! `chorus init --non-interactive`: takes its answers from options and environment; it stops if Discord or a provider
 //! refuses one.
 
 use serde_json::Value;
@@ -88,14 +88,14 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the configuration has this server of models.
+/// Returns whether the configuration already has this model server.
 fn is_there(config: &Config, (name, provider): &(&str, Value)) -> bool {
     let address = provider["base_url"].as_str();
     let kept = config.providers.get(*name);
     kept.is_some_and(|kept| address.is_none_or(|address| kept.base_url.as_deref() == Some(address)))
 }
 
-/// What the daemon cannot do without, and what an agent cannot.
+/// Reports what the daemon needs and does not have, and what an agent needs.
 fn tell_what_is_missing(place: &Place, env: &Env) -> Result<(), Failure> {
     if env.discord_token.is_none() {
         print_line!("DISCORD_TOKEN is not set: the daemon needs it to start");
@@ -114,7 +114,7 @@ fn tell_what_is_missing(place: &Place, env: &Env) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the keys of one provider as `config.json` has them.
+/// Reads the keys of one provider in the form of `config.json`.
 fn provider_config(keys: &Value) -> anyhow::Result<ProviderConfig> {
     Ok(serde_json::from_value(keys.clone())?)
 }
@@ -123,7 +123,7 @@ fn provider_config(keys: &Value) -> anyhow::Result<ProviderConfig> {
 ///
 /// # Errors
 ///
-/// When the provider refuses, or no provider has the model. Reports what could not be tried.
+/// Fails if the provider refuses, or no provider has the model. Reports what could not be tried.
 async fn try_models(init: &Init, env: &Env, config: &Config) -> Result<(), Failure> {
     if init.provider.is_none() && init.default_model.is_none() {
         return Ok(());
@@ -175,7 +175,7 @@ async fn try_models(init: &Init, env: &Env, config: &Config) -> Result<(), Failu
 ///
 /// # Errors
 ///
-/// When one is refused. Reports what could not be tried.
+/// Fails if one is refused. Reports what could not be tried.
 async fn try_secrets(env: &Env) -> Result<(), Failure> {
     if let Some(token) = &env.discord_token {
         try_token(env, token).await?;

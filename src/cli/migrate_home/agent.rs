@@ -79,7 +79,7 @@ pub(super) async fn take(
     ))
 }
 
-/// The original served every server; the servers in which its agents live remain served.
+/// Accepts a server: the original served every server, and those in which its agents live remain served.
 async fn accept_server(store: &Store, guild: GuildId) -> anyhow::Result<()> {
     let known = store.servers().await?;
     if known.iter().any(|row| row.guild == guild) {
@@ -93,7 +93,7 @@ async fn accept_server(store: &Store, guild: GuildId) -> anyhow::Result<()> {
     Ok(store.put_server(&row).await?)
 }
 
-/// The same agent gets the same id however often this is run.
+/// Returns an id that is the same for the same agent in every run.
 fn stable_id(old: &OriginalAgent) -> AgentId {
     let mut hash = Sha256::new();
     hash.update(format!(
@@ -150,7 +150,7 @@ fn take_folder(
     Ok(config)
 }
 
-/// Copies what is not there yet; links are copied as links.
+/// Copies the missing files; links are copied as links.
 fn copy_tree(source: &Path, target: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(target).with_context(|| format!("making {}", target.display()))?;
     let entries = fs::read_dir(source).with_context(|| format!("reading {}", source.display()))?;

@@ -1,4 +1,4 @@
-//! Sessions of the original in our format: its saved ones, and one more with everything that was said.
+//! Sessions of the original in our format: its saved ones, and one more with the whole conversation.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::domain::{
 use crate::store::{Original, OriginalAgent, OriginalMessage, OriginalSession, Store};
 use crate::text;
 
-/// The description of the session with everything that was said.
+/// The description of the session with the whole conversation.
 const CONVERSATION: &str = "Everything said before the move";
 
-/// An agent that is taken over.
+/// An agent to import.
 pub(super) struct Taken<'a> {
     pub(super) id: AgentId,
     pub(super) name: &'a AgentName,
@@ -65,7 +65,7 @@ impl Taken<'_> {
         Ok(count)
     }
 
-    /// A saved session. Its original file is kept unchanged too.
+    /// Returns a saved session. Its original file is also kept unchanged.
     fn saved(&self, session: &OriginalSession) -> anyhow::Result<SessionFile> {
         let id: SessionId = session.id.parse().context("its id is not a UUID")?;
         // Paths are absolute in the original; the home may have been moved since.
@@ -91,7 +91,7 @@ impl Taken<'_> {
         })
     }
 
-    /// The messages of the original's database; `None` where there are none.
+    /// Returns the messages of the original's database; `None` if there are none.
     fn everything_said(&self, original: &Original, old: &OriginalAgent) -> Option<SessionFile> {
         let messages = original.messages.iter();
         let said: Vec<&OriginalMessage> = messages
@@ -131,15 +131,15 @@ async fn add(store: &Store, sessions: &SessionManager, file: SessionFile) -> any
     Ok(())
 }
 
-/// Derived from the agent's id, so that a second run finds it again.
+/// Returns an id derived from the agent's id, so that a second run finds the session again.
 fn conversation_id(agent: AgentId) -> SessionId {
     let mut bytes = *agent.0.as_bytes();
     bytes.reverse();
     SessionId(uuid::Builder::from_random_bytes(bytes).into_uuid())
 }
 
-/// A message as an item. `tools` remembers which tool each call was for. Nothing is dropped because of its shape: a result
-/// without a call becomes a note.
+/// Returns a message as an item. `tools` remembers the tool of each call. Nothing is dropped because of its shape: a
+/// result without a call becomes a note.
 fn item(message: &OriginalMessage, tools: &mut HashMap<CallId, String>) -> Item {
     let text = message.content.clone();
     match (message.role.as_str(), &message.tool_call_id) {
@@ -172,7 +172,7 @@ fn item(message: &OriginalMessage, tools: &mut HashMap<CallId, String>) -> Item 
     }
 }
 
-/// The calls of an answer; empty where they cannot be read.
+/// Returns the calls of an answer; empty if they cannot be read.
 fn calls_of(message: &OriginalMessage) -> Vec<ToolCall> {
     let calls = message.tool_calls.clone().map(session_file::tool_calls);
     calls.and_then(Result::ok).unwrap_or_default()
@@ -186,7 +186,7 @@ fn keep_file(path: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A time of the original; an unreadable one becomes the Unix epoch, rather than losing the row.
+/// Returns a time of the original; an unreadable one becomes the Unix epoch, so that the row is not lost.
 pub(super) fn time(text: &str) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).map_or(DateTime::UNIX_EPOCH, |time| time.with_timezone(&Utc))
 }

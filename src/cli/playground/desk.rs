@@ -1,5 +1,5 @@
-//! Which model answers in the playground, and how the page chooses another one: a key goes into the home's `.env`, a server
-//! into its `config.json`, and the daemon reads both again.
+//! The model that answers in the playground, and how the page chooses another one: a key goes into the home's `.env`, a
+//! server into its `config.json`, and the daemon reads both again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::cli::model_source::{self, LOCAL, VENDORS};
 use crate::config::{Config, Env};
 use crate::llm::Providers;
 
-/// Longest that the daemon may take to read its files again.
+/// Longest time for the daemon to read its files again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Who answers as the playground starts.
+/// The model that answers when the playground starts.
 pub(super) enum Answers {
     Demo,
     /// These providers.
@@ -42,7 +42,8 @@ impl fmt::Debug for Desk {
 }
 
 impl Desk {
-    /// For the daemon of `env`: `reload` tells it to read its files again, and `reloaded` counts when it has.
+    /// Creates it for the daemon of `env`: `reload` makes the daemon read its files again, and `reloaded` counts each
+    /// time it has.
     pub(super) fn new(env: Env, reload: Arc<Notify>, reloaded: watch::Sender<u64>) -> Self {
         Self {
             env,
@@ -53,7 +54,7 @@ impl Desk {
 
     pub(super) fn answers(&self) -> Answers {
         let providers = configured(&self.env);
-        // Mistakes in them are reported when the daemon starts.
+        // Errors in them are reported when the daemon starts.
         let names: Vec<String> = providers
             .map(|providers| providers.all().into_iter().map(|(name, _)| name).collect())
             .unwrap_or_default();
@@ -148,7 +149,7 @@ impl ModelDesk for Desk {
     }
 }
 
-/// The providers that environment and configuration name now.
+/// Returns the providers that environment and configuration name now.
 fn configured(env: &Env) -> anyhow::Result<Providers> {
     let env = env.read_again()?;
     let config = Config::load(&env.paths.config())?;

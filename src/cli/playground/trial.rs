@@ -1,4 +1,4 @@
-//! What `chorus playground` runs: a local Discord with its page, a model, and the environment of a daemon in them.
+//! The parts of `chorus playground`: a local Discord with its page, a model, and the environment of a daemon in them.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -14,24 +14,24 @@ use tokio::net::TcpListener;
 /// Why the playground does not start.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlaygroundError {
-    /// Somebody else has the page's port.
+    /// Another process uses the page's port.
     #[error(
         "port {0} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
     )]
     PortTaken(u16),
-    /// The page's port may not be had.
+    /// The page's port is not allowed.
     #[error(
         "port {port} cannot be listened on ({source}): choose another with `chorus playground --port <PORT>`"
     )]
     Port { port: u16, source: io::Error },
-    /// The home directory cannot be made or written.
+    /// The home directory cannot be created or written.
     #[error("{} cannot be written ({source}): choose another directory with `chorus playground --home <DIR>`", path.display())]
     Home {
         /// The directory or the file in it.
         path: PathBuf,
         source: io::Error,
     },
-    /// A server of ours did not start.
+    /// One of our servers did not start.
     #[error("the local Discord cannot be started: {0}")]
     Server(#[from] io::Error),
 }
@@ -44,7 +44,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Starts the local Discord, the model and the page. Nothing is left behind when it fails.
+    /// Starts the local Discord, the model and the page. Nothing is left behind if it fails.
     pub(super) async fn start(
         home: &Path,
         port: u16,
@@ -67,30 +67,30 @@ impl Trial {
         })
     }
 
-    /// Where the page is, such as `http://127.0.0.1:8300`.
+    /// Returns the address of the page, such as `http://127.0.0.1:8300`.
     pub(super) fn url(&self) -> String {
         self.playground.url()
     }
 
-    /// The environment of a daemon in here; it overrides the real one.
+    /// Returns the environment of a daemon in it; it overrides the real one.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let discord = &self.playground.discord;
         vec![
             ("CHORUS_HOME", self.home.display().to_string()),
             ("DISCORD_TOKEN", discord.token().to_owned()),
             ("CHORUS_DISCORD_API_URL", discord.base_url().to_owned()),
-            // Newcomers often sit in a container, where everybody is root.
+            // Newcomers often use a container, where every user is root.
             ("CHORUS_ALLOW_ROOT", "1".to_owned()),
             ("DEV_GUILD_ID", String::new()),
         ]
     }
 
-    /// The address of the demo model, which answers as long as no other is chosen.
+    /// Returns the address of the demo model, which answers as long as no other is chosen.
     pub(super) fn demo(&self) -> &str {
         self.model.base_url()
     }
 
-    /// Ends all of it. The daemon must have ended before.
+    /// Ends all of it. The daemon must already have ended.
     pub(super) async fn stop(self) {
         self.playground.stop().await;
         self.model.stop();
@@ -107,7 +107,7 @@ async fn bind(port: u16) -> Result<TcpListener, PlaygroundError> {
         })
 }
 
-/// Makes the home directory, for whoever starts this alone, as every home is.
+/// Creates the home directory (mode 0700) if `playground` runs without `init`.
 fn prepare(home: &Path) -> Result<(), PlaygroundError> {
     DirBuilder::new()
         .recursive(true)

@@ -1,8 +1,8 @@
-//! Finds what a `config.json` decides about the operator's secrets and machine: addresses, variables with keys, commands, and what
-//! agents may do.
+//! Finds the entries of a `config.json` that affect the operator's secrets and machine: addresses, variables with keys,
+//! commands, and the rights of agents.
 //!
-//! Addresses, variables and commands are found by the form of keys and values, not by a list of keys: a key that is new tomorrow is
-//! found too.
+//! Addresses, variables and commands are found by the form of keys and values, not by a list of keys, so future keys
+//! are found too.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -15,12 +15,12 @@ use crate::text;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
 
-/// Returns a line for each address, each variable whose content is sent, each command, and each setting in `config` that gives
-/// agents or people more than they have without it.
+/// Returns a line for each address, each variable with content that is sent, each command, and each setting in `config`
+/// that gives agents or people more rights than without it.
 ///
 /// # Errors
 ///
-/// When it is not JSON.
+/// Fails if it is not JSON.
 pub(super) fn of(config: &[u8]) -> anyhow::Result<BTreeSet<String>> {
     let config = config.strip_prefix(b"\xef\xbb\xbf").unwrap_or(config);
     let config: Value = serde_json::from_slice(config).context("its config.json is not JSON")?;
@@ -36,7 +36,7 @@ fn shown(line: &str) -> String {
     text::one_line(&text::visible(line).0, SHOWN)
 }
 
-/// Checks whether the value of a key of `config.json` gives agents or people more than they have without it.
+/// Checks whether the value of a key of `config.json` gives agents or people more rights than without it.
 fn widens(key: &str, value: &Value) -> bool {
     match key {
         "sandbox" => value == "off",
@@ -82,7 +82,7 @@ fn below(path: &str, key: &str) -> String {
     }
 }
 
-/// Checks whether `value` says where something is sent, which secret that is, or what is run.
+/// Checks whether `value` names a destination, a secret to send, or a command to run.
 fn decides(key: &str, value: &str) -> bool {
     let is_named = ["_env", "_url", "_file", "_command"]
         .iter()

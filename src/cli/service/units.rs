@@ -19,7 +19,7 @@ const BACKUP: &str = "chorus-backup.service";
 /// The names of all units that are installed.
 pub(super) const NAMES: [&str; 3] = [DAEMON, BACKUP, TIMER];
 
-/// The units for the machine, also installed by the Debian package. They name the program that packages install.
+/// The units for the machine, which the Debian package also installs. They name the program that packages install.
 const SYSTEM: &str = include_str!("chorus.service");
 const SYSTEM_BACKUP: &str = include_str!("chorus-backup.service");
 
@@ -29,17 +29,17 @@ const USER_BACKUP: &str = include_str!("chorus-backup-user.service");
 
 const TIMER_TEXT: &str = include_str!("chorus-backup.timer");
 
-/// The program as the units name it.
+/// The program's path in the units.
 pub(super) const PACKAGED: &str = "/usr/bin/chorus";
 
-/// The line by which the user's units name their home.
+/// The line of the user's units that names their home.
 const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
-/// Lines of the machine's unit: nothing can be written, and homes cannot be seen.
+/// A line of the machine's unit: nothing can be written, and homes cannot be seen.
 const READ_ONLY: &str = "ProtectSystem=strict";
 const HIDES_HOMES: &str = "ProtectHome=yes";
 
-/// The variables by which programs find a proxy.
+/// The variables that tell programs their proxy.
 const PROXIES: [&str; 8] = [
     "HTTPS_PROXY",
     "https_proxy",
@@ -51,11 +51,12 @@ const PROXIES: [&str; 8] = [
     "no_proxy",
 ];
 
-/// The variables by which programs find certificates of their own.
+/// The variables that tell programs their certificates.
 const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Returns the unit of a daemon that starts `program`; a user's works in `home`, the machine's in a home of its own. The machine's
-/// may write to nothing of the machine but the `folders` that agents are bound to; a user's sees everything that user sees.
+/// Returns the unit of a daemon that starts `program`; a user's works in `home`, the machine's in its own home. The
+/// machine's unit may write only to the `folders` that agents are bound to; a user's unit sees everything that the user
+/// sees.
 pub(super) fn daemon(
     manager: Manager,
     program: &Path,
@@ -94,7 +95,7 @@ pub(super) fn all(
     ])
 }
 
-/// Returns a file beside the machine's unit that a package brought: the same lines, or `None` without folders.
+/// Returns a file beside the machine's unit of a package: the same lines, or `None` without folders.
 pub(super) fn folders(folders: &[PathBuf]) -> anyhow::Result<Option<String>> {
     if folders.is_empty() {
         return Ok(None);
@@ -102,8 +103,8 @@ pub(super) fn folders(folders: &[PathBuf]) -> anyhow::Result<Option<String>> {
     Ok(Some(format!("[Service]\n{}", folder_lines(folders)?)))
 }
 
-/// Returns the lines that let the daemon write to folders. One that is missing does not keep it from starting (`-`). What the unit
-/// hides, homes and temporary folders, is shown by a mount.
+/// Returns the lines that let the daemon write to folders. A missing folder does not keep it from starting (`-`). Homes
+/// and temporary folders, which the unit hides, become visible through a mount.
 fn folder_lines(folders: &[PathBuf]) -> anyhow::Result<String> {
     let is_hidden = |folder: &&PathBuf| HIDDEN.iter().any(|hidden| folder.starts_with(hidden));
     let is_in_home = |folder: &&PathBuf| {
@@ -199,7 +200,7 @@ fn escaped(path: &Path) -> anyhow::Result<String> {
     Ok(text.replace('%', "%%"))
 }
 
-/// Whether systemd refuses the letter in a path, however it is quoted.
+/// Returns whether systemd refuses the letter in a path, regardless of quotes.
 fn is_refused(letter: char) -> bool {
     letter.is_control() || matches!(letter, '"' | '\'' | '\\')
 }

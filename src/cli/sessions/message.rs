@@ -2,7 +2,7 @@
 
 use crate::domain::{Item, ToolCall};
 
-/// Its role, as session files name it.
+/// Returns its role, as session files name it.
 pub(super) fn role(item: &Item) -> &'static str {
     match item {
         Item::User(_) => "user",
@@ -11,7 +11,7 @@ pub(super) fn role(item: &Item) -> &'static str {
     }
 }
 
-/// Who speaks, for a heading.
+/// Returns the speaker, for a heading.
 pub(super) fn speaker(item: &Item) -> &str {
     match item {
         Item::User(user) => user.author.as_ref().map_or("User", |author| &author.name),
@@ -20,7 +20,7 @@ pub(super) fn speaker(item: &Item) -> &str {
     }
 }
 
-/// The tools that it calls, each by its own name, even where the model called it through another tool.
+/// Returns the tools that it calls, each by its own name, even if the model called it through another tool.
 pub(super) fn calls(item: &Item) -> Vec<ToolCall> {
     match item {
         Item::Assistant(answer) => answer.tool_calls.iter().map(ToolCall::meant).collect(),
