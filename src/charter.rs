@@ -1,12 +1,12 @@
-//! Charters: Markdown files that describe a role. One is compiled into a [`Role`], or all its problems are reported at
-//! once. Pure: text in, value out; where the files lie is not known here.
+//! Charters: Markdown files that describe a role. A charter is compiled into a [`Role`], or all its problems are
+//! reported at once. Pure: text in, value out; this module does not know where the files are.
 //!
 //! ```text
 //! bytes ─file::read─▶ front matter · body ─entries─▶ keys with lines ─compile─▶ Role | problems
 //! ```
 //!
-//! Files of other tools are read unchanged: Claude Code's and ours are one dialect, Copilot's names come from the file, and
-//! Squad's have headings in place of front matter.
+//! Files of other tools are read unchanged: Claude Code's and ours are one dialect, Copilot's take the name from the
+//! file, and Squad's have headings instead of front matter.
 
 mod builtin;
 mod catalog;

@@ -1,4 +1,4 @@
-//! The composition root: opens, wires, runs, stops in order.
+//! The composition root: opens, wires, runs, and stops in order.
 //!
 //! ```text
 //! run ─▶ House::open    lock ▸ store ▸ providers ▸ tools ▸ manager
@@ -52,12 +52,12 @@ pub(crate) const CONNECTED: &str = "connected to Discord";
 ///
 /// # Errors
 ///
-/// When it cannot start, or must not go on; see [`DaemonError`] for who can act.
+/// Fails if it cannot start, or must not continue; [`DaemonError`] shows who can act.
 pub fn run(
     options: DaemonOptions,
     stop: CancellationToken,
 ) -> BoxFuture<'static, Result<(), DaemonError>> {
-    // Boxed: that it may be sent between threads is then checked here and not only where it is spawned.
+    // Boxed: this checks here, and not only where it is spawned, that it may be sent between threads.
     Box::pin(run_until_stopped(options, stop))
 }
 
@@ -84,7 +84,7 @@ async fn run_until_stopped(
     let reloaded = options.reloaded.clone();
     let base = options.env.discord_api_url.clone();
     let dev_guild = options.env.dev_guild_id;
-    // Stopped before there is anything to stop.
+    // Stopped before anything has started.
     if stop.is_cancelled() {
         return Ok(());
     }
@@ -113,7 +113,7 @@ async fn run_until_stopped(
         events,
     ));
 
-    // An outage of Discord must not hold up a machine that boots.
+    // An outage of Discord must not delay a booting machine.
     tell(&[
         NotifyState::Ready,
         NotifyState::Status("waiting for Discord"),
@@ -165,7 +165,7 @@ async fn run_until_stopped(
     outcome
 }
 
-/// Tasks that work beside Discord until the daemon stops.
+/// Tasks that run beside Discord until the daemon stops.
 struct Helpers {
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -186,7 +186,7 @@ impl Helpers {
         self.tasks.spawn(work(self.stop.clone()));
     }
 
-    /// Has them stop, and returns them to be waited for.
+    /// Makes them stop, and returns them to be awaited.
     fn stop(self) -> TaskTracker {
         self.stop.cancel();
         self.tasks.close();
@@ -194,10 +194,10 @@ impl Helpers {
     }
 }
 
-/// Logs what is wrong in the environment, once at each start.
+/// Logs the problems in the environment, once at each start.
 fn warn_of_environment(env: &Env, config: &Config) {
     let names = SECRETS.into_iter().chain(config.secret_names());
-    // A secret that cannot be read has ended the start already.
+    // A secret that cannot be read has already ended the start.
     for file in env.files_open_to_others(names).unwrap_or_default() {
         warn!(
             "{0} can be read by others of this machine, with the secrets in it: chmod 600 {0}",
@@ -212,8 +212,8 @@ fn warn_of_environment(env: &Env, config: &Config) {
     }
 }
 
-/// Raises this process's limit of open files to the maximum: each turn, command and connection takes some, and some fifty
-/// turns use up the usual 1,024. Commands get a limit of their own.
+/// Raises this process's limit of open files to the maximum: each turn, command and connection needs some, and about
+/// fifty turns use up the usual 1,024. Commands have their own limit.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {

@@ -1,4 +1,4 @@
-//! What an agent may do: actions, profiles, decisions. Pure.
+//! The rights of an agent: actions, profiles, decisions. Pure.
 //!
 //! ```text
 //! tool call ─▶ Action ─▶ Profile::decide ─▶ Verdict { allow | ask | deny, reason }
@@ -6,8 +6,8 @@
 //!                └─ shell: a command parsed once; what is judged is what is shown and what runs
 //! ```
 //!
-//! A decision depends on nothing but the profile, the action and the agent's `always_allow` list. Every doubt
-//! narrows: from allow to ask, from ask to deny.
+//! A decision depends only on the profile, the action and the agent's `always_allow` list. Every doubt narrows: from
+//! allow to ask, from ask to deny.
 
 mod action;
 mod binding;

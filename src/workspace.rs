@@ -10,8 +10,8 @@
 //! └── bound.json     bound: the folder elsewhere that it works in instead of `workspace/`, where it has one
 //! ```
 //!
-//! Folders are held as open descriptors and paths are resolved beneath them, so that neither `..`, a symbolic link nor a
-//! rename in between leads anywhere else.
+//! Folders are kept as open descriptors and paths are resolved beneath them, so that `..`, a symbolic link or a rename
+//! in between cannot lead elsewhere.
 
 pub mod agent_file;
 mod attributes;
@@ -47,7 +47,7 @@ pub use jail::Jail;
 pub use path::WorkspacePath;
 pub use version::Version;
 
-/// The folder that is the home of an agent's commands. `exec` makes it at the first command; no file tool reaches it.
+/// The home folder of an agent's commands. `exec` creates it at the first command; no file tool reaches it.
 const HOME: &str = "home";
 
 /// The folder that is an agent's own working directory.
@@ -65,7 +65,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When it does not exist or cannot be read.
+    /// Fails if it does not exist or cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             folder: folder.to_owned(),
@@ -73,22 +73,23 @@ impl Workspace {
         })
     }
 
-    /// The path of the folder, for messages and for child processes; never to open files below it by name.
+    /// Returns the path of the folder, for messages and for child processes; never to open files below it by name.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The agent's folder itself: `agent.json` and other files of the daemon.
+    /// Returns the agent's folder itself: `agent.json` and other files of the daemon.
     pub fn agent(&self) -> &Dir {
         &self.agent
     }
 
-    /// The working directory, as file tools reach it: the folder that the agent is bound to, else its own. Every use of a working
-    /// directory goes through here.
+    /// Returns the working directory, as file tools reach it: the folder that the agent is bound to, or its own. Every
+    /// use of a working directory goes through here.
     ///
     /// # Errors
     ///
-    /// When the folder it is bound to is missing or another one, or `workspace/` is not a folder of the agent's own.
+    /// Fails if the folder it is bound to is missing or was replaced, or `workspace/` is not a folder of the agent's
+    /// own.
     pub fn files(&self) -> Result<Jail, FileError> {
         match self.bound()? {
             Some(bound) => Ok(Jail::of(bound.open()?)),
@@ -96,29 +97,30 @@ impl Workspace {
         }
     }
 
-    /// The folder that the agent is bound to; `None` where it works in its own.
+    /// Returns the folder that the agent is bound to; `None` if it works in its own.
     ///
     /// # Errors
     ///
-    /// When the file that says so cannot be used.
+    /// Fails if the file with the binding cannot be used.
     pub fn bound(&self) -> Result<Option<Bound>, BoundError> {
         Bound::of(&self.agent)
     }
 
-    /// The notes folder, as file tools reach it.
+    /// Returns the notes folder, as file tools reach it.
     ///
     /// # Errors
     ///
-    /// When `docs/` is not a folder of the agent's own.
+    /// Fails if `docs/` is not a folder of the agent's own.
     pub fn docs(&self) -> Result<Jail, FileError> {
         Jail::open(&self.agent, "docs")
     }
 
-    /// The path of the working directory, for child processes that run in it. They compare it with [`Workspace::files`].
+    /// Returns the path of the working directory, for child processes that run in it. They compare it with
+    /// [`Workspace::files`].
     ///
     /// # Errors
     ///
-    /// When the file that says which it is cannot be used.
+    /// Fails if the file that names it cannot be used.
     pub fn files_folder(&self) -> Result<PathBuf, FileError> {
         Ok(match self.bound()? {
             Some(bound) => bound.path,
@@ -126,21 +128,21 @@ impl Workspace {
         })
     }
 
-    /// The path of the agent's own working directory, in which it works unless it is bound to a folder.
+    /// Returns the path of the agent's own working directory, in which it works unless it is bound to a folder.
     pub fn own_files_folder(&self) -> PathBuf {
         self.folder.join(OWN)
     }
 
-    /// The home of the agent's commands.
+    /// Returns the home of the agent's commands.
     ///
     /// # Errors
     ///
-    /// When it is not there yet, or is not a folder of the agent's own.
+    /// Fails if it does not exist yet, or is not a folder of the agent's own.
     pub fn home(&self) -> Result<Jail, FileError> {
         Jail::open(&self.agent, HOME)
     }
 
-    /// The path of the home of the agent's commands, which may not be there yet.
+    /// Returns the path of the home of the agent's commands, which may not exist yet.
     pub fn home_folder(&self) -> PathBuf {
         self.folder.join(HOME)
     }

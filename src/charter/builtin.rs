@@ -1,14 +1,14 @@
-//! The helpers that every agent has: `general`, which does what its parent does, and `explore`, which only looks.
+//! The helpers that every agent has: `general`, which does the same as its parent, and `explore`, which is read-only.
 
 use super::compile::{Known, compile};
 use super::file::{Charter, Trust};
 use super::problem::Problems;
 use super::role::Role;
 
-/// Their names. A repository's role of such a name is ignored: it does not replace helpers that people know.
+/// Their names. A repository's role with such a name is ignored: it does not replace helpers that people know.
 pub(super) const NAMES: [&str; 2] = ["general", "explore"];
 
-/// Where they are said to come from.
+/// Their source as shown to people.
 const SOURCE: &str = "built in";
 
 const GENERAL: &str = "---
@@ -31,7 +31,7 @@ You were given one question by another agent, who waits for your report and sees
 answer in the files, and change nothing. Report what you found with paths and line numbers, and say what you did not find.
 ";
 
-/// The text of a built-in role.
+/// Returns the text of a built-in role.
 pub fn text(name: &str) -> Option<&'static str> {
     match name {
         "general" => Some(GENERAL),
@@ -40,11 +40,11 @@ pub fn text(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Both of them.
+/// Returns both of them.
 ///
 /// # Errors
 ///
-/// Never, where `known` has the tools of this program.
+/// Never fails if `known` has the tools of this program.
 pub(super) fn roles(known: &Known<'_>) -> Result<[Role; 2], Problems> {
     Ok([role(GENERAL, known)?, role(EXPLORE, known)?])
 }

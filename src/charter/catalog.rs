@@ -1,5 +1,5 @@
-//! All roles that one agent can take: of several with one name the first place wins, and the roles that a role names must
-//! exist.
+//! All roles that one agent can take: if several have the same name, the first place wins, and the roles that a role
+//! names must exist.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,14 +12,14 @@ use super::problem::{Note, Problem, Problems};
 use super::role::Role;
 use crate::text;
 
-/// Where a role comes from. An earlier place outranks a later one.
+/// The place of a role. An earlier place takes precedence over a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// `charters/` in the agent's folder.
     Agent,
     /// `charters/` in the home.
     Home,
-    /// The agent's workspace and the repositories in it: anybody who writes there, the agent included.
+    /// The agent's workspace and the repositories in it: anyone who writes there, including the agent.
     Workspace,
     BuiltIn,
 }
@@ -28,7 +28,7 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Source {
     pub place: Place,
-    /// As people are told it.
+    /// As shown to people.
     pub path: String,
     pub bytes: Result<Vec<u8>, Unreadable>,
 }
@@ -44,7 +44,7 @@ pub enum Unreadable {
     Io(#[from] io::Error),
 }
 
-/// Why no turn can pass through a role.
+/// Why a turn cannot pass through a role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoGate {
     #[error("there is no role {}", text::code_span(.0))]
@@ -56,12 +56,12 @@ pub enum NoGate {
     Broken(String),
 }
 
-/// A file, and its role or what is wrong with it.
+/// A file, and its role or its problems.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub place: Place,
     pub path: String,
-    /// The role's name; that of the file where it cannot be used.
+    /// The role's name; the file's name if the role cannot be used.
     pub name: String,
     pub role: Result<Arc<Role>, Problems>,
     /// The file whose role of this name is used instead.
@@ -70,7 +70,7 @@ pub struct Entry {
 
 /// A role that another names and that does not exist.
 struct Missing {
-    /// `None` where the fault is not one name.
+    /// `None` if the problem is not one name.
     name: Option<String>,
     problem: Problem,
 }
@@ -82,7 +82,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Compiles `sources`, which are in the order of their places and paths, and puts the built-in roles behind them.
+    /// Compiles `sources`, which are in the order of their places and paths, and adds the built-in roles after them.
     pub fn compile(sources: Vec<Source>, known: &Known<'_>) -> Self {
         let mut entries: Vec<Entry> = sources
             .into_iter()
@@ -96,21 +96,22 @@ impl Catalog {
         catalog
     }
 
-    /// Every file, including those that cannot be used or are hidden.
+    /// Returns every file, including those that cannot be used or are hidden.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The role of this name.
+    /// Returns the role of this name.
     pub fn role(&self, name: &str) -> Option<&Arc<Role>> {
         self.find(name)?.role.as_ref().ok()
     }
 
-    /// The role of this name, unless it is a repository's: those cannot be gates, because an agent could rewrite them.
+    /// Returns the role of this name, unless it is a repository's: those cannot be gates, because an agent could
+    /// rewrite them.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Fails with the reason why there is none.
     pub fn gate(&self, name: &str) -> Result<&Arc<Role>, NoGate> {
         let named = || text::one_line(name, 80);
         match self.find(name) {
@@ -120,17 +121,17 @@ impl Catalog {
         }
     }
 
-    /// The entry that has this name, usable or not.
+    /// Returns the entry with this name, usable or not.
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let mut named = self.entries.iter().filter(|entry| entry.name == name);
         named.find(|entry| entry.hidden_by.is_none())
     }
 
-    /// The names in `role` that do not exist.
+    /// Checks that the names in `role` exist.
     ///
     /// # Errors
     ///
-    /// Every such name.
+    /// Fails with every name that does not.
     pub fn check(&self, role: &Role) -> Result<(), Problems> {
         let missing = self.missing(role).into_iter();
         match Problems::of(missing.map(|missing| missing.problem).collect()) {
@@ -139,7 +140,7 @@ impl Catalog {
         }
     }
 
-    /// Hides all but the first role of a name. A repository's never takes the name of a built-in role.
+    /// Hides all except the first role of a name. A repository's role never replaces a built-in role.
     fn hide(&mut self) {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         for entry in &mut self.entries {
@@ -155,7 +156,7 @@ impl Catalog {
         }
     }
 
-    /// Removes the roles that name missing ones, until nothing changes any more.
+    /// Removes the roles that name missing ones, repeatedly until nothing changes.
     fn link(&mut self) {
         for _ in 0..=self.entries.len() {
             let found: Vec<(usize, Vec<Missing>)> = self
@@ -231,7 +232,7 @@ impl Catalog {
         )
     }
 
-    /// The path from `role` through routers and handoffs back to itself, if there is one.
+    /// Returns the path from `role` through routers and handoffs back to itself, if there is one.
     fn cycle(&self, role: &Role) -> Option<String> {
         let mut ways: Vec<Vec<String>> =
             role.passes_on().map(|next| vec![next.to_owned()]).collect();
@@ -310,7 +311,7 @@ impl Entry {
         }
     }
 
-    /// Removes what is missing: the role, or in a repository's role only the names.
+    /// Removes the missing parts: the role, or in a repository's role only the names.
     fn lose(&mut self, missing: Vec<Missing>) {
         let Ok(role) = &self.role else {
             return;

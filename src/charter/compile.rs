@@ -1,4 +1,4 @@
-//! From entries with lines to a role, or all that is wrong.
+//! From entries with lines to a role, or to all problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use super::{lenient, squad, yaml};
 use crate::permission::Profiles;
 use crate::text;
 
-/// Whether there is a model of a name; if not, names that are similar.
+/// Finds out whether there is a model of a name; if not, gives similar names.
 pub type FindModel<'a> = dyn Fn(&str) -> Result<(), Vec<String>> + 'a;
 
-/// What a charter is checked against.
+/// The facts that a charter is checked against.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The names of all tools.
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Known<'_> {
     }
 }
 
-/// Keys without which a role could do more than was meant.
+/// Keys without which a role could do more than intended.
 const NARROWING: &[&str] = &[
     "tools",
     "disallowedTools",
@@ -46,17 +46,17 @@ const NARROWING: &[&str] = &[
     "permissionMode",
 ];
 
-/// Characters of a name.
+/// Most characters of a name.
 pub(super) const NAME: usize = 64;
 
-/// Characters of a description.
+/// Most characters of a description.
 pub(super) const DESCRIPTION: usize = 200;
 
 /// Compiles `charter`.
 ///
 /// # Errors
 ///
-/// All of its problems at once, at most 20.
+/// Fails with all of its problems at once, at most 20.
 pub fn compile(charter: &Charter<'_>, known: &Known<'_>) -> Result<Role, Problems> {
     let text = file::read(charter.bytes)?;
     let mut notes = Vec::new();
@@ -89,7 +89,7 @@ pub fn compile(charter: &Charter<'_>, known: &Known<'_>) -> Result<Role, Problem
     compiler.finish(charter, text.front.is_some())
 }
 
-/// Its entries; `first` is the number of its first line in the file.
+/// Returns its entries; `first` is the number of its first line in the file.
 fn front_matter(
     front: &str,
     first: usize,
@@ -123,7 +123,7 @@ fn not_yaml(line: usize) -> Note {
     }
 }
 
-/// A role called `name` of which nothing else is said.
+/// Creates a role called `name` without other properties.
 pub(super) fn named(name: String) -> Role {
     let charter = Charter {
         path: "",
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         self.role.notes.push(Note { line, message });
     }
 
-    /// A mistake in people's files, a note in a repository's.
+    /// Reports an error in people's files, a note in a repository's.
     pub(super) fn doubt(
         &mut self,
         line: usize,
@@ -247,7 +247,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of one of our keys, whatever it is called in the file.
+    /// Reads the value of one of our keys, under any name it has in the file.
     fn ours(&mut self, name: &'static str, key: &Node, value: &Node, charter: &Charter<'_>) {
         let earlier = self.keys.insert(key_of(name), key.line);
         // Lists of tools narrow each other.
@@ -264,7 +264,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A key that speaks of tools or rights and is not known: nobody can promise what it promises.
+    /// Reports an unknown key about tools or rights: its meaning cannot be guaranteed.
     fn unknown_right(&mut self, line: usize, written: &str) {
         let message = "this speaks of tools or rights, and Chorus does not know it".to_owned();
         self.problem(line, &shown_key(written), message, did_you_mean(written));
@@ -314,7 +314,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Checks what depends on several keys.
+    /// Checks the properties that depend on several keys.
     fn finish(mut self, charter: &Charter<'_>, has_front: bool) -> Result<Role, Problems> {
         self.narrow_commands();
         if self.role.name.is_empty() && self.role.title.is_empty() {
@@ -367,7 +367,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The name under which a key may stand once: `max_steps` and `maxTurns` are one.
+/// Returns the name under which a key may occur once: `max_steps` and `maxTurns` are the same.
 fn key_of(name: &'static str) -> &'static str {
     match name {
         "maxTurns" => "max_steps",
@@ -394,7 +394,7 @@ fn shown(value: &Node) -> String {
     }
 }
 
-/// A name in lower-case letters, digits and single hyphens; letters with accents lose them.
+/// Returns a name in lower-case letters, digits and single hyphens; letters with accents lose them.
 pub(super) fn fold(written: &str) -> String {
     let mut folded = String::new();
     let spelled = written.replace('ß', "ss").replace(['ø', 'Ø'], "o");

@@ -1,7 +1,7 @@
-//! `report`: what a role's last answer must hold, as JSON Schemas. They are checked here so that a mistake in one is
-//! reported with its place, and not when the first report is given.
+//! `report`: the required content of a role's last answer, as JSON Schemas. They are checked here so that an error in
+//! one is reported with its place, and not at the first report.
 //!
-//! A report is judged in a worker process (`tools::report`): a schema and a report that were made for it take gigabytes.
+//! A report is judged in a worker process (`tools::report`): a malicious schema and report can take gigabytes.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -11,10 +11,10 @@ use super::json_schema::{Fault, JsonSchema, MOST_PATTERNS, Misread, Thoroughness
 use super::values::Expected;
 use super::yaml::Node;
 
-/// Most fields that a report may owe.
+/// Most required fields of a report.
 const MOST_FIELDS: usize = 10;
 
-/// Bytes of the data of a report, and of each of its fields.
+/// Most bytes of the data of a report, and of each of its fields.
 const MOST_BYTES: usize = 256 << 10;
 
 /// Unknown fields of a report that are named.
@@ -22,16 +22,16 @@ const MOST_FOREIGN: usize = 10;
 
 const INSTEAD: &str = "write a JSON Schema of draft 2020-12";
 
-/// What a report must hold besides its text.
+/// The required content of a report besides its text.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// As the charter has it.
+    /// As written in the charter.
     written: Value,
     data: Option<JsonSchema>,
     meta: Vec<(String, JsonSchema)>,
 }
 
-/// What a report lacks, in words for a model: first what is missing, then what is wrong.
+/// The faults of a report, in words for a model: first missing parts, then wrong ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lacks {
     /// Fields by name, such as `meta.ticket`.
@@ -72,7 +72,7 @@ impl Lacks {
 }
 
 impl Contract {
-    /// Reads a contract that was compiled before and written as JSON; `None` for one that does not compile.
+    /// Reads a contract that was compiled before and written as JSON; `None` if it does not compile.
     pub fn read(written: Value) -> Option<Self> {
         Self::compile(written).ok()
     }
@@ -96,12 +96,13 @@ impl Contract {
         })
     }
 
-    /// Whether it owes data besides a text.
+    /// Returns whether it requires data besides a text.
     pub fn has_data(&self) -> bool {
         self.data.is_some()
     }
 
-    /// What `data` lacks; nothing where no data is owed. For a worker process only: neither memory nor time are bounded.
+    /// Returns the faults of `data`; none if no data is required. For a worker process only: neither memory nor time
+    /// are bounded.
     pub fn lacks_data(&self, data: Option<&Value>, looked_for: Thoroughness) -> Lacks {
         match (&self.data, data) {
             (None, _) => Lacks::default(),
@@ -113,7 +114,7 @@ impl Contract {
         }
     }
 
-    /// What the fields `meta` lack. For a worker process only: neither memory nor time are bounded.
+    /// Returns the faults of the fields `meta`. For a worker process only: neither memory nor time are bounded.
     pub fn lacks_meta(&self, meta: &Map<String, Value>, looked_for: Thoroughness) -> Lacks {
         let known = |name: &String| self.meta.iter().any(|(known, _)| known == name);
         let mut lacks = Lacks::default();
@@ -136,7 +137,7 @@ impl Contract {
         lacks
     }
 
-    /// The arguments of the tool that gives a report: all of them, or the fields alone.
+    /// Returns the arguments of the tool that gives a report: all of them, or only the fields.
     pub fn parameters(&self, only_meta: bool) -> Value {
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -213,7 +214,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The names of the fields, with their lines.
+/// Returns the names of the fields, with their lines.
 fn fields(meta: &Node) -> Result<Vec<(String, usize)>, Expected> {
     const SHAPE: Expected = Expected("1 to 10 names under `meta`, each with a schema");
     let entries = meta.entries().map_err(|_| SHAPE)?;
@@ -232,7 +233,7 @@ fn compiled(place: &str, schema: &Value, patterns_left: &mut usize) -> Result<Js
         .map_err(|(below, message)| (format!("{place}{below}"), message))
 }
 
-/// What is wrong with `value`, one part of a report.
+/// Returns the faults of `value`, one part of a report.
 fn judged(part: &str, schema: &JsonSchema, value: &Value, looked_for: Thoroughness) -> Lacks {
     if value.to_string().len() > MOST_BYTES {
         wrong(format!("{part}: it has more than 256 KiB"))

@@ -1,4 +1,4 @@
-//! A charter's file: what is checked before anything is read, and where its front matter ends.
+//! A charter's file: the checks before anything is read, and the end of its front matter.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ pub const MAX_BYTES: usize = 64 << 10;
 /// Largest front matter, in bytes.
 const MAX_FRONT: usize = 16 << 10;
 
-/// Who may have written a file.
+/// The possible authors of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// People: a mistake is an error.
     People,
-    /// Whoever writes the repository, the agent included: doubt narrows, and a mistake is a note.
+    /// Anyone who writes to the repository, including the agent: doubt narrows, and a mistake is a note.
     Repository,
 }
 
 /// A file to compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Charter<'a> {
-    /// The path, as people see it; the file's name is the role's where it names none.
+    /// The path for people; the role has the file's name if it names none.
     pub path: &'a str,
     pub bytes: &'a [u8],
     pub trust: Trust,
@@ -38,14 +38,14 @@ pub(super) struct Text {
 }
 
 impl Charter<'_> {
-    /// The file's name without `.md` or `.agent.md`.
+    /// Returns the file's name without `.md` or `.agent.md`.
     pub(super) fn stem(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(self.path);
         let name = name.strip_suffix(".md").unwrap_or(name);
         name.strip_suffix(".agent").unwrap_or(name)
     }
 
-    /// Whether the file's name is the role's, and `name` in it is only shown to people.
+    /// Returns whether the role has the file's name, and its `name` is only shown to people.
     pub(super) fn is_copilot(&self) -> bool {
         self.path.ends_with(".agent.md") || self.path.contains(".github/agents/")
     }
@@ -120,12 +120,12 @@ fn split(text: &str) -> Result<Text, Problems> {
     ))
 }
 
-/// Whether a line closes front matter.
+/// Returns whether a line closes front matter.
 pub(super) fn is_end(line: &str) -> bool {
     matches!(line.trim_end(), "---" | "...")
 }
 
-/// Where the first line of the front matter begins. Only empty lines and comments may stand before the line `---`.
+/// Returns where the first line of the front matter begins. Only empty lines and comments may precede the line `---`.
 pub(super) fn front_start(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut is_comment = false;
@@ -148,15 +148,15 @@ pub(super) fn front_start(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a line is a key with a colon behind it.
+/// Returns whether a line is a key followed by a colon.
 fn begins_entry(line: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let key = line.split_once(':').map_or("", |(key, _)| key);
     !key.is_empty() && key.chars().all(is_word)
 }
 
-/// The content of a code block that is the whole file, as when a model's reply was pasted: its first line is line 2. `None`
-/// where the file does not begin with one.
+/// Returns the content of a code block that is the whole file, for example a pasted reply of a model: its first line is
+/// line 2. `None` if the file does not begin with one.
 fn unfenced(text: &str) -> Option<String> {
     let (opening, inside) = text.split_once('\n')?;
     let word = opening.trim_start_matches('`');
@@ -167,7 +167,7 @@ fn unfenced(text: &str) -> Option<String> {
     }
     let mut lines: Vec<&str> = inside.lines().collect();
     let fences = lines.iter().filter(|line| line.starts_with("```")).count();
-    // Blocks within it have two fences each: the one left over closes the outer block.
+    // Blocks within it have two fences each: the remaining one closes the outer block.
     if fences % 2 == 1
         && let Some(closing) = lines.iter().rposition(|line| line.trim_end() == fence)
     {

@@ -1,8 +1,9 @@
-//! A JSON Schema of draft 2020-12 as roles may have one: small, without references to elsewhere or to itself, and with
+//! A JSON Schema of draft 2020-12 for roles: small, without references to other documents or to itself, and with
 //! patterns that take linear time.
 //!
-//! To compile one is bounded, and only to check that it can be used: nothing of it stays in memory. To hold a value against
-//! one is not bounded: a schema of 14 KiB and a value of 18 KB took two gigabytes. Only a worker process may do that.
+//! Compiling one is bounded, and only checks that it can be used: nothing of it stays in memory. Checking a value
+//! against one is not bounded: a schema of 14 KiB and a value of 18 KB took two gigabytes. Only a worker process may do
+//! that.
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::{Deserialize, Serialize};
@@ -10,37 +11,37 @@ use serde_json::{Map, Value};
 
 use crate::text;
 
-/// Bytes of a schema, as written and after its references are replaced.
+/// Most bytes of a schema, as written and after its references are replaced.
 const MOST_BYTES: usize = 16 << 10;
 
-/// Objects and lists of a schema within each other, as written.
+/// Deepest nesting of objects and lists in a schema, as written.
 const DEEPEST: usize = 8;
 
-/// Bytes that a pattern takes once it is compiled.
+/// Most bytes of a compiled pattern.
 const PATTERN_BYTES: usize = 128 << 10;
 
-/// Patterns of all schemas of a contract.
+/// Most patterns of all schemas of a contract.
 pub(super) const MOST_PATTERNS: usize = 32;
 
 /// Characters of a fault that are shown.
 const LONGEST_FAULT: usize = 200;
 
-/// Faults of a value that are looked at.
+/// Faults of a value that are examined.
 const FAULTS: usize = 50;
 
-/// Keywords whose value has a schema for each name.
+/// Keywords with a schema for each name.
 const MAPS: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
 
-/// Keywords whose value is data.
+/// Keywords with data.
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
 
-/// Keywords whose schemas are only there to be referred to.
+/// Keywords with schemas that exist only as targets of references.
 const SHELVES: [&str; 2] = ["$defs", "definitions"];
 
-/// Keywords that give a schema a name by which others could refer to it.
+/// Keywords that give a schema a name, so that others could refer to it.
 const NAMES: [&str; 4] = ["$dynamicRef", "$dynamicAnchor", "$anchor", "$recursiveRef"];
 
-/// What is wrong with a schema, and where in it as a JSON pointer.
+/// The problem in a schema, and its place as a JSON pointer.
 pub(super) type Misread = (String, String);
 
 /// A schema that values are checked against.
@@ -50,25 +51,26 @@ pub(super) struct JsonSchema {
     pub(super) value: Value,
 }
 
-/// How many faults of a value are looked for. Those of every branch of a schema may take gigabytes, the first one does not.
+/// How many faults of a value are searched for. Those of every branch of a schema may take gigabytes; the first one
+/// does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Thoroughness {
     Many,
     First,
 }
 
-/// What a value lacks.
+/// A fault of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Where, as a JSON pointer.
+    /// Its place, as a JSON pointer.
     pub(super) place: String,
-    /// The missing property; `None` where a present value is wrong.
+    /// The missing property; `None` if a present value is wrong.
     pub(super) missing: Option<String>,
     pub(super) what: String,
 }
 
 impl JsonSchema {
-    /// Compiles a schema that may have `patterns_left`, from which its own are taken.
+    /// Compiles a schema that may use `patterns_left` patterns; those it uses are subtracted.
     pub(super) fn compile(written: &Value, patterns_left: &mut usize) -> Result<Self, Misread> {
         if !written.is_object() {
             return whole("a schema is an object");
@@ -93,7 +95,8 @@ impl JsonSchema {
         }
     }
 
-    /// What is wrong with `value`, missing properties first. For a worker process only: neither memory nor time are bounded.
+    /// Returns the faults of `value`, missing properties first. For a worker process only: neither memory nor time are
+    /// bounded.
     pub(super) fn faults(&self, value: &Value, looked_for: Thoroughness) -> Vec<Fault> {
         // It was compiled before, so it compiles again.
         let Ok(validator) = validator(&self.value) else {
@@ -133,7 +136,7 @@ impl Fault {
                 }
                 _ => None,
             },
-            // A long value would hide what is wrong with it.
+            // A long value would hide the fault.
             what: if whole.len() > LONGEST_FAULT {
                 shown(&error.masked().to_string())
             } else {
@@ -152,7 +155,7 @@ fn validator(schema: &Value) -> Result<Validator, ValidationError<'_>> {
         .build(schema)
 }
 
-/// How many patterns a schema has, and names that look like one.
+/// Returns how many patterns a schema has, including names that look like one.
 fn patterns_in(schema: &Value) -> usize {
     match schema {
         Value::Object(keys) => {
@@ -165,12 +168,12 @@ fn patterns_in(schema: &Value) -> usize {
     }
 }
 
-/// Replaces references with what they refer to.
+/// Replaces references with their targets.
 struct Inliner<'a> {
     root: &'a Value,
     /// The references that are being followed.
     within: Vec<&'a str>,
-    /// Bytes that the result may still take.
+    /// Bytes that are left for the result.
     bytes: usize,
 }
 
@@ -234,7 +237,7 @@ impl<'a> Inliner<'a> {
         })
     }
 
-    /// A schema for each name.
+    /// Inlines a schema for each name.
     fn map(&mut self, schemas: &'a Value, place: &str) -> Result<Value, Misread> {
         let Value::Object(schemas) = schemas else {
             return self.counted(schemas.clone());
@@ -303,7 +306,7 @@ fn check_depth(value: &Value, place: &str, depth: usize) -> Result<(), Misread> 
     }
 }
 
-/// A key as written in JSON pointers.
+/// Returns a key as written in JSON pointers.
 pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,26 +1,26 @@
-//! The keys of front matter: ours, those of other programs, and those that speak of tools or rights in any spelling.
+//! The keys of front matter: ours, those of other programs, and those about tools or rights in any spelling.
 
-/// What a key means here.
+/// The meaning of a key here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyName {
     /// One of ours, by its own name.
     Ours(&'static str),
     /// Another program's name for one of ours.
     Alias(&'static str),
-    /// Another program's key that means nothing here: a file grants nothing.
+    /// Another program's key without a meaning here: a file grants nothing.
     Foreign,
-    /// A switch that takes all tools that change something.
+    /// A switch that removes all tools that change something.
     ReadOnly,
     /// A switch that turns the whole file off.
     Off,
     /// OpenCode's map from kinds of tools to `allow`, `ask` and `deny`.
     Permission,
-    /// Unknown, and it speaks of tools or rights: without it a role could do more than was meant.
+    /// Unknown, and about tools or rights: without it a role could do more than intended.
     Rights,
     Unknown,
 }
 
-/// Keys that mean something here.
+/// Keys with a meaning here.
 pub(super) const KEYS: &[&str] = &[
     "name",
     "description",
@@ -70,7 +70,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("isbackground", "background"),
 ];
 
-/// Keys of other programs that mean nothing here, in the same form.
+/// Keys of other programs without a meaning here, in the same form.
 const FOREIGN: &[&str] = &[
     "color",
     "hooks",
@@ -94,7 +94,7 @@ const FOREIGN: &[&str] = &[
     "icon",
 ];
 
-/// Words of which one makes a key speak of tools or rights.
+/// Words that make a key one about tools or rights.
 const RIGHTS: &[&str] = &[
     "access", "allow", "allows", "approve", "approved", "bash", "block", "blocked", "can",
     "commands", "deny", "denies", "edit", "exclude", "excluded", "execute", "exec", "forbid",
@@ -123,7 +123,7 @@ const RIGHTS_WITHIN: &[&str] = &[
     "writable",
 ];
 
-/// What `written` means; case and separators do not count.
+/// Returns the meaning of `written`; case and separators do not count.
 pub(super) fn key_name(written: &str) -> KeyName {
     let plain = plain(written);
     if let Some(key) = KEYS.iter().find(|key| **key == written) {
@@ -145,13 +145,13 @@ pub(super) fn key_name(written: &str) -> KeyName {
     }
 }
 
-/// Whether a line that begins with `written` and a colon begins an entry, where the whole is not YAML.
+/// Returns whether a line that begins with `written` and a colon begins an entry, if the whole text is not YAML.
 pub(super) fn is_key(written: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     written.chars().all(is_word) && !written.is_empty() && key_name(written) != KeyName::Unknown
 }
 
-/// In lower case, without separators.
+/// Returns the text in lower case, without separators.
 pub(super) fn plain(written: &str) -> String {
     let letters = written.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()

@@ -282,8 +282,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Other spellings of a model's name, for names that are written with their abilities or as people read them: `opus[1m]`,
-/// `Claude Sonnet 4.5 (copilot)`.
+/// Returns other spellings of a model's name, for names with abilities or as people read them: `opus[1m]`, `Claude
+/// Sonnet 4.5 (copilot)`.
 fn spellings(name: &str) -> Vec<String> {
     let bare = name.split(['[', '(']).next().unwrap_or_default().trim();
     let folded = bare.to_lowercase().replace(' ', "-");
@@ -301,7 +301,7 @@ pub(super) fn mode(value: &Node) -> Result<RoleMode, Expected> {
     }
 }
 
-/// Names in a list, or separated by commas or blanks.
+/// Reads names in a list, or separated by commas or blanks.
 pub(super) fn names(value: &Node) -> Result<Vec<String>, Expected> {
     let words = value.words()?;
     let is_list = matches!(value.value, Yaml::List(_));

@@ -3,12 +3,12 @@
 use super::key_names::is_key;
 use super::yaml::{Node, NotRead, Yaml, parse};
 
-/// Reads known keys at the beginnings of lines; the value of each reaches to the next one. A value that is valid YAML is
-/// read as such, so that lists stay lists.
+/// Reads known keys at the beginnings of lines; the value of each extends to the next one. A value that is valid YAML
+/// is read as such, so that lists stay lists.
 ///
 /// # Errors
 ///
-/// When a value holds what no charter may hold.
+/// Fails if a value contains something that no charter may contain.
 pub(super) fn entries(front: &str, first: usize) -> Result<Vec<(Node, Node)>, NotRead> {
     let mut parts: Vec<(usize, &str, String)> = Vec::new();
     for (number, line) in (first..).zip(front.lines()) {

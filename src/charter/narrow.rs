@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::domain::ProfileRef;
 
-/// The pattern of commands that `Bash(…)` means: `git:*` and `git *` are `git` with any arguments.
+/// Returns the pattern of commands that `Bash(…)` means: `git:*` and `git *` are `git` with any arguments.
 fn commands(inside: &str) -> String {
     let head = inside
         .strip_suffix(":*")
@@ -18,7 +18,7 @@ fn commands(inside: &str) -> String {
     }
 }
 
-/// A profile that lets `bash` run the commands of these entries only, and says nothing of other tools.
+/// Returns a profile in which `bash` may run only the commands of these entries; it has no rule for other tools.
 pub(super) fn to_commands(entries: &BTreeSet<&str>, known: &[&str]) -> ProfileRef {
     let others = known.iter().filter(|name| **name != "bash");
     let others: Vec<String> = others.map(|name| escape(name)).collect();

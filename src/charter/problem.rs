@@ -1,4 +1,4 @@
-//! What is wrong with a charter, and what is merely worth knowing.
+//! Problems and notes about a charter.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ const MOST: usize = 20;
 /// One mistake, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Counted from 1; 0 when the whole file is meant.
+    /// Counted from 1; 0 for the whole file.
     pub line: usize,
-    /// The key it is about; empty when the whole file is meant.
+    /// The key it is about; empty for the whole file.
     pub key: String,
     pub message: String,
     pub instead: String,
@@ -30,10 +30,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Something that was ignored or read otherwise than written; the role works.
+/// An entry that was ignored or read otherwise than written; the role works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// Counted from 1; 0 when the whole file is meant.
+    /// Counted from 1; 0 for the whole file.
     pub line: usize,
     pub message: String,
 }
@@ -43,7 +43,7 @@ pub struct Note {
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// A file that is not read at all.
+    /// Creates the problem of a file that is not read at all.
     pub fn of_file(message: impl Into<String>, instead: impl Into<String>) -> Self {
         Self::one(0, message, instead)
     }
@@ -57,7 +57,7 @@ impl Problems {
         }])
     }
 
-    /// The problems in order, at most 20; `None` if there are none.
+    /// Returns the problems in order, at most 20; `None` if there are none.
     pub(super) fn of(mut found: Vec<Problem>) -> Option<Self> {
         found.sort_by_key(|problem| problem.line);
         if found.len() > MOST {
@@ -73,7 +73,7 @@ impl Problems {
         (!found.is_empty()).then_some(Self(found))
     }
 
-    /// One line each, after the name of the file.
+    /// Returns one line each, after the name of the file.
     pub fn of_file_named(&self, file: &str) -> String {
         let lines = self.0.iter().map(|problem| {
             let between = if problem.line > 0 { ", " } else { ": " };

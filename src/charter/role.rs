@@ -14,7 +14,7 @@ use crate::{clock, text};
 
 pub use crate::domain::Mode as RoleMode;
 
-/// What a charter says: how an agent or a sub-agent is to work, and within which limits. It grants nothing.
+/// The content of a charter: how an agent or a sub-agent works, and within which limits. It grants nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Role {
     /// Lower-case letters, digits and hyphens, 1 to 64.
@@ -23,50 +23,50 @@ pub struct Role {
     pub title: String,
     /// One line, at most 200 characters.
     pub description: String,
-    /// The file, as it was named.
+    /// The file, by the name it was given.
     pub source: String,
     /// Of the file's bytes, lower-case hex.
     pub sha256: String,
     pub model: ModelChoice,
     pub fallback_models: Vec<String>,
-    /// None: the model's own.
+    /// `None` means the model's own.
     pub effort: Option<Effort>,
     pub mode: RoleMode,
-    /// The only tools it has; `None`: all.
+    /// The only tools it has; `None` means all.
     pub tools: Option<BTreeSet<String>>,
     pub disallowed_tools: BTreeSet<String>,
-    /// MCP servers and tools among its tools, as they are written; they count where `tools` names any tool.
+    /// MCP servers and tools among its tools, as written; they count if `tools` names any tool.
     pub servers: BTreeSet<String>,
-    /// Those that it does not have.
+    /// Servers and tools that it does not have.
     pub disallowed_servers: BTreeSet<String>,
-    /// Profiles that each of its actions must pass besides all others.
+    /// Profiles that each of its actions must pass in addition to all others.
     pub permissions: Vec<ProfileRef>,
     pub limits: Limits,
-    /// Roles that it may call; `@name` is another agent. `None`: as for its kind.
+    /// Roles that it may call; `@name` is another agent. `None` means the default for its kind.
     pub sub_agents: Option<Vec<String>>,
     pub advisors: Vec<String>,
     pub router: Option<Router>,
     pub handoff: Vec<Handoff>,
-    /// What its last word must hold besides text; serialized as written.
+    /// The required content of its last answer besides text; serialized as written.
     pub report: Option<Contract>,
-    /// None: as for its kind.
+    /// `None` means the default for its kind.
     pub seed: Option<Vec<SeedPart>>,
-    /// Whether the system prompt holds the agent's notes. `None`: as for its kind.
+    /// Whether the system prompt contains the agent's notes. `None` means the default for its kind.
     pub docs: Option<bool>,
     pub skills: Vec<String>,
     pub compaction: Option<Compaction>,
-    /// By tool: what a model is told in place of a failure.
+    /// By tool: the text that a model gets instead of a failure.
     pub tool_errors: BTreeMap<String, String>,
-    /// By mode: the headings of the prompt that hold in it.
+    /// By mode: the headings of the prompt that apply in it.
     pub sections: BTreeMap<RoleMode, Vec<String>>,
     /// Whether a parent continues without waiting for it.
     pub background: bool,
-    /// Whether models are offered it.
+    /// Whether models can call it.
     pub model_invocable: bool,
-    /// Whether people are offered it.
+    /// Whether people can choose it.
     pub user_invocable: bool,
     pub notes: Vec<Note>,
-    /// The profile under `permissions`, for an agent that is made from this role.
+    /// The profile under `permissions`, for an agent that is created from this role.
     #[serde(skip)]
     pub own_profile: Option<ProfileRef>,
     /// The line of each key, counted from 1.
@@ -78,18 +78,18 @@ pub struct Role {
 }
 
 impl Role {
-    /// Another agent in a run that calls it: it is described by its own files alone.
+    /// Creates the role for another agent in a run that calls it: only its own files describe it.
     pub fn of_agent(name: &str) -> Self {
         super::compile::named(format!("@{name}"))
     }
 
-    /// Takes the place of a role that cannot be used, where a run has to mention it nevertheless.
+    /// Creates a placeholder for a role that cannot be used, if a run has to mention it anyway.
     pub fn unusable(name: &str) -> Self {
         super::compile::named(name.to_owned())
     }
 
-    /// Whether it has the tool `name`. Every role may read its own long results and look for further tools, which gives it
-    /// none that it does not have.
+    /// Returns whether it has the tool `name`. Every role may read its own long results and search for further tools,
+    /// which gives it none that it does not have.
     pub fn has_tool(&self, name: &str) -> bool {
         let is_named = match &self.tools {
             None => true,
@@ -102,21 +102,21 @@ impl Role {
         is_named && !self.disallowed_tools.contains(name)
     }
 
-    /// Whether it has a tool of an MCP server, which models know as `called`.
+    /// Returns whether it has a tool of an MCP server, which models know as `called`.
     pub fn has_tool_of(&self, server: &str, tool: &str, called: &str) -> bool {
         let names = |entry: &String| is_meant(entry, server, tool, called);
         let is_named = self.tools.is_none() || self.servers.iter().any(names);
         is_named && !self.disallowed_servers.iter().any(names)
     }
 
-    /// Whether it names roles that it may call: that gives it the tool to do so.
+    /// Returns whether it names roles that it may call: that gives it the tool for it.
     fn calls_others(&self) -> bool {
         self.sub_agents
             .as_ref()
             .is_some_and(|names| !names.is_empty())
     }
 
-    /// The keys under which it names roles that its turns pass through, and those names.
+    /// Returns the keys under which it names roles that its turns pass through, and those names.
     pub(super) fn gates(&self) -> [(&'static str, Vec<&String>); 3] {
         let destinations = self.router.iter().flat_map(|router| &router.destinations);
         let handoffs = self.handoff.iter().map(|handoff| &handoff.role);
@@ -127,20 +127,20 @@ impl Role {
         ]
     }
 
-    /// The roles that its answer may go to next.
+    /// Returns the roles that its answer may go to next.
     pub(super) fn passes_on(&self) -> impl Iterator<Item = &str> {
         let destinations = self.router.iter().flat_map(|router| &router.destinations);
         let handoffs = self.handoff.iter().map(|handoff| &handoff.role);
         destinations.chain(handoffs).map(String::as_str)
     }
 
-    /// Whether it names other roles at all.
+    /// Returns whether it names other roles at all.
     pub fn names_roles(&self) -> bool {
         self.sub_agents.is_some() || self.gates().iter().any(|(_, names)| !names.is_empty())
     }
 
-    /// Removes `name` from the roles that `key` lists. Without a name, or where an answer passes all of them in order, it removes
-    /// all.
+    /// Removes `name` from the roles that `key` lists. Without a name, or if an answer passes all of them in order, it
+    /// removes all.
     pub(super) fn forget(&mut self, key: &str, name: Option<&str>) {
         let is_kept = |other: &String| name.is_some_and(|name| name != other);
         match key {
@@ -151,7 +151,7 @@ impl Role {
         }
     }
 
-    /// The text that begins the system prompt in `mode`: all of it, or the sections for that mode.
+    /// Returns the text that begins the system prompt in `mode`: all of it, or the sections for that mode.
     pub fn prompt(&self, mode: RoleMode) -> Cow<'_, str> {
         match self.sections.get(&mode) {
             None => Cow::Borrowed(&self.prompt),
@@ -160,7 +160,7 @@ impl Role {
     }
 }
 
-/// The sections of `text` under `##` headings of these names, with their headings.
+/// Returns the sections of `text` under `##` headings of these names, with their headings.
 fn sections(text: &str, headings: &[String]) -> String {
     let mut kept = String::new();
     let mut is_kept = false;
@@ -176,7 +176,7 @@ fn sections(text: &str, headings: &[String]) -> String {
     kept.trim_end().to_owned()
 }
 
-/// The heading after `## `, where a line is one.
+/// Returns the heading after `## `, if the line is one.
 pub(super) fn heading(line: &str) -> Option<&str> {
     line.strip_prefix("## ").map(str::trim)
 }
@@ -186,7 +186,7 @@ pub(super) fn heading(line: &str) -> Option<&str> {
 pub enum ModelChoice {
     /// The model of the caller, or the server's.
     Inherit,
-    /// What `tiers` in the configuration names `lightweight` or `full`.
+    /// The model that `tiers` in the configuration names `lightweight` or `full`.
     Tier(String),
     /// An id or a shortcut.
     Named(String),
@@ -210,7 +210,7 @@ fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::O
 }
 
 impl Limits {
-    /// Those that are set, in words.
+    /// Returns the limits that are set, in words.
     pub fn in_words(&self) -> Vec<String> {
         let steps = self
             .max_steps
@@ -240,7 +240,8 @@ pub struct Compaction {
     pub wait: f64,
 }
 
-/// Whether an entry means a tool of a server: `mcp__github`, `github/*`, `mcp__github__get_issue` or `github/get_issue`.
+/// Returns whether an entry matches a tool of a server: `mcp__github`, `github/*`, `mcp__github__get_issue` or
+/// `github/get_issue`.
 fn is_meant(entry: &str, server: &str, tool: &str, called: &str) -> bool {
     if entry == called {
         return true;

@@ -5,10 +5,10 @@ use super::key_names::plain;
 use super::yaml::{self, Node, NotRead, Yaml};
 use crate::text;
 
-/// Bytes from the start of a file that hold its front matter.
+/// Bytes at the start of a file that contain its front matter.
 pub const HEAD: usize = 16 << 10;
 
-/// Characters of a name and of a description, as the format has them.
+/// Most characters of a name and of a description, by the format.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1_024;
 
@@ -19,7 +19,7 @@ pub struct Skill {
     pub description: String,
 }
 
-/// Reads the start of a `SKILL.md` that lies in `folder`; `None` where it has no description.
+/// Reads the start of a `SKILL.md` in `folder`; `None` if it has no description.
 pub fn skill(head: &[u8], folder: &str) -> Option<Skill> {
     let front = front(head)?;
     match yaml::parse(&front, 2) {
@@ -51,7 +51,7 @@ fn listed(folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Skill> 
     })
 }
 
-/// The instructions of a `SKILL.md`: everything below its front matter.
+/// Returns the instructions of a `SKILL.md`: everything below its front matter.
 pub fn skill_body(text: &str) -> &str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(start) = front_start(text) else {
@@ -67,7 +67,7 @@ pub fn skill_body(text: &str) -> &str {
     ""
 }
 
-/// The front matter without the lines around it.
+/// Returns the front matter without the lines around it.
 fn front(head: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(head);
     let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
@@ -83,7 +83,7 @@ fn front(head: &[u8]) -> Option<String> {
     None
 }
 
-/// The value of a key at the beginning of a line, where the whole is not valid YAML.
+/// Returns the value of a key at the beginning of a line, if the whole text is not valid YAML.
 fn line_of(front: &str, key: &str) -> Option<String> {
     let values = front.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;

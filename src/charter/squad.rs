@@ -2,7 +2,8 @@
 
 use super::yaml::{Node, Yaml};
 
-/// The content of a file of headings, as the keys of a charter. Headings and keys in any case; `auto` is no preference.
+/// Returns the content of a file of headings, as the keys of a charter. Headings and keys in any case; `auto` means no
+/// preference.
 pub(super) fn entries(body: &str) -> Vec<(Node, Node)> {
     let mut found = Found::default();
     let mut section = String::new();
@@ -90,8 +91,8 @@ impl Found {
     }
 }
 
-/// What a line about the model names: words separated by commas, which an explanation in brackets or after a dash may
-/// follow. Prose names nothing: `Standard chain — the coordinator handles it`.
+/// Returns the name in a line about the model: words separated by commas, possibly followed by an explanation in
+/// brackets or after a dash. Prose names nothing: `Standard chain — the coordinator handles it`.
 fn named(value: &str) -> &str {
     let end = value.find(['(', '—', '–']).unwrap_or(value.len());
     let word = value[..end].trim().trim_matches('`');
@@ -101,7 +102,7 @@ fn named(value: &str) -> &str {
     if is_prose { "" } else { word }
 }
 
-/// `**Key**: value` or `**Key:** value`.
+/// Reads `**Key**: value` or `**Key:** value`.
 fn bold(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = line.trim().strip_prefix("**")?.split_once("**")?;
     let value = match key.strip_suffix(':') {

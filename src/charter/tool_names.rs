@@ -1,24 +1,24 @@
-//! The tools of other programs, and what they are called here.
+//! The tools of other programs, and their names here.
 
 use super::key_names::plain;
 
-/// What an entry of a list of tools means here.
+/// The meaning of an entry of a list of tools.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meant<'a> {
     These(&'static [&'static str]),
     /// One of ours, by its own name.
     Ours(&'a str),
-    /// Every tool there is.
+    /// Every tool.
     All,
     /// `bash` for commands of one pattern.
     Bash(&'a str),
-    /// Calling roles; those named, if any are.
+    /// Calling roles; the named ones, if any are named.
     Agents(Vec<&'a str>),
-    /// Nothing here, and nothing is lost.
+    /// No tool here, without any loss.
     Nothing,
-    /// An MCP server or a tool of one, if the agent has it.
+    /// An MCP server or one of its tools, if the agent has it.
     Server,
-    /// Nothing here, which the reader of the charter should know.
+    /// No tool here, and the reader of the charter should know.
     Foreign,
     Unknown,
 }
@@ -40,7 +40,7 @@ pub(super) const SHELL: &[&str] = &[
     "stop_task",
 ];
 
-/// Names in other programs, in lower case, and our tools that do the same.
+/// Names in other programs, in lower case, and our equivalent tools.
 const ALIASES: &[(&str, &[&str])] = &[
     ("read", &["view"]),
     ("notebookread", &["view"]),
@@ -62,7 +62,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("websearch", &["web_search"]),
     ("web_search", &["web_search"]),
     ("web", &["web_fetch", "web_search"]),
-    // Those of Visual Studio Code, which its agent files name alone or after the set that they belong to.
+    // Visual Studio Code's, which its agent files name by themselves or after their set.
     ("readfile", &["view"]),
     ("editfiles", WRITING),
     ("createfile", WRITING),
@@ -126,7 +126,7 @@ const SETS: &[&str] = &[
     "read", "edit", "search", "execute", "web", "agent", "vscode",
 ];
 
-/// Names in other programs for what is not a tool here.
+/// Names in other programs for things that are not tools here.
 const NOTHING: &[&str] = &[
     "todowrite",
     "todo",
@@ -161,7 +161,7 @@ const NOTHING: &[&str] = &[
     "readlints",
 ];
 
-/// Names of tools of other programs that have no equal here.
+/// Names of tools of other programs without an equivalent here.
 const ELSEWHERE: &[&str] = &[
     "codesearch",
     "computer",
@@ -187,7 +187,7 @@ const ELSEWHERE: &[&str] = &[
     "vscodeapi",
 ];
 
-/// What `entry` means, where `known` are our own names.
+/// Returns the meaning of `entry`; `known` are our own names.
 pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
     if entry == "*" || matches!(entry.to_lowercase().as_str(), "all" | "all tools") {
         return Meant::All;
@@ -236,7 +236,7 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
     }
 }
 
-/// Whether an entry names an MCP server or a tool of one.
+/// Returns whether an entry names an MCP server or a tool of one.
 fn is_of_server(entry: &str) -> bool {
     if let Some(rest) = entry.strip_prefix("mcp__") {
         return !rest.is_empty();
@@ -247,7 +247,7 @@ fn is_of_server(entry: &str) -> bool {
     })
 }
 
-/// Our tools that do what a tool of another program does; `name` is in lower case.
+/// Returns our tools that are equivalent to a tool of another program; `name` is in lower case.
 fn alias(name: &str) -> Option<&'static [&'static str]> {
     let found = ALIASES.iter().find(|(alias, _)| *alias == name);
     found.map(|(_, tools)| *tools)

@@ -79,7 +79,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Takes a tool away, whatever its name is elsewhere.
+    /// Removes a tool, whatever its name is elsewhere.
     fn never(&mut self, line: usize, key: &str, word: &str) {
         let never = &mut self.role.disallowed_tools;
         match meant(word, self.known.tools) {
@@ -101,7 +101,7 @@ impl Compiler<'_> {
                 self.role.disallowed_servers.insert(word.to_owned());
             }
             Meant::Foreign => self.note(line, foreign(word)),
-            // For Claude Code this entry removes the whole shell too.
+            // In Claude Code this entry also removes the whole shell.
             Meant::Bash(_) => {
                 never.extend(shell());
                 let shown = shown(word);
@@ -110,7 +110,7 @@ impl Compiler<'_> {
                     format!("{shown} takes `bash` away, whatever the command"),
                 );
             }
-            // A tool to be left out that is not known: nobody can promise that it is.
+            // A denied tool that is not known: its removal cannot be guaranteed.
             Meant::Unknown => self.problem(
                 line,
                 key,
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The entries of a list of tools. Where blanks separate them, as in a skill, each word is one.
+    /// Returns the entries of a list of tools. If blanks separate them, as in a skill, each word is one.
     fn tool_words<'n>(&self, value: &'n Node) -> Result<Vec<(usize, &'n str)>, Expected> {
         let known = self.known.tools;
         let words = value.words()?.into_iter().flat_map(|(line, word)| {
@@ -135,8 +135,8 @@ impl Compiler<'_> {
         Ok(words.collect())
     }
 
-    /// OpenCode's form, in which each tool has a switch: those that are off are taken away, and behind `*: false` only those that are
-    /// on are left.
+    /// Reads OpenCode's form, in which each tool has a switch: those that are off are removed, and after `*: false`
+    /// only those that are on remain.
     fn tools_by_switch(&mut self, entries: &[(Node, Node)]) -> Result<(), Expected> {
         let mut only = BTreeSet::new();
         let mut is_closed = false;
@@ -171,7 +171,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `readonly: true`, as Cursor has it.
+    /// Reads `readonly: true`, as in Cursor.
     pub(super) fn read_only(&mut self, line: usize, value: &Node) {
         match value.switch() {
             Ok(true) => {
@@ -195,7 +195,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `disable: true`, as OpenCode has it.
+    /// Reads `disable: true`, as in OpenCode.
     pub(super) fn turned_off(&mut self, line: usize, value: &Node) {
         if !value.switch().is_ok_and(|is_off| !is_off) {
             let message = "the file turns its agent off".to_owned();
@@ -203,7 +203,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// OpenCode's `permission`: what is denied is taken away. A question about some commands only has no equal here.
+    /// Reads OpenCode's `permission`: denied tools are removed. A question about only some commands has no equivalent
+    /// here.
     pub(super) fn permission(&mut self, line: usize, value: &Node) {
         const INSTEAD: &str = "write `allow` or `deny` for each kind of tool, or use `permissions`";
         let Ok(entries) = value.entries() else {
@@ -226,7 +227,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The roles that it may call: where several entries say so, all of them.
+    /// Adds the roles that it may call: if several entries name roles, all of them.
     pub(super) fn may_call(&mut self, names: Vec<String>) {
         self.role.sub_agents.get_or_insert_default().extend(names);
     }
@@ -264,7 +265,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The tools that run commands: without a shell there are none in the background either.
+/// Returns the tools that run commands: without a shell there are none in the background either.
 fn shell() -> impl Iterator<Item = String> {
     let all = SHELL.iter().chain(&["run_background"]);
     all.map(|name| (*name).to_owned())
@@ -285,7 +286,7 @@ fn shown(word: &str) -> String {
     text::code_span(&text::one_line(&text::visible(word).0, 60))
 }
 
-/// The words of a text; blanks in brackets do not separate.
+/// Splits a text into words; blanks in brackets do not separate.
 fn split_blanks(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let words = text.split(move |c: char| {

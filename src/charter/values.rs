@@ -12,7 +12,7 @@ use super::yaml::{Node, Yaml};
 pub(super) struct Expected(pub(super) &'static str);
 
 impl Node {
-    /// A text; numbers and switches are taken as they are written.
+    /// Returns a text; numbers and switches are taken as they are written.
     pub(super) fn text(&self) -> Result<&str, Expected> {
         match &self.value {
             Yaml::Scalar { text, .. } => Ok(text),
@@ -20,7 +20,7 @@ impl Node {
         }
     }
 
-    /// Whether nothing is written behind the key.
+    /// Returns whether the value after the key is empty.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(&self.value, Yaml::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null"))
     }
@@ -42,7 +42,7 @@ impl Node {
         number.is_finite().then_some(number)
     }
 
-    /// A number of seconds, or a number with a unit.
+    /// Returns a number of seconds, or a number with a unit.
     pub(super) fn duration(&self) -> Option<Duration> {
         let text = self.text().ok()?;
         text.parse()
@@ -51,7 +51,8 @@ impl Node {
             .or_else(|| humantime::parse_duration(text).ok())
     }
 
-    /// A list of texts, or one text separated by commas; each with its line. Commas in brackets do not separate.
+    /// Returns a list of texts, or one text separated by commas; each with its line. Commas in brackets do not
+    /// separate.
     pub(super) fn words(&self) -> Result<Vec<(usize, &str)>, Expected> {
         match &self.value {
             Yaml::Scalar { text, .. } => Ok(split_words(text)
@@ -78,7 +79,7 @@ impl Node {
         }
     }
 
-    /// As JSON: a plain scalar is a number, a switch or null where it looks like one.
+    /// Returns it as JSON: a plain scalar is a number, a switch or null if it looks like one.
     pub(super) fn json(&self) -> Value {
         match &self.value {
             Yaml::Scalar { text, plain } => scalar(text, *plain),

@@ -33,11 +33,11 @@ pub(super) enum Yaml {
 pub(super) enum NotRead {
     /// It is not valid YAML: it may be read line by line.
     Syntax { line: usize },
-    /// It is valid, but holds what no charter may hold.
+    /// It is valid, but contains something that no charter may contain.
     Refused(Problems),
 }
 
-/// Reads `written`, the first line of which is line `first` of its file. An empty one is an empty map.
+/// Reads `written`, whose first line is line `first` of its file. An empty one is an empty map.
 pub(super) fn parse(written: &str, first: usize) -> Result<Node, NotRead> {
     let mut reader = Reader {
         open: Vec::new(),
@@ -64,7 +64,7 @@ pub(super) fn parse(written: &str, first: usize) -> Result<Node, NotRead> {
     }))
 }
 
-/// A list or a map that is not closed yet.
+/// A list or a map that is not yet closed.
 enum Open {
     List(usize, Vec<Node>),
     Map(usize, Vec<(Node, Node)>, Option<Node>),
@@ -126,7 +126,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A value is complete: adds it to the list or map around it.
+    /// Adds a complete value to the list or map around it.
     fn close(&mut self, node: Node) -> Result<(), NotRead> {
         self.values += 1;
         if self.values > MOST {

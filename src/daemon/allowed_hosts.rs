@@ -1,4 +1,4 @@
-//! Which hosts a request to our own pages may name. Pure.
+//! The hosts that a request to our own pages may name. Pure.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{Version, header};
 
-/// The hosts that are ours: `localhost`, loopback addresses, and those that the operator lists.
+/// Our hosts: `localhost`, loopback addresses, and those that the operator lists.
 #[derive(Clone, Debug)]
 pub(super) struct AllowedHosts(Arc<[String]>);
 
@@ -15,7 +15,7 @@ impl AllowedHosts {
         Self(listed.iter().map(|host| plain(host)).collect())
     }
 
-    /// Whether each host that the request names is ours. Only HTTP/1.0 may name none; no browser speaks it.
+    /// Returns whether each host that the request names is ours. Only HTTP/1.0 may name none; no browser speaks it.
     pub(super) fn allow(&self, request: &Request) -> bool {
         let target = request.uri().authority().map(|target| target.as_str());
         let headers = request.headers().get_all(header::HOST).into_iter();
@@ -27,7 +27,7 @@ impl AllowedHosts {
         hosts.all(|host| self.is_ours(host))
     }
 
-    /// Whether `host`, with or without a port, is ours.
+    /// Returns whether `host`, with or without a port, is ours.
     fn is_ours(&self, host: &str) -> bool {
         let Some(host) = without_port(host) else {
             return false;
@@ -40,7 +40,7 @@ impl AllowedHosts {
     }
 }
 
-/// The host of `host:port`; `None` where what follows is not a port.
+/// Returns the host of `host:port`; `None` if the text after it is not a port.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.rfind(']') {
         Some(bracket) => bracket + 1,
@@ -54,7 +54,8 @@ fn without_port(host: &str) -> Option<&str> {
     is_port.then_some(name)
 }
 
-/// A host in the one way it is compared: an address in its shortest form, a name in small letters and without a dot at its end.
+/// Returns a host in the form used for comparison: an address in its shortest form, a name in lower case and without a
+/// dot at its end.
 fn plain(host: &str) -> String {
     let inner = host
         .strip_prefix('[')

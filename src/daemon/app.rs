@@ -1,4 +1,4 @@
-//! The modules, opened and joined.
+//! Opens and connects the modules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use crate::workspace::template::Template;
 #[derive(Clone)]
 pub(super) struct App {
     pub(super) paths: Paths,
-    /// What the environment said at the start; a reload reads its files again.
+    /// The environment at the start; a reload reads its files again.
     pub(super) env: Arc<Env>,
     /// Base URL of the demo model, in a playground.
     pub(super) demo: Option<String>,
@@ -60,7 +60,7 @@ pub(super) struct App {
     pub(super) mcp: Arc<Hub>,
     /// Servers that the environment names; a reload does not change them.
     pub(super) servers: Arc<[GuildId]>,
-    /// Takes what Discord is to show.
+    /// Receives the events that Discord shows.
     events: UnboundedSender<Event>,
     lock: Arc<HomeLock>,
     started: StartedDaemon,
@@ -71,7 +71,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// When the home is taken or unusable, the database is refused, or the configuration cannot be applied.
+    /// Fails if the home is in use or unusable, the database is refused, or the configuration cannot be applied.
     pub(super) async fn open(
         options: DaemonOptions,
     ) -> Result<(Self, UnboundedReceiver<Event>), DaemonError> {
@@ -186,8 +186,8 @@ impl App {
         Ok((app, shown))
     }
 
-    /// Closes what the last stop left open, before anything is sent to Discord. Returns the messages that are stored but in
-    /// no turn, for [`App::redeliver`].
+    /// Closes the work that the last stop left open, before anything is sent to Discord. Returns the messages that are
+    /// stored but in no turn, for [`App::redeliver`].
     pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
         if let Err(error) = self.tasks.recover().await {
             warn!("failed to recover all tasks of the last run: {error}");
@@ -215,8 +215,8 @@ impl App {
         Ok(recovered.unclaimed)
     }
 
-    /// Has interrupted turns go on, hands `messages` to their agents, and reports of branches to the conversations that wait for them, once people's
-    /// rights can be looked up.
+    /// Continues interrupted turns, and passes `messages` to their agents and reports of branches to the conversations
+    /// that wait for them, once people's rights can be looked up.
     pub(super) async fn redeliver(
         self,
         messages: Vec<Inbound>,
@@ -245,7 +245,7 @@ impl App {
         }
     }
 
-    /// Begins what is planned, once people's rights can be looked up.
+    /// Begins scheduled work, once people's rights can be looked up.
     pub(super) async fn keep_schedules(self, health: GatewayHealth, stop: CancellationToken) {
         if stop
             .run_until_cancelled(health.becomes_ready())
@@ -256,8 +256,8 @@ impl App {
         }
     }
 
-    /// Tries the sandbox once the gateway has accepted the bot, so that neither waits for the other. A command that comes
-    /// before waits for the result.
+    /// Tries the sandbox once the gateway has accepted the bot, so that neither waits for the other. An earlier command
+    /// waits for the result.
     pub(super) async fn look_at_sandbox(self, health: GatewayHealth, stop: CancellationToken) {
         let look = async {
             health.becomes_ready().await;
@@ -273,8 +273,8 @@ impl App {
         stop.run_until_cancelled(look).await;
     }
 
-    /// What may happen while the gateway connects: saving sessions of interrupted conversations, and finding out which
-    /// models there are.
+    /// Does the work that may run while the gateway connects: saves sessions of interrupted conversations, and finds
+    /// the available models.
     pub(super) async fn look_around(self, stop: CancellationToken) {
         let work = async {
             let sessions = |agent| {
@@ -321,7 +321,7 @@ impl App {
         }
     }
 
-    /// Puts lines into channels' outboxes; what is not sent before the end is sent after the next start.
+    /// Puts lines into channels' outboxes; those not sent before the end are sent after the next start.
     pub(super) async fn tell_channels(&self, lines: Vec<(ChannelId, String)>) {
         for (channel, line) in lines {
             match self.store.notice(channel, &line).await {
@@ -332,7 +332,7 @@ impl App {
         }
     }
 
-    /// Tells the operator of quick failures before this start.
+    /// Reports quick failures before this start to the operator.
     pub(super) fn tell_of_failures(&self) {
         if let Some(failures) = self.started.failures() {
             let text = format!(
@@ -342,7 +342,7 @@ impl App {
         }
     }
 
-    /// Notes that the daemon ends because it was stopped.
+    /// Records that the daemon ends because it was stopped.
     pub(super) fn note_stop(&self) {
         let stopped = StartedDaemon {
             is_stopped: true,
@@ -351,13 +351,13 @@ impl App {
         describe(&self.lock, &stopped);
     }
 
-    /// Tells the operator, once per `cause`, as soon as Discord is connected.
+    /// Sends the operator a notice, once per `cause`, as soon as Discord is connected.
     pub(super) fn tell_operator(&self, cause: String, text: String) {
         // The receiver is gone only at the end; the log has it.
         let _ = self.events.send(Event::Operator { cause, text });
     }
 
-    /// Has the Discord side check again which servers are served.
+    /// Makes the Discord side check again which servers are accepted.
     pub(super) fn servers_may_differ(&self) {
         // The receiver is gone only at the end.
         let _ = self.events.send(Event::ServersChanged);
@@ -375,7 +375,7 @@ impl App {
     }
 }
 
-/// The models that are known, and how they are asked.
+/// Returns the known models, and the router that asks them.
 fn models(
     providers: Providers,
     config: &Config,
@@ -394,7 +394,7 @@ fn models(
     (models, router)
 }
 
-/// What tools are served with.
+/// Creates the services for tools.
 fn services(
     config: &Config,
     env: &Env,
@@ -427,13 +427,13 @@ fn services(
     })
 }
 
-/// The program that worker processes run: this one.
+/// Creates the workers, which run this program.
 fn workers(program: Option<PathBuf>) -> Workers {
     let own = || std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     Workers::new(program.unwrap_or_else(own))
 }
 
-/// The sandbox of this machine, not tried yet.
+/// Returns the sandbox of this machine, not yet tried.
 fn sandbox(program: Option<PathBuf>, config: &Config) -> Probing {
     let helper = program.map_or_else(std::env::current_exe, Ok);
     Probing::with(helper.map(|helper| SandboxSettings {
@@ -454,7 +454,7 @@ fn shell(store: &Store, paths: &Paths, sandbox: Probing, link: &Arc<ToolPorts>) 
     }
 }
 
-/// Writes what this daemon is, for its next start and for commands beside it. It works without that.
+/// Writes this daemon's description for its next start and for commands beside it. The daemon works without it.
 fn describe(lock: &HomeLock, started: &StartedDaemon) {
     let started = serde_json::to_string(started);
     let written = started

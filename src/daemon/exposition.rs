@@ -1,4 +1,4 @@
-//! The page of metrics in the form that its reader asks for: OpenMetrics, or Prometheus' older text format.
+//! The page of metrics in the format that its reader requests: OpenMetrics, or Prometheus' older text format.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header};
 
 const OPEN_METRICS: &str = "application/openmetrics-text";
 
-/// A form of the page.
+/// A format of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exposition {
     OpenMetrics,
@@ -15,7 +15,7 @@ pub(super) enum Exposition {
 }
 
 impl Exposition {
-    /// The format that the request's `Accept` names.
+    /// Returns the format that the request's `Accept` names.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
         let accepted = headers.get_all(header::ACCEPT).iter();
         let mut accepted = accepted.filter_map(|value| value.to_str().ok());
@@ -33,7 +33,7 @@ impl Exposition {
         }
     }
 
-    /// The page, which is OpenMetrics, in this format.
+    /// Returns the page, which is OpenMetrics, in this format.
     pub(super) fn of(self, page: String) -> String {
         match self {
             Self::OpenMetrics => page,
@@ -42,7 +42,7 @@ impl Exposition {
     }
 }
 
-/// The older format knows neither units nor an end, and names a family as its samples are named.
+/// Rewrites the page in the older format, which has neither units nor an end mark, and names a family like its samples.
 fn in_text_format(page: &str) -> String {
     let types: HashMap<&str, &str> = page
         .lines()
@@ -63,7 +63,7 @@ fn in_text_format(page: &str) -> String {
             ("HELP", help) => Some(format!("# HELP {} {help}\n", name(family))),
             ("TYPE", "info") => Some(format!("# TYPE {} gauge\n", name(family))),
             ("TYPE", kind) => Some(format!("# TYPE {} {kind}\n", name(family))),
-            // A unit, which the name contains too.
+            // A unit that the name also contains.
             (_, _) => None,
         }
     };

@@ -1,4 +1,4 @@
-//! What agents may reach by git: the hosts and forges of the configuration, with their tokens.
+//! The hosts and forges that agents may reach by git, from the configuration, with their tokens.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::tools::{ForgeAccess, GitAccess, HostAccess};
 ///
 /// # Errors
 ///
-/// When a file that should hold one cannot be read.
+/// Fails if a file that should contain one cannot be read.
 pub(super) fn access(config: &Config, env: &Env) -> Result<GitAccess, DaemonError> {
     let mut hosts = BTreeMap::new();
     for (name, host) in &config.git.hosts {
@@ -36,7 +36,7 @@ pub(super) fn access(config: &Config, env: &Env) -> Result<GitAccess, DaemonErro
     })
 }
 
-/// The token in the variable that the configuration names, if it names one.
+/// Returns the token in the variable that the configuration names, if it names one.
 fn secret(env: &Env, variable: Option<&str>) -> Result<Option<Secret>, DaemonError> {
     match variable {
         Some(variable) => Ok(env.secret(variable)?),

@@ -1,4 +1,4 @@
-//! The log: readable lines on a terminal, one JSON object a line elsewhere. It holds no secrets.
+//! The log: readable lines on a terminal, one JSON object per line elsewhere. It contains no secrets.
 
 use std::io::{self, IsTerminal, Stderr, Write};
 
@@ -17,7 +17,7 @@ use crate::text::redact::Redactor;
 /// The level for operators: our own steps, and warnings of libraries.
 pub const STEPS: &str = "warn,chorus=info";
 
-/// The level for somebody who watches the page and not the log.
+/// The level for users who watch the page and not the log.
 pub const TROUBLE: &str = "warn";
 
 /// Keeps the log until the end of the process; dropping it sends the remaining spans to a collector.
@@ -27,12 +27,12 @@ pub struct Log {
     _exporter: Option<super::otlp::Exporter>,
 }
 
-/// Why the log cannot be started as the environment asks.
+/// Why the log cannot be started as the environment requests.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("CHORUS_LOG is not a filter: {0}; write one such as info,chorus::llm=debug")]
     NoFilter(#[source] tracing_subscriber::filter::ParseError),
-    /// The filter would take it for a part of the program, and log nothing else.
+    /// The filter would treat it as a part of the program, and log nothing else.
     #[error(
         "CHORUS_LOG: `{0}` is not a level (off, error, warn, info, debug, trace); for a part of the program write {0}=debug"
     )]
@@ -43,19 +43,19 @@ pub enum LogError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The client that spans are sent with.
+    /// The HTTP client for spans.
     #[error("{}", crate::text::with_causes(.0))]
     Client(reqwest::Error),
     #[error("an HTTP client could not be created")]
     NoClient,
 }
 
-/// Starts the log of this process on standard error, redacted, and the export of spans where `OTEL_EXPORTER_OTLP_ENDPOINT`
-/// names a collector. The level is `what` where `CHORUS_LOG` sets none. Later calls have no effect.
+/// Starts the log of this process on standard error, redacted, and the export of spans if `OTEL_EXPORTER_OTLP_ENDPOINT`
+/// names a collector. The level is `what` if `CHORUS_LOG` sets none. Later calls have no effect.
 ///
 /// # Errors
 ///
-/// When `CHORUS_LOG` is not a list such as `info,chorus::llm=debug`, or the collector's address is invalid.
+/// Fails if `CHORUS_LOG` is not a list such as `info,chorus::llm=debug`, or the collector's address is invalid.
 pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError> {
     let filter = env.text("CHORUS_LOG").unwrap_or(what);
     if let Some(word) = no_level(filter) {
@@ -79,7 +79,7 @@ pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError
             .boxed()
     };
     let (spans, log) = spans(env)?;
-    // A subscriber that is set already (a test's) stays.
+    // A subscriber that is already set (a test's) stays.
     let _ = tracing_subscriber::registry()
         .with(spans)
         .with(lines)
@@ -91,7 +91,7 @@ pub fn start(env: &Env, redactor: &Redactor, what: &str) -> Result<Log, LogError
     Ok(log)
 }
 
-/// Writes the message of an event alone: a line reads without its ids and figures, which are for programs.
+/// Writes only the message of an event: people read a line without its ids and figures, which are for programs.
 fn words(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
     match field.name() {
         "message" => write!(writer, "{value:?}"),
@@ -100,7 +100,7 @@ fn words(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) ->
     }
 }
 
-/// A word of the filter that is written alone, as a level is, but is not one.
+/// Returns a word of the filter that stands by itself, like a level, but is not one.
 fn no_level(filter: &str) -> Option<&str> {
     let words = filter.split(',').map(str::trim);
     let mut words = words.filter(|word| {
@@ -111,7 +111,7 @@ fn no_level(filter: &str) -> Option<&str> {
 
 type Spans = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 
-/// The variable that names a collector, as for every program that speaks OpenTelemetry.
+/// The variable that names a collector, as in every program that speaks OpenTelemetry.
 const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 #[cfg(feature = "otlp")]
@@ -131,12 +131,12 @@ fn spans(_: &Env) -> Result<(Spans, Log), LogError> {
     Ok((None, Log::default()))
 }
 
-/// Whether standard error is a terminal, and not systemd's journal.
+/// Returns whether standard error is a terminal, and not systemd's journal.
 fn is_for_people() -> bool {
     io::stderr().is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none()
 }
 
-/// Whether people want colours, by `NO_COLOR`, `CLICOLOR` and `TERM`.
+/// Returns whether people want colours, by `NO_COLOR`, `CLICOLOR` and `TERM`.
 fn has_colours() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }

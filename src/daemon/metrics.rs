@@ -1,6 +1,6 @@
-//! The daemon in figures, as Prometheus reads them.
+//! The daemon's figures, in Prometheus' format.
 //!
-//! They are collected when they are asked for: the ledger holds them anyway, and nothing runs while nobody asks.
+//! They are collected on request: the ledger contains them anyway, and nothing runs without a request.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ type Labels = Vec<(&'static str, String)>;
 type Count = Family<Labels, Counter>;
 type Sum = Family<Labels, Counter<f64, AtomicU64>>;
 
-/// Where the figures come from. Cheap to clone.
+/// The source of the figures. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Metrics {
     store: Store,
@@ -55,7 +55,7 @@ impl Metrics {
         }
     }
 
-    /// All figures, in OpenMetrics text.
+    /// Returns all figures, in OpenMetrics text.
     pub(super) async fn text(&self) -> anyhow::Result<String> {
         let mut registry = Registry::default();
         process::register(&mut registry);
@@ -290,7 +290,7 @@ const OUTCOMES: [&str; 4] = ["done", "quiet", "failed", "skipped"];
 
 fn schedules(registry: &mut Registry, figures: &RunFigures) {
     let runs = Count::default();
-    // What has not happened is 0, so that a rule can compare it with what came later.
+    // Missing outcomes are 0, so that a rule can compare them with later values.
     for outcome in OUTCOMES {
         let count = figures.ended.get(outcome).copied().unwrap_or_default();
         runs.get_or_create(&vec![("outcome", outcome.to_owned())])
@@ -364,7 +364,8 @@ impl Collector for Histogram {
 }
 
 impl Histogram {
-    /// The count of each bucket alone, as the encoder expects it; the last one is for values above all bounds.
+    /// Returns the count of each bucket by itself, as the encoder expects it; the last one is for values above all
+    /// bounds.
     fn buckets(&self, count: u64, within: &[u64]) -> Vec<(f64, u64)> {
         let mut below = 0;
         let ends = self.bounds.iter().copied().chain([f64::INFINITY]);

@@ -1,4 +1,4 @@
-//! What the daemon is started with, and how it ends.
+//! How the daemon is started, and how it ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,39 +13,39 @@ use crate::llm::places::QueueLimits;
 use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
-/// What the daemon is started with.
+/// The inputs of a daemon's start.
 #[derive(Debug)]
 pub struct DaemonOptions {
     /// Home, token, addresses and keys.
     pub env: Env,
-    /// What `config.json` in the home said; SIGHUP reads it again.
+    /// The content of `config.json` in the home; SIGHUP reads it again.
     pub config: Config,
-    /// How far the daemon has come, for others.
+    /// The phase of the daemon, for others.
     pub phase: watch::Sender<Phase>,
-    /// Notified to have `config.json` read again.
+    /// Notified to read `config.json` again.
     pub reload: Arc<Notify>,
     /// Counts finished reloads.
     pub reloaded: watch::Sender<u64>,
-    /// Base URL of the demo model, which is asked while no provider is configured.
+    /// Base URL of the demo model, which is used while no provider is configured.
     pub demo: Option<String>,
-    /// Removes all secrets from what is logged, stored and sent. Made once: making it takes long, and it is large.
+    /// Removes all secrets from logged, stored and sent text. Created once: it is large and slow to create.
     pub redactor: Redactor,
     /// How long requests wait for a place at a provider.
     pub queue_limits: QueueLimits,
-    /// How long a sub-agent that is to end may take for its last words.
+    /// Longest time for the last answer of a sub-agent that has to end.
     pub childs_last_words: Duration,
-    /// The clock by which schedules and reminders begin.
+    /// The clock that starts schedules and reminders.
     pub clock: WallClock,
-    /// The `chorus` program, which is its own helper in the sandbox. `None`: this process's own file.
+    /// The `chorus` program, which is its own helper in the sandbox. `None` means this process's own file.
     pub program: Option<PathBuf>,
 }
 
 impl DaemonOptions {
-    /// The daemon of this environment and the `config.json` in its home.
+    /// Loads the daemon's options from this environment and the `config.json` in its home.
     ///
     /// # Errors
     ///
-    /// When the configuration, or a file that should hold a secret, cannot be read or is wrong.
+    /// Fails if the configuration, or a file that should contain a secret, cannot be read or is invalid.
     pub fn load(env: Env) -> Result<Self, DaemonError> {
         let mut config = Config::load(&env.paths.config())?;
         config.servers.extend(&env.servers);
@@ -67,7 +67,7 @@ impl DaemonOptions {
     }
 }
 
-/// Every secret the daemon will hold: those of the environment, and those that the configuration names.
+/// Returns every secret the daemon will use: those of the environment, and those that the configuration names.
 pub(super) fn secrets(env: &Env, config: &Config) -> Result<Vec<Secret>, DaemonError> {
     let mut secrets = env.secrets();
     for name in config.secret_names() {
@@ -76,12 +76,12 @@ pub(super) fn secrets(env: &Env, config: &Config) -> Result<Vec<Secret>, DaemonE
     Ok(secrets)
 }
 
-/// How far a daemon has come.
+/// The phase of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Opening, recovering, connecting.
     Starting,
-    /// The gateway is ready: messages are taken.
+    /// The gateway is ready: messages are accepted.
     Ready,
     /// Ending turns, saving, closing.
     Stopping,
@@ -90,10 +90,10 @@ pub enum Phase {
 /// Why the daemon ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The operator must change something first; starting again without that would end the same way.
+    /// The operator must change something first; another start without that would end the same way.
     #[error("{0}")]
     Configuration(String),
-    /// Something failed; starting again may help.
+    /// Something failed; another start may help.
     #[error("{0:#}")]
     Failed(anyhow::Error),
 }
@@ -122,7 +122,7 @@ impl From<DiscordError> for DaemonError {
 impl From<StoreError> for DaemonError {
     fn from(error: StoreError) -> Self {
         match error {
-            // Trying again would fail the same way, and no start may touch such a database.
+            // Another attempt would fail the same way, and no start may touch such a database.
             StoreError::Newer { .. }
             | StoreError::Foreign { .. }
             | StoreError::Home { .. }

@@ -1,6 +1,6 @@
-//! Spans, sent to an OpenTelemetry collector over HTTP. A part of the program only with the feature `otlp`.
+//! Spans, sent to an OpenTelemetry collector over HTTP. Part of the program only with the feature `otlp`.
 //!
-//! Names, ids and counts are sent, never events: log lines pass the redactor on their way, and nothing here does.
+//! Names, ids and counts are sent, but no events: log lines pass the redactor, and spans do not.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Exporter(SdkTracerProvider);
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // The log has already ended.
         let _ = self.0.shutdown_with_timeout(TIMEOUT);
     }
 }
@@ -34,7 +34,7 @@ impl Drop for Exporter {
 ///
 /// # Errors
 ///
-/// When no exporter can be made for it.
+/// Fails if no exporter can be created for it.
 pub(super) fn layer(
     endpoint: &str,
 ) -> Result<(Box<dyn Layer<Registry> + Send + Sync>, Exporter), LogError> {
@@ -72,7 +72,7 @@ struct Client(reqwest::blocking::Client);
 
 impl Client {
     fn new() -> Result<Self, LogError> {
-        // It starts a runtime of its own, which cannot be done inside another.
+        // It starts a runtime of its own, which is not possible inside another.
         let made = std::thread::spawn(|| {
             reqwest::blocking::Client::builder()
                 .timeout(TIMEOUT)

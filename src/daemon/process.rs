@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-/// Registers `process_…`; what the system does not provide is left out.
+/// Registers `process_…`; figures that the system does not provide are left out.
 pub(super) fn register(registry: &mut Registry) {
     if let Some([virtual_bytes, resident_bytes]) = memory() {
         gauge(
@@ -64,7 +64,7 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: f64) {
     registry.register(name, help, gauge);
 }
 
-/// Virtual and resident memory.
+/// Returns virtual and resident memory.
 fn memory() -> Option<[f64; 2]> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split(' ').map(str::parse::<u64>);
@@ -82,7 +82,7 @@ struct Times {
 impl Times {
     fn of_this_process() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
-        // The name, in brackets, may hold spaces.
+        // The name, in brackets, may contain spaces.
         let (_, fields) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = fields.split(' ').collect();
         let seconds = |field: usize| {
@@ -97,7 +97,7 @@ impl Times {
     }
 }
 
-/// When the machine was started, in seconds since 1970.
+/// Returns when the machine was started, in seconds since 1970.
 fn booted() -> Option<f64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;

@@ -1,4 +1,4 @@
-//! `config.json`, and the keys of models in `.env`, read again on SIGHUP.
+//! Reads `config.json`, and the keys of models in `.env`, again on SIGHUP.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::llm::places::PlaceLimits;
 use crate::llm::{Providers, ProvidersError};
 use crate::permission::{ProfileError, Profiles};
 
-/// Reads the configuration each time `bell` is notified, until `stop`. A wrong one changes nothing, and the operator is
-/// told.
+/// Reads the configuration each time `bell` is notified, until `stop`. An invalid one changes nothing, and the operator
+/// gets a notice.
 pub(super) async fn on_demand(
     app: App,
     bell: Arc<Notify>,
@@ -28,7 +28,7 @@ pub(super) async fn on_demand(
         begin();
         let status = reload(&app).await;
         reloaded.send_modify(|count| *count += 1);
-        // A turn that asks a model before this is over finds out by itself.
+        // A turn that asks a model before this is over looks it up itself.
         stop.run_until_cancelled(app.look_at_models()).await;
         tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
     }
@@ -41,7 +41,7 @@ fn begin() {
     }
 }
 
-/// Applies the file if it is right, and returns the outcome as a line.
+/// Applies the file if it is valid, and returns the outcome as a line.
 async fn reload(app: &App) -> String {
     let files = app.clone();
     let read = spawn_blocking(move || read(&files)).await;
@@ -101,7 +101,7 @@ enum ReloadError {
     BrokeOff(#[from] JoinError),
 }
 
-/// Changed keys that a reload does not apply.
+/// Returns the changed keys that a reload does not apply.
 fn waiting(old: &Config, new: &Config) -> Vec<String> {
     let value = |config| serde_json::to_value(config).unwrap_or_default();
     let (old, new) = (value(old), value(new));

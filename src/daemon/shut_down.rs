@@ -1,6 +1,6 @@
-//! The end, in order and within 20 seconds, even where something hangs.
+//! The end, in order and within 20 seconds, even if something hangs.
 //!
-//! What was not sent or saved in time is in the ledger, where the next start finds it.
+//! Work that was not sent or saved in time is in the ledger, where the next start finds it.
 
 use std::future::Future;
 use std::time::Duration;
@@ -20,16 +20,16 @@ const TURNS: Duration = Duration::from_secs(9);
 /// Ending tasks: SIGTERM, 2 s, SIGKILL.
 const TASKS: Duration = Duration::from_secs(4);
 
-/// Sending what is still unsent, and closing the gateway.
+/// Sending the remaining messages, and closing the gateway.
 const LAST_WORDS: Duration = Duration::from_secs(4);
 
-/// What only watches and looks.
+/// Tasks that only watch.
 const HELPERS: Duration = Duration::from_secs(1);
 
 /// Writing the log back into the database.
 const DATABASE: Duration = Duration::from_secs(1);
 
-/// No new messages → turns and contexts → tasks → last words and gateway → database.
+/// Stops in order: no new messages → turns and contexts → tasks → last messages and gateway → database.
 pub(super) async fn in_order(
     app: &App,
     ends: &Ends,
@@ -37,7 +37,7 @@ pub(super) async fn in_order(
     helpers: TaskTracker,
 ) {
     ends.intake.cancel();
-    // A call of a server must not keep a turn from ending: whether it was done is found out after the next start.
+    // A call of a server must not keep a turn from ending: the next start finds out whether it was done.
     let turns = async { tokio::join!(app.manager.routing.shut_down(), app.mcp.shut_down()).0 };
     if let Some(saved) = within(TURNS, "turns", turns).await
         && !saved.is_empty()

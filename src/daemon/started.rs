@@ -1,4 +1,5 @@
-//! What a daemon writes about itself into the lock of its home, for its next start and for commands that look at the home.
+//! The data that a daemon writes about itself into the lock of its home, for its next start and for commands that read
+//! the home.
 
 use std::fs;
 use std::time::Duration;
@@ -13,25 +14,25 @@ use crate::store::LOCK_FILE;
 /// A daemon that ends sooner without being stopped has failed.
 const QUICK: Duration = Duration::from_secs(10 * 60);
 
-/// So many quick failures in a row are reported. systemd gives up after as many.
+/// Number of quick failures in a row that are reported. systemd gives up after as many.
 const MANY: u32 = 5;
 
 /// A daemon that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedDaemon {
-    /// Of the program.
+    /// The program's version.
     pub version: String,
     pub at: DateTime<Utc>,
     /// How many daemons in a row failed quickly before it.
     #[serde(default)]
     pub failed: u32,
-    /// It was stopped, in order.
+    /// Whether it was stopped cleanly.
     #[serde(default)]
     pub is_stopped: bool,
 }
 
 impl StartedDaemon {
-    /// This program, started now after the daemon that wrote `before`.
+    /// Creates the record of this program, started now after the daemon that wrote `before`.
     pub(super) fn after(before: Option<&str>) -> Self {
         let at = clock::now();
         let before = before.and_then(Self::read);
@@ -43,18 +44,18 @@ impl StartedDaemon {
         }
     }
 
-    /// Reads what a daemon wrote; `None` where it is something else.
+    /// Reads a daemon's record; `None` if the text is something else.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The last daemon of a home.
+    /// Returns the last daemon of a home.
     pub fn last(paths: &Paths) -> Option<Self> {
         let written = fs::read_to_string(paths.home.join(LOCK_FILE)).ok()?;
         written.lines().nth(1).and_then(Self::read)
     }
 
-    /// How many daemons in a row have failed quickly, this one included if it ended by `end`.
+    /// Returns how many daemons in a row have failed quickly, including this one if it ended by `end`.
     fn failed_at(&self, end: DateTime<Utc>) -> u32 {
         let lived = (end - self.at).to_std().unwrap_or_default();
         if self.is_stopped || lived > QUICK {
@@ -64,12 +65,12 @@ impl StartedDaemon {
         }
     }
 
-    /// Says that the daemons before this one failed, where they are many.
+    /// Returns a sentence about the daemons that failed before this one, if they are many.
     pub(super) fn failures(&self) -> Option<String> {
         many(self.failed)
     }
 
-    /// Says the same of this daemon and those before it, once it does not run any more.
+    /// Returns the same about this daemon and those before it, once it no longer runs.
     pub fn failures_with_it(&self) -> Option<String> {
         let failed = self.failed.saturating_add(u32::from(!self.is_stopped));
         many(failed)

@@ -1,7 +1,7 @@
 //! Checks whether the daemon is alive: its runtime runs, its agents' manager answers, its ledger writes.
 //!
-//! The connection to Discord does not count: an outage must not end running turns, and the gateway has a watchdog of its
-//! own. Nor does any single turn, which has its own deadline.
+//! The connection to Discord does not count: an outage must not end running turns, and the gateway has its own
+//! watchdog. Single turns do not count either: each has its own deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The key under which the ledger keeps the time of the last check.
 const META_KEY: &str = "alive_at";
 
-/// Asks for signs of life.
+/// Checks for signs of life.
 #[derive(Clone)]
 pub(super) struct Watchdog {
     store: Store,
@@ -40,7 +40,7 @@ pub(super) enum Unhealthy {
 }
 
 impl Watchdog {
-    /// `manager` completes when the agents' manager answers.
+    /// Creates the watchdog; `manager` completes when the agents' manager answers.
     pub(super) fn new(
         store: Store,
         manager: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
@@ -53,7 +53,7 @@ impl Watchdog {
 
     /// # Errors
     ///
-    /// When one of them does not answer in time, or the ledger fails.
+    /// Fails if one of them does not answer in time, or the ledger fails.
     pub(super) async fn check_health(&self) -> Result<(), Unhealthy> {
         if timeout(TIMEOUT, (self.manager)()).await.is_err() {
             return Err(Unhealthy::ManagerSilent);
@@ -66,7 +66,7 @@ impl Watchdog {
         }
     }
 
-    /// Notifies systemd's watchdog for as long as the daemon is healthy, where there is one.
+    /// Notifies systemd's watchdog, if there is one, for as long as the daemon is healthy.
     pub(super) async fn feed_watchdog(self, stop: CancellationToken) {
         let Some(interval) = sd_notify::watchdog_enabled() else {
             return;

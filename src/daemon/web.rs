@@ -1,7 +1,7 @@
-//! `/metrics` and `/healthz`, on loopback, when the operator wants them.
+//! `/metrics` and `/healthz`, on loopback, if the operator enables them.
 //!
-//! A page in a browser of this machine can have its own name lead to loopback and so read what is served there. It cannot
-//! choose the name under which it asks: a request for any other host than ours is refused.
+//! A page in a browser of this machine can resolve its own name to loopback and so read our pages. It cannot choose the
+//! name in its requests: a request for another host than ours is refused.
 
 use std::net::SocketAddr;
 
@@ -27,17 +27,17 @@ struct Shown {
     metrics: Metrics,
 }
 
-/// A bound address, not served yet.
+/// A bound address, not yet served.
 pub(super) struct Web {
     listener: TcpListener,
 }
 
 impl Web {
-    /// Takes `address`.
+    /// Binds `address`.
     ///
     /// # Errors
     ///
-    /// When the address is in use or not permitted.
+    /// Fails if the address is in use or not permitted.
     pub(super) async fn bind(address: SocketAddr) -> Result<Self, DaemonError> {
         match TcpListener::bind(address).await {
             Ok(listener) => Ok(Self { listener }),
@@ -72,7 +72,7 @@ impl Web {
     }
 }
 
-/// Answers only what was asked of one of our hosts.
+/// Answers only requests to one of our hosts.
 async fn refuse_other_hosts(
     State(hosts): State<AllowedHosts>,
     request: Request,

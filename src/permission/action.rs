@@ -1,4 +1,4 @@
-//! What a tool call would do, as one line of text that the patterns of profiles match.
+//! The effect of a tool call, as one line of text that the patterns of profiles match.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::pattern::SHELL_TOOLS;
 use super::surroundings::{self, Surroundings};
 use shell_verdict::Script;
 
-/// Tools whose detail is a path relative to the workspace.
+/// Tools with a detail that is a path relative to the workspace.
 const PATH_TOOLS: [&str; 10] = [
     "view",
     "create_file",
@@ -24,14 +24,15 @@ const PATH_TOOLS: [&str; 10] = [
 /// The tool of all actions of MCP servers: `tool:mcp:<mark> <server> <tool> <arguments>`.
 const MCP: &str = "mcp";
 
-/// What a tool call would do: `tool:<tool>:<detail>`, and for a shell command where it runs and with which hooks.
+/// The effect of a tool call: `tool:<tool>:<detail>`, and for a shell command its folder and hooks.
 ///
-/// A shell command is parsed when the action is made and never again: what is judged, shown and run is this value.
+/// A shell command is parsed when the action is created and never again: the judged, shown and executed command is this
+/// value.
 #[derive(Clone, Debug)]
 pub struct Action {
     /// The tool, as profiles name it.
     pub tool: String,
-    /// What it acts on; for a shell command, the command alone.
+    /// The target of the action; for a shell command, only the command.
     pub detail: String,
     script: Option<Arc<Script>>,
     surroundings: Surroundings,
@@ -40,10 +41,10 @@ pub struct Action {
 }
 
 impl Action {
-    /// The action of any tool.
+    /// Creates the action of any tool.
     ///
-    /// White space around the detail is dropped and paths are normalised, so that ` push` is `push` and `src/../x` is `x`;
-    /// the command of a tool that runs shell commands is parsed, and so are the folder and hooks after it.
+    /// White space around the detail is dropped and paths are normalised, so that ` push` is `push` and `src/../x` is
+    /// `x`. The command of a tool that runs shell commands is parsed, and so are the folder and hooks after it.
     pub fn new(tool: impl Into<String>, detail: impl Into<String>) -> Self {
         let (tool, detail) = (tool.into(), detail.into());
         if SHELL_TOOLS.contains(&tool.as_str()) {
@@ -66,7 +67,7 @@ impl Action {
         }
     }
 
-    /// The action of a tool that runs `command` in a shell, in the workspace itself.
+    /// Creates the action of a tool that runs `command` in a shell, in the workspace itself.
     pub fn shell(tool: impl Into<String>, command: impl Into<String>) -> Self {
         let command = command.into();
         let script = Script::parse(&command);
@@ -79,27 +80,27 @@ impl Action {
         }
     }
 
-    /// The same command in another folder, or with hooks.
+    /// Returns the same command in another folder, or with hooks.
     #[must_use]
     pub fn within(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = surroundings;
         self
     }
 
-    /// Has it judged as `reached`, too: the same act at the place where links lead its path.
+    /// Adds `reached`, which is also judged: the same act at the place where links lead its path.
     #[must_use]
     pub fn leading_to(mut self, reached: Self) -> Self {
         self.reached = (reached.to_string() != self.to_string()).then(|| Arc::new(reached));
         self
     }
 
-    /// The same act at the place where links lead its path; `None` if they lead nowhere else.
+    /// Returns the same act at the place where links lead its path; `None` if they lead nowhere else.
     pub fn reached(&self) -> Option<&Self> {
         self.reached.as_deref()
     }
 
-    /// The entry of `always_allow` that covers all calls of its tool, whatever their arguments; `None` where an entry is one
-    /// action. Tools of MCP servers have one.
+    /// Returns the entry of `always_allow` that covers all calls of its tool, regardless of their arguments; `None` if
+    /// an entry is one action. Tools of MCP servers have one.
     pub fn standing(&self) -> Option<String> {
         if self.tool != MCP {
             return None;
@@ -109,7 +110,7 @@ impl Action {
         Some(format!("tool:{MCP}:{mark} {server} {tool}"))
     }
 
-    /// The entries of `always_allow` that *Always allow* adds for it.
+    /// Returns the entries of `always_allow` that *Always allow* adds for it.
     pub fn kept_as(&self) -> Vec<String> {
         match self.standing() {
             Some(standing) => vec![standing],
@@ -117,13 +118,13 @@ impl Action {
         }
     }
 
-    /// The action strings that are judged: its own, and that of the place where it leads.
+    /// Returns the action strings that are judged: its own, and that of the place where it leads.
     pub fn judged(&self) -> Vec<String> {
         let all = std::iter::once(self).chain(self.reached());
         all.map(Self::to_string).collect()
     }
 
-    /// The path that it acts on; for a shell command, the folder that it runs in.
+    /// Returns the path that it acts on; for a shell command, the folder that it runs in.
     pub(super) fn path(&self) -> &str {
         match &self.script {
             Some(_) => self.surroundings.folder.as_deref().unwrap_or("."),
@@ -135,7 +136,7 @@ impl Action {
     ///
     /// # Errors
     ///
-    /// When `text` is not `tool:<tool>:<detail>` with a name of `a-z 0-9 _ - .` for the tool.
+    /// Fails if `text` is not `tool:<tool>:<detail>` with a name of `a-z 0-9 _ - .` for the tool.
     pub fn parse(text: &str) -> Result<Self, ActionError> {
         let rest = text.strip_prefix("tool:").ok_or(ActionError::Malformed)?;
         let (tool, detail) = rest.split_once(':').ok_or(ActionError::Malformed)?;
@@ -145,17 +146,17 @@ impl Action {
         Ok(Self::new(tool, detail))
     }
 
-    /// The parsed command, when the tool runs one.
+    /// Returns the parsed command, if the tool runs one.
     pub fn script(&self) -> Option<&Script> {
         self.script.as_deref()
     }
 
-    /// Where a shell command runs, and with which hooks.
+    /// Returns the folder and the hooks of a shell command.
     pub(super) fn surroundings(&self) -> &Surroundings {
         &self.surroundings
     }
 
-    /// The end of the action string of `command`, a shell command that is all or a part of this one.
+    /// Returns the end of the action string of `command`, a shell command that is all or a part of this one.
     pub(super) fn suffix(&self, command: &str) -> String {
         match self.script {
             Some(_) => self.surroundings.suffix(command),
@@ -163,12 +164,12 @@ impl Action {
         }
     }
 
-    /// Why it must never run, if it is a shell command that ruins the machine.
+    /// Returns why it must never run, if it is a shell command that ruins the machine.
     pub fn destructive(&self) -> Option<&str> {
         self.script()?.destructive()
     }
 
-    /// The action without invisible characters and in lower case: a deny must match that too.
+    /// Returns the action without invisible characters and in lower case: a deny must also match that.
     pub(super) fn plain_reading(&self) -> Option<String> {
         if self.script.is_some() {
             return None;
@@ -185,7 +186,7 @@ impl Action {
         (seen != self.detail).then(|| format!("tool:{}:{seen}", self.tool))
     }
 
-    /// Why no narrow pattern may allow this action, if so. Shell commands have checks of their own.
+    /// Returns why no narrow pattern may allow this action, if so. Shell commands have their own checks.
     pub(super) fn doubt(&self) -> Option<String> {
         let hidden = |c: char| crate::text::is_hidden(c) || c == '\n' || c == '\t';
         let holds = |c: char| format!("it holds the hidden character U+{:04X}", u32::from(c));
@@ -227,8 +228,8 @@ fn is_tool_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(allowed)
 }
 
-/// `path` without `.` and with each `..` removing the name before it. A leading `..` or `/` stays: it is judged, not
-/// hidden.
+/// Normalises `path`: removes `.`, and lets each `..` remove the name before it. A leading `..` or `/` stays: it is
+/// judged, not hidden.
 fn normal_path(path: &str) -> String {
     let path = path.trim();
     let mut names: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! Binds an approval to exactly what was approved.
+//! Binds an approval to exactly the approved call.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::stack::Stack;
 use crate::domain::TurnId;
 
-/// SHA-256 over tool, arguments, profiles and turn, lower-case hex.
+/// Returns the SHA-256 over tool, arguments, profiles and turn, in lower-case hex.
 ///
 /// Computed when the question is asked and again before the call runs: a difference means that something changed in
 /// between, and the call is refused. The order of keys in the arguments does not matter.
@@ -21,7 +21,7 @@ pub fn binding_hash(
     format!("{:x}", Sha256::digest(bound.to_string()))
 }
 
-/// `value` with the keys of every object in order.
+/// Returns `value` with the keys of every object in order.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

@@ -11,14 +11,14 @@ pub(super) const NAMES: [&str; 4] = ["open", "guarded", "standard", "locked"];
 /// The one that allows everything.
 pub(super) const WIDEST: &str = NAMES[0];
 
-/// What `guarded` denies of commands: those that change something elsewhere, in the marked form that the shell module gives
-/// them in every spelling (`git [write] push`, `gh [write] pr create`).
+/// The commands that `guarded` denies: those that change something elsewhere, in the marked form that the shell module
+/// gives them in every spelling (`git [write] push`, `gh [write] pr create`).
 const WRITES_ELSEWHERE: &str =
     r"tool:(bash|run_concurrent|run_background):(git|gh|glab|hub|doctl|curl) \[write\] .*";
 
 type Compiled = Result<Arc<Profile>, ProfileError>;
 
-/// The built-in profile called `name`, compiled when it is first asked for and then kept: a start needs none of them.
+/// Returns the built-in profile called `name`, compiled at its first use and then kept: a start needs none of them.
 pub(super) fn kept(name: &str) -> Option<Compiled> {
     static KEPT: [OnceLock<Compiled>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
     let (at, kept) = NAMES.iter().zip(&KEPT).find(|(known, _)| **known == name)?;
@@ -29,11 +29,11 @@ pub(super) fn kept(name: &str) -> Option<Compiled> {
 }
 
 impl Profile {
-    /// The built-in profile called `name`.
+    /// Returns the built-in profile called `name`.
     ///
     /// # Errors
     ///
-    /// When there is none of that name.
+    /// Fails if there is none of that name.
     pub fn builtin(name: &str) -> Result<Self, ProfileError> {
         match name {
             "open" => Self::compile(&[".*"], &[], &[]),

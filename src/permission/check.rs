@@ -11,7 +11,7 @@ use super::decide::Verdict;
 use super::effort::Effort;
 use super::stack::Stack;
 
-/// Makes the action of a tool call, from the tool's name and arguments.
+/// Creates the action of a tool call, from the tool's name and arguments.
 ///
 /// The registry of tools is in a higher module; its owner passes it in.
 pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, Refusal> + 'a;
@@ -41,7 +41,7 @@ pub fn judge_json(profiles: &Stack, line: &str, prepare: &Prepare<'_>) -> Verdic
     }
 }
 
-/// The action that a line means, and its `always_allow`.
+/// Returns the action that a line means, and its `always_allow`.
 fn read(line: &str, prepare: &Prepare<'_>) -> Result<(Action, Vec<String>), Refusal> {
     let shape = |reason| Err(Refusal::Shape(reason));
     let Value::Object(mut object) = serde_json::from_str(line)? else {

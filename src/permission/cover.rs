@@ -1,16 +1,16 @@
-//! Whether a pattern covers what it matches, or the match is only due to a wildcard.
+//! Decides whether a pattern covers its match, or the match is only due to a wildcard.
 //!
-//! `git log .*` matches `git log --output=x`, and `https://docs.rs.*` matches `https://docs.rs.evil.example/`: the wildcard
-//! matched what nobody meant. To see how far a pattern determines a text, parts of the text are exchanged; where the
-//! pattern still matches, a wildcard was at work.
+//! `git log .*` matches `git log --output=x`, and `https://docs.rs.*` matches `https://docs.rs.evil.example/`: the
+//! wildcard matched text that was not intended. To see how far a pattern determines a text, parts of the text are
+//! exchanged; if the pattern still matches, a wildcard was at work.
 //!
 //! This errs towards asking (`docs/decisions/0108-why-probing-errs-towards-asking.md` has the whole argument):
 //!
-//! - It only takes away. A pattern that covers has matched the whole action before.
-//! - A letter that a wildcard took in can be exchanged: whatever else the wildcard takes fits in the same place, and
-//!   the rest of the text is matched as before. So every letter that must be spelled is exchanged for those next to
-//!   it in the alphabet, and any range of three letters or more is found, whatever it leaves out.
-//! - What cannot be tried (the engine gives up, there is too much of it) is not covered.
+//! - It only narrows. A pattern that covers has already matched the whole action.
+//! - A letter that a wildcard matched can be exchanged: other text that the wildcard matches fits in the same place,
+//!   and the rest of the text is matched as before. So every letter that must be spelled is exchanged for its
+//!   neighbours in the alphabet, which finds any range of three letters or more, no matter what it leaves out.
+//! - Text that cannot be tried (the engine gives up, there is too much of it) is not covered.
 
 mod trial;
 mod urls;
@@ -28,7 +28,7 @@ use shell_verdict::{Risk, Simple};
 /// Text that no pattern spells.
 const STRANGE: &str = "Zq7";
 
-/// Text that only a wildcard for everything takes in: all signs of a keyboard, and blanks between them.
+/// Text that only a wildcard for everything matches: all signs of a keyboard, with blanks between them.
 const ANYTHING: &str = "Zq7 -Zq7 --zq7=/zq7/../Zq7 'Zq7' \"zq7\" \\ ; | & $(zq7) `zq7` < > * ? [z] {z,q} ~ # ! @ % ^ , . : + _ 0 9";
 
 /// Why a pattern that matches does not cover.
@@ -36,13 +36,13 @@ const ANYTHING: &str = "Zq7 -Zq7 --zq7=/zq7/../Zq7 'Zq7' \"zq7\" \\ ; | & $(zq7)
 pub(super) enum Uncovered {
     /// A wildcard covers an option, code or a command that must be spelled.
     Swallowed(String),
-    /// The command contains what the pattern excludes, in another spelling.
+    /// The command contains text that the pattern excludes, in another spelling.
     Excluded(String),
     /// A wildcard completes a name: of a program, a subcommand or a host.
     Completed(String),
     /// `..` leads out of the folder that the pattern names.
     Climbs(String),
-    /// A wildcard inside one argument matches further ones too.
+    /// A wildcard inside one argument also matches further ones.
     Spills(String),
     /// The URL names a user, so that its beginning is not its host.
     HidesHost(String),
@@ -68,7 +68,7 @@ impl fmt::Display for Uncovered {
     }
 }
 
-/// Why `pattern`, which matches `command` of `action`, does not cover it.
+/// Returns why `pattern`, which matches `command` of `action`, does not cover it.
 pub(super) fn uncovered_part(
     pattern: &Pattern,
     action: &Action,
@@ -88,7 +88,7 @@ pub(super) fn uncovered_part(
         }
         PatternScope::Everything | PatternScope::Narrow => None,
     };
-    // As soon as nothing is left to try with, the answer is known.
+    // Once no effort is left to try with, the answer is known.
     let checks: [&dyn Fn() -> Option<Uncovered>; 7] = [
         &|| surroundings(action, &beside),
         &|| excluded().map(Uncovered::Excluded),
@@ -105,7 +105,7 @@ pub(super) fn uncovered_part(
         .map(|found| failed().unwrap_or(found))
 }
 
-/// Why `pattern`, which matches the URL of `tool`, does not cover it.
+/// Returns why `pattern`, which matches the URL of `tool`, does not cover it.
 pub(super) fn uncovered_url(
     pattern: &Pattern,
     tool: &str,
@@ -118,7 +118,7 @@ pub(super) fn uncovered_url(
     trial.failed().or(found)
 }
 
-/// The words `in` and `with hooks` must be spelled, or `make( .*)?` would mean `make` in any folder.
+/// Checks that the words `in` and `with hooks` are spelled; otherwise `make( .*)?` would mean `make` in any folder.
 fn surroundings(action: &Action, beside: &Trial<'_>) -> Option<Uncovered> {
     let places = action.surroundings().connectives(beside.text);
     let swallowed = unspelled(beside, &places, |place| {
@@ -151,7 +151,7 @@ fn swallowed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     Some(Uncovered::Swallowed(word.to_owned()))
 }
 
-/// A wildcard must not complete the name of a program, nor the subcommand of a program that takes one.
+/// Checks that no wildcard completes the name of a program, or the subcommand of a program that takes one.
 fn completed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     const WITH_SUBCOMMANDS: [&str; 7] = ["git", "cargo", "gh", "npm", "docker", "kubectl", "doctl"];
     let (program, arguments) = command.words().split_first()?;
@@ -162,7 +162,7 @@ fn completed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         let place = word.place();
         let name = command.text().get(place.clone())?;
         let is_of_version = |c: char| c.is_ascii_digit() || c == '.';
-        // `python.*` is `python3.12` too.
+        // `python.*` is also `python3.12`.
         let length = match name.trim_end_matches(is_of_version).len() {
             0 => name.len(),
             length => length,
@@ -184,7 +184,7 @@ fn completed(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     None
 }
 
-/// `docs/../../x` is `../x`, and a pattern must match it as such too.
+/// Checks that the pattern also matches a path without its `..`: `docs/../../x` is `../x`.
 fn climbs(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let climbing = command
         .arguments()
@@ -199,7 +199,7 @@ fn climbs(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     None
 }
 
-/// `path` with each `..` removing the name before it. What comes before `=` stays.
+/// Returns `path` with each `..` removing the name before it. The part before `=` stays.
 fn direct_path(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -214,8 +214,8 @@ fn direct_path(path: &str) -> String {
     names.join("/")
 }
 
-/// A wildcard that begins inside a name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`, and `git push origin feature-.*`
-/// is not `git push origin feature-x main`. One behind a file's name does so too.
+/// Checks that a wildcard that begins inside a name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`, and
+/// `git push origin feature-.*` is not `git push origin feature-x main`. The same applies to one after a file's name.
 fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     let operands: Vec<_> = command
         .arguments()
@@ -226,9 +226,9 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         let mut operands = operands.iter().take_while(|_| !trial.is_over());
         operands.position(|word| trial.fits(&(word.place().start..command.text().len()), other))
     };
-    // From here on a wildcard takes in whatever stands there, so that it begins inside none of these.
+    // From here on a wildcard matches any text, so it begins inside none of these.
     let all_free = free_from(STRANGE);
-    // From here on one takes in any number of any words: none of them is bound to anything.
+    // From here on one matches any number of any words: none of them is bound to anything.
     let unbound = free_from(ANYTHING).unwrap_or(operands.len());
     for (index, word) in operands.iter().enumerate().take(unbound) {
         if trial.is_over() {
@@ -256,7 +256,7 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
         {
             let other = command.text().get(later.place())?;
             let is_free = trial.fits(&later.place(), STRANGE) || is_all_free(trial, &later.place());
-            // What would be allowed in place of the first argument is allowed after it.
+            // Text that would be allowed in place of the first argument is allowed after it.
             let fits = trial.fits_cut(alone, &place, &direct_path(other));
             if is_free && !fits && !is_number(other) {
                 return Some(Uncovered::Spills(other.to_owned()));

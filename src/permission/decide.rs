@@ -10,10 +10,10 @@ use super::effort::Effort;
 use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 
-/// Why an action is not allowed once the work for a step is done.
+/// Why an action is not allowed once the effort for a step is used up.
 const TOO_LONG: &str = "judging it takes too long: the command, the profile or the step's calls are too many or too large";
 
-/// What happens to an action, from the widest to the strictest.
+/// The decision on an action, from the widest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -32,30 +32,30 @@ impl fmt::Display for Decision {
     }
 }
 
-/// How much of what an action does was meant by what allowed it.
+/// How much of an action's effect the matching rule intended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Breadth {
     /// All of it: a person saw it, or a pattern covers everything, or all but something, that its tool can do.
     Whole,
-    /// What its text says: only a narrow pattern covers it.
+    /// The effect in its text: only a narrow pattern covers it.
     #[default]
     Narrow,
 }
 
-/// A decision and why, in words for people and models.
+/// A decision and its reason, in words for people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What happens to the action.
+    /// The decision on the action.
     pub decision: Decision,
     /// The pattern or the doubt that decided.
     pub reason: String,
-    /// By what it is allowed; means nothing for another decision.
+    /// How broadly it is allowed; without meaning for another decision.
     #[serde(skip)]
     pub breadth: Breadth,
 }
 
 impl Verdict {
-    /// Allowed as far as the text of the action goes.
+    /// Creates a verdict that allows the action as far as its text goes.
     pub(super) fn allow(reason: impl Into<String>) -> Self {
         Self {
             decision: Decision::Allow,
@@ -64,7 +64,7 @@ impl Verdict {
         }
     }
 
-    /// Allowed whatever the action does.
+    /// Creates a verdict that allows the action regardless of its effect.
     pub(super) fn allow_whole(reason: impl Into<String>) -> Self {
         Self {
             breadth: Breadth::Whole,
@@ -72,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// The stricter of two; of two that allow the first, with the narrower breadth.
+    /// Returns the stricter of two; if both allow, the first, with the narrower breadth.
     #[must_use]
     pub(super) fn and(self, other: Self) -> Self {
         let breadth = self.breadth.max(other.breadth);
@@ -95,7 +95,7 @@ impl Verdict {
         }
     }
 
-    /// A refusal that no profile decided: an unknown tool, invalid arguments.
+    /// Creates a refusal that no profile decided: an unknown tool, invalid arguments.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             decision: Decision::Deny,
@@ -108,13 +108,13 @@ impl Verdict {
 impl Profile {
     /// Judges `action` on its own. Pure: equal inputs give equal verdicts.
     ///
-    /// An action whose path leads elsewhere is judged as written and as reached; the stricter verdict holds.
-    /// `always_allow` holds whole action strings, which must match exactly and come after every deny.
+    /// An action whose path leads elsewhere is judged as written and as reached; the stricter verdict applies.
+    /// `always_allow` contains whole action strings, which must match exactly and come after every deny.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
         self.decide_within(action, always_allow, &Effort::default())
     }
 
-    /// Judges `action` with what is left of `effort`; where that is not enough, it is not allowed.
+    /// Judges `action` with the rest of `effort`; if that is not enough, it is not allowed.
     pub(super) fn decide_within(
         &self,
         action: &Action,
@@ -169,7 +169,7 @@ impl Profile {
         }
     }
 
-    /// The verdict on an action that takes too long to judge: nothing more is matched on its text.
+    /// Returns the verdict on an action that takes too long to judge: nothing more is matched on its text.
     pub(super) fn untried(&self, action: &Action) -> Verdict {
         let covers_all =
             |pattern: &&Pattern| pattern.scope(&action.tool) == PatternScope::Everything;
@@ -179,9 +179,9 @@ impl Profile {
         }
     }
 
-    /// Whether every action of `subject` is denied, so that the model need not know it.
+    /// Returns whether every action of `subject` is denied, so that the model need not know it.
     ///
-    /// `subject` is what follows `tool:`, a tool (`bash`) or one of its operations (`git:push`). True only when that is
+    /// `subject` is the text after `tool:`, a tool (`bash`) or one of its operations (`git:push`). True only if that is
     /// certain: no pattern of `allow` or `ask` can match it, or one of `deny` matches all of it.
     pub fn denies_all(&self, subject: &str) -> bool {
         let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
@@ -200,8 +200,8 @@ impl Profile {
                 .any(|pattern| pattern.may_speak_of(subject))
     }
 
-    /// Whether every call of a tool is denied whose actions begin with `tool:<subject>:<operation>`, such as `mcp:read` and `read
-    /// github get_issue`. As certain as [`Profile::denies_all`].
+    /// Returns whether every call of a tool is denied if its actions begin with `tool:<subject>:<operation>`, such as
+    /// `mcp:read` and `read github get_issue`. As certain as [`Profile::denies_all`].
     pub fn denies_each(&self, subject: &str, operation: &str) -> bool {
         let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
         let begins = format!("tool:{tool}:{operation}");
@@ -248,14 +248,14 @@ impl Profile {
         }
     }
 
-    /// The first pattern of `deny` that matches, or on which matching ended without an answer.
+    /// Returns the first pattern of `deny` that matches, or on which matching ended without an answer.
     pub(super) fn denies(&self, text: &str, effort: &Effort) -> Option<&Pattern> {
         self.deny
             .iter()
             .find(|pattern| !matches!(pattern.matches_within(text, effort), Ok(false)))
     }
 
-    /// The first pattern of `ask` that matches.
+    /// Returns the first pattern of `ask` that matches.
     pub(super) fn asks(&self, text: &str, effort: &Effort) -> Option<&Pattern> {
         self.ask
             .iter()
@@ -264,7 +264,7 @@ impl Profile {
     }
 }
 
-/// Why a question is put.
+/// Returns the reason for a question.
 pub(super) fn asked(pattern: &Pattern, doubt: Option<&str>) -> String {
     match doubt {
         Some(doubt) => format!(
@@ -275,7 +275,7 @@ pub(super) fn asked(pattern: &Pattern, doubt: Option<&str>) -> String {
     }
 }
 
-/// Why nothing allowed it and nobody is asked.
+/// Returns why nothing allowed it and no question is asked.
 pub(super) fn unmatched(doubt: Option<&str>) -> String {
     match doubt {
         Some(doubt) => format!("not allowed because {doubt}, and nothing in the profile asks"),

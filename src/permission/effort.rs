@@ -1,8 +1,8 @@
-//! The work that judging takes: every text that is matched on a pattern counts, over all calls of one step.
+//! The effort of judging: every text that is matched on a pattern counts, over all calls of one step.
 //!
-//! A command is written by a model, which may have read it on a web page. It may be long, it may be one of many, and a
-//! profile may have hundreds of patterns. What is spent here is not spent again: once nothing is left, no text is built or
-//! matched, and the verdict says that judging took too long.
+//! A model writes a command, and may have read it on a web page. It may be long, it may be one of many, and a profile
+//! may have hundreds of patterns. Effort is spent only once: when it is used up, no text is built or matched, and the
+//! verdict says that judging took too long.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -14,14 +14,14 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Work for one call: a command of 60 KB on thirty patterns, or one of 200 bytes on eight thousand. It takes less than a
-    /// tenth of a second of processor time.
+    /// Effort for one call: a command of 60 KB on thirty patterns, or one of 200 bytes on eight thousand. It takes less
+    /// than a tenth of a second of processor time.
     pub const MOST_FOR_A_CALL: usize = 2 << 20;
 
-    /// Work for all calls of a step.
+    /// Effort for all calls of a step.
     pub const MOST_FOR_A_STEP: usize = 4 * Self::MOST_FOR_A_CALL;
 
-    /// What a match costs besides the bytes of its text.
+    /// The cost of a match in addition to the bytes of its text.
     const EACH: usize = 64;
 
     /// How many times more a byte costs on a pattern with look-around or back-references.
@@ -48,13 +48,13 @@ impl Effort {
         !self.is_spent()
     }
 
-    /// Whether nothing more is matched for this call.
+    /// Returns whether nothing more is matched for this call.
     pub(super) fn is_spent(&self) -> bool {
         self.of_call.load(Relaxed) > Self::MOST_FOR_A_CALL
             || self.of_step.load(Relaxed) > Self::MOST_FOR_A_STEP
     }
 
-    /// Returns what was spent on all calls so far.
+    /// Returns the effort spent on all calls so far.
     pub fn spent(&self) -> usize {
         self.of_step.load(Relaxed)
     }

@@ -1,6 +1,6 @@
 //! Who may grant which profile, and who may answer a question.
 //!
-//! Rights follow the roles a person holds at the moment of the decision; nothing here is remembered.
+//! Rights follow a person's roles at the moment of the decision; nothing is stored here.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::domain::{Participant, Person, ProfileRef, RoleId, UserId};
 #[serde(transparent)]
 pub struct GrantTable(pub BTreeMap<RoleId, Vec<String>>);
 
-/// Why a right is not held. The text is for the person, or the model, that needed it.
+/// Why a right is missing. The text is for the person, or the model, that needed it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGranted {
     #[error("a profile spelled out may only be granted by someone who may grant `open`")]
@@ -31,14 +31,14 @@ pub enum NotGranted {
     NotFound,
 }
 
-/// Whether `person` may give an agent the profile.
+/// Checks whether `person` may give an agent the profile.
 ///
-/// Administrators may grant every profile. Whoever may grant `open` may grant every profile too, since `open` is the
-/// widest; a custom profile may be granted by these two only. Without a mapping only Administrators may.
+/// Administrators may grant every profile. A person who may grant `open` may grant every profile too, since `open` is
+/// the widest; only these two may grant a custom profile. Without a mapping only Administrators may.
 ///
 /// # Errors
 ///
-/// The reason, in words for that person.
+/// Fails with the reason, in words for that person.
 pub fn may_grant(
     table: &GrantTable,
     person: &Person,
@@ -54,11 +54,11 @@ pub fn may_grant(
     }
 }
 
-/// Whether each of `people` may give an agent the profile: everybody whose messages are in the turn.
+/// Checks whether each of `people`, the authors of all messages in the turn, may give an agent the profile.
 ///
 /// # Errors
 ///
-/// The first reason found; an empty list is one too, and so is somebody who cannot be looked up.
+/// Fails with the first reason found; an empty list is one too, and so is a person who cannot be looked up.
 pub fn all_may_grant(
     table: &GrantTable,
     people: &[Participant],
@@ -69,11 +69,11 @@ pub fn all_may_grant(
         .try_for_each(|person| may_grant(table, person, profile))
 }
 
-/// Everyone in `people`, if each of them is known to be a member now.
+/// Returns everyone in `people`, if each of them is known to be a member now.
 ///
 /// # Errors
 ///
-/// The list is empty, or somebody cannot be looked up: then their rights are not known to suffice.
+/// Fails if the list is empty, or a person cannot be looked up: then their rights are not known to suffice.
 pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, NotGranted> {
     if people.is_empty() {
         return Err(NotGranted::Nobody);
@@ -87,7 +87,7 @@ pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, NotGranted> {
         .collect()
 }
 
-/// Whether `person` may talk to an agent with these access roles; an empty list means everyone.
+/// Returns whether `person` may talk to an agent with these access roles; an empty list means everyone.
 ///
 /// Administrators always may, because they could give themselves the role.
 pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
@@ -95,19 +95,19 @@ pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
     access_roles.is_empty() || person.is_administrator || holds_one()
 }
 
-/// Whether `person` may press Always allow, which is as wide as granting a custom profile.
+/// Checks whether `person` may press Always allow, which is as wide as granting a custom profile.
 ///
 /// # Errors
 ///
-/// The reason, in words for that person.
+/// Fails with the reason, in words for that person.
 pub fn may_always_allow(table: &GrantTable, person: &Person) -> Result<(), NotGranted> {
     may_grant(table, person, &ProfileRef::Named("open".to_owned()))
 }
 
-/// Whether `person` may answer a question of a turn that `requesters` started.
+/// Returns whether `person` may answer a question of a turn that `requesters` started.
 ///
-/// A member with Manage Server or an approver role may. While no approver role is set, so may those whose
-/// messages started the turn.
+/// A member with Manage Server or an approver role may. If no approver role is set, the authors of the messages that
+/// started the turn may too.
 pub fn may_answer(person: &Person, approvers: &[RoleId], requesters: &[UserId]) -> bool {
     if person.is_administrator || person.may_manage_server {
         return true;

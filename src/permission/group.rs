@@ -7,31 +7,31 @@ pub enum Group {
     Files,
     /// git inside the workspace.
     GitLocal,
-    /// git that reaches others: push and merge requests.
+    /// git with remote effects: push and merge requests.
     GitRemote,
-    /// What exists: models, tools, tasks and their output; and questions to people.
+    /// Existing things: models, tools, tasks and their output; and questions to people.
     Information,
     /// Editing the agent's own documents.
     Docs,
     /// Listing, reading and writing to other agents.
     AgentComm,
     Shell,
-    /// Commands that continue beside the turn, and hooks on them.
+    /// Commands that continue beside the turn, and their hooks.
     Tasks,
     StopTask,
-    /// Reminders and turns at a time.
+    /// Reminders and scheduled turns.
     Schedule,
     /// Fetching a page.
     WebFetch,
     /// The provider's own search.
     WebSearch,
-    /// Editing the agent's prompt, permissions, model or web search, and what the people of its server decided.
+    /// Editing the agent's prompt, permissions, model or web search, and the decisions of its server's people.
     SelfEdit,
     /// Sub-agents: each of their actions is judged on its own, and none can do more than its parent may.
     SubAgents,
     /// External agents.
     Delegates,
-    /// Tools of MCP servers that a person marked as only reading.
+    /// Tools of MCP servers that a person marked as read-only.
     McpRead,
     /// All other tools of MCP servers.
     McpWrite,
@@ -59,10 +59,10 @@ impl Group {
         Self::McpWrite,
     ];
 
-    /// The pattern that matches the one action of the tool `schedule` that only looks: it counts as [`Self::Information`].
+    /// The pattern that matches the one read-only action of the tool `schedule`: it counts as [`Self::Information`].
     pub(super) const LIST_OF_SCHEDULES: &str = "tool:schedule:list";
 
-    /// The pattern that matches every action of the group's tools, and no other action.
+    /// Returns the pattern that matches every action of the group's tools, and no other action.
     pub const fn pattern(self) -> &'static str {
         match self {
             Self::Files => {

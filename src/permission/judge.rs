@@ -1,7 +1,7 @@
 //! How a profile decides on a shell command.
 //!
-//! A deny applies to the text, to every command in it and to everything that those run in turn. An allow must match every
-//! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
+//! A deny applies to the text, to every command in it and to every command that those run in turn. An allow must match
+//! every command as written, and a pattern that is not universal never allows a part that cannot be judged by its text.
 
 use super::action::Action;
 use super::cover::{self, Uncovered};
@@ -12,7 +12,7 @@ use super::profile::Profile;
 use shell_verdict::{Script, Simple};
 
 impl Profile {
-    /// Whether a deny matches any part of `script`.
+    /// Returns whether a deny matches any part of `script`.
     pub(super) fn denied_inside(
         &self,
         action: &Action,
@@ -43,7 +43,7 @@ impl Profile {
         None
     }
 
-    /// The first pattern of `deny` that matches `command` of `action`, with or without its surroundings.
+    /// Returns the first pattern of `deny` that matches `command` of `action`, with or without its surroundings.
     fn denies_command(&self, action: &Action, command: &str, effort: &Effort) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
         let suffix = action.suffix(command);
@@ -54,7 +54,7 @@ impl Profile {
             })
     }
 
-    /// The first pattern of `ask` that matches `command` of `action`, with or without its surroundings.
+    /// Returns the first pattern of `ask` that matches `command` of `action`, with or without its surroundings.
     fn asks_about(&self, action: &Action, command: &str, effort: &Effort) -> Option<&Pattern> {
         let text = format!("tool:{}:{command}", action.tool);
         self.asks(&format!("{text}{}", action.suffix(command)), effort)
@@ -101,7 +101,7 @@ impl Profile {
         verdict
     }
 
-    /// Why a deny may be hidden in what would otherwise be allowed, if so.
+    /// Returns why an otherwise allowed command may hide one that is denied, if so.
     fn hidden(&self, action: &Action, script: &Script, effort: &Effort) -> Option<String> {
         let denies: Vec<&Pattern> = self
             .deny
@@ -128,9 +128,9 @@ impl Profile {
             .map(|guess| format!("it may become `{}`", crate::text::one_line(guess, 100)))
     }
 
-    /// The decision on a command that may not be allowed automatically.
+    /// Returns the decision on a command that may not be allowed automatically.
     ///
-    /// A pattern that asks about everything asks. Any other pattern is about one command, and applies only where there is
+    /// A pattern that asks about everything asks. Any other pattern is about one command, and applies only if there is
     /// just one.
     fn doubtful(&self, action: &Action, script: &Script, doubt: &str, effort: &Effort) -> Verdict {
         let bare = format!("tool:{}:{}", action.tool, action.detail);
@@ -155,15 +155,16 @@ impl Profile {
         }
     }
 
-    /// The decision on what joins the commands: on the whole line and each run of commands in it, so that a command before
-    /// or after another removes no question. A pattern that asks about everything leaves the decision to the parts.
+    /// Returns the decision on the combination of commands: on the whole line and each run of commands in it, so that a
+    /// command before or after another removes no question. A pattern that asks about everything leaves the decision to
+    /// the parts.
     fn joined(&self, action: &Action, script: &Script, effort: &Effort) -> Verdict {
         let narrow: Vec<&Pattern> = self
             .ask
             .iter()
             .filter(|pattern| pattern.scope(&action.tool) == PatternScope::Narrow)
             .collect();
-        // How far it is allowed, its parts say.
+        // Its parts determine how far it is allowed.
         let allowed = Verdict::allow_whole("every command in it is allowed");
         if script.commands().len() == 1 || narrow.is_empty() {
             return allowed;

@@ -11,16 +11,16 @@ use super::spelled;
 /// Longest pattern in bytes: no one writes a longer one by hand, and a compiler's work grows with it.
 const MAX_LENGTH: usize = 2000;
 
-/// Bytes that one compiled part may take; stops `(a{1000}){1000}` within a millisecond or two.
+/// Most bytes of one compiled part; stops `(a{1000}){1000}` within a millisecond or two.
 const COMPILED_BYTES: usize = 256 * 1024;
 
-/// Instructions of the backtracking engine.
+/// Most instructions of the backtracking engine.
 const MAX_PROGRAM: usize = 20_000;
 
 /// Backtracks before a match gives up, which denies.
 const BACKTRACK_LIMIT: usize = 50_000;
 
-/// Tools whose detail is a shell command.
+/// Tools with a detail that is a shell command.
 pub(super) const SHELL_TOOLS: [&str; 3] = ["bash", "run_concurrent", "run_background"];
 
 /// Details that no pattern matches unless it is meant to match everything a tool can do.
@@ -37,9 +37,9 @@ pub(super) struct Pattern {
     whole: Regex,
     /// A second engine, for patterns without look-around or back-references: both must find the match.
     plain: Option<regex::Regex>,
-    /// The texts with which every match begins; `None` where these are not known.
+    /// The texts at the beginning of every match; `None` if these are not known.
     beginnings: Option<Vec<Vec<u8>>>,
-    /// What matches a marked text where the pattern spells the marked letters; made when it is first asked for.
+    /// Matches a marked text if the pattern spells the marked letters; created at its first use.
     spelled: OnceLock<Option<regex::Regex>>,
     /// How much of the shell tools it covers, in the order of [`SHELL_TOOLS`].
     of_shell: OnceLock<[PatternScope; SHELL_TOOLS.len()]>,
@@ -50,9 +50,10 @@ pub(super) struct Pattern {
 pub(super) enum PatternScope {
     /// Everything: an operator's choice that no doubt narrows.
     Everything,
-    /// Everything except what the pattern itself excludes, so that exclusions must apply to every spelling of the action.
+    /// Everything except the part that the pattern itself excludes, so that exclusions must apply to every spelling of
+    /// the action.
     AllBut,
-    /// What it spells out.
+    /// Only the text it spells.
     Narrow,
 }
 
@@ -65,7 +66,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When it is too long, too large once compiled, or not a regular expression.
+    /// Fails if it is too long, too large once compiled, or not a regular expression.
     pub(super) fn compile(source: &str) -> Result<Self, PatternError> {
         if source.len() > MAX_LENGTH {
             return Err(PatternError::TooLong(source.len()));
@@ -90,7 +91,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it uses syntax with which a pattern excludes something.
+    /// Returns whether it uses syntax that excludes something.
     pub(super) fn excludes(&self) -> bool {
         const SIGNS: [&str; 9] = [
             "(?!", "(?<!", "(?=", "(?<=", "[^", "\\S", "\\W", "\\D", "(?(",
@@ -98,16 +99,16 @@ impl Pattern {
         SIGNS.iter().any(|sign| self.source.contains(sign))
     }
 
-    /// The pattern as written.
+    /// Returns the pattern as written.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether the whole of `text` matches.
+    /// Returns whether the whole of `text` matches.
     ///
     /// # Errors
     ///
-    /// When the engine gives up or the second one disagrees; callers deny.
+    /// Fails if the engine gives up or the second one disagrees; callers deny.
     pub(super) fn matches(&self, text: &str) -> Result<bool, GaveUp> {
         let found = self.whole.is_match(text).map_err(|_| GaveUp)?;
         match &self.plain {
@@ -116,11 +117,11 @@ impl Pattern {
         }
     }
 
-    /// Whether the whole of `text` matches, as far as `effort` is left.
+    /// Returns whether the whole of `text` matches, as far as `effort` is left.
     ///
     /// # Errors
     ///
-    /// As [`Pattern::matches`], and when nothing is left.
+    /// Fails like [`Pattern::matches`], and if no effort is left.
     pub(super) fn matches_within(&self, text: &str, effort: &Effort) -> Result<bool, GaveUp> {
         if !self.may_match(text) {
             return Ok(false);
@@ -131,7 +132,7 @@ impl Pattern {
         self.matches(text)
     }
 
-    /// Whether `text` begins as every match does.
+    /// Returns whether `text` begins as every match does.
     fn may_match(&self, text: &str) -> bool {
         let begins = |beginning: &Vec<u8>| text.as_bytes().starts_with(beginning);
         self.beginnings
@@ -139,7 +140,7 @@ impl Pattern {
             .is_none_or(|beginnings| beginnings.iter().any(begins))
     }
 
-    /// Whether its engine may try a text in many ways.
+    /// Returns whether its engine may try a text in many ways.
     pub(super) fn backtracks(&self) -> Backtracks {
         match self.plain {
             Some(_) => Backtracks::Never,
@@ -147,7 +148,7 @@ impl Pattern {
         }
     }
 
-    /// The expression that matches a text with marked letters where this pattern spells these ([`spelled`]).
+    /// Returns the expression that matches a text with marked letters if this pattern spells these ([`spelled`]).
     pub(super) fn spelled(&self) -> Option<&regex::Regex> {
         let made = self.spelled.get_or_init(|| {
             self.plain.as_ref()?;
@@ -156,7 +157,7 @@ impl Pattern {
         made.as_ref()
     }
 
-    /// How much of what `tool` can do this pattern covers.
+    /// Returns how much of the actions of `tool` this pattern covers.
     pub(super) fn scope(&self, tool: &str) -> PatternScope {
         let known = self
             .of_shell
@@ -166,7 +167,7 @@ impl Pattern {
             .unwrap_or_else(|| self.find_scope(tool))
     }
 
-    /// Finds how much of what `tool` can do this pattern covers.
+    /// Finds how much of the actions of `tool` this pattern covers.
     ///
     /// Tries details that have nothing in common. A pattern that matches them all and excludes something
     /// (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
@@ -183,9 +184,10 @@ impl Pattern {
         }
     }
 
-    /// The words that it spells, for guessing the unknown words of a command; first a word that nobody uses.
+    /// Returns the words that it spells, for guessing the unknown words of a command; the first is a word that is not
+    /// used anywhere.
     pub(super) fn literals(&self) -> Vec<&str> {
-        /// Words of one pattern that are tried.
+        /// Most words of one pattern that are tried.
         const MOST: usize = 40;
         let words = self
             .source
@@ -194,7 +196,7 @@ impl Pattern {
         std::iter::once("zq7").chain(plain).take(MOST).collect()
     }
 
-    /// Whether it matches every action of `operation`, a tool with what it does (`git:push`).
+    /// Returns whether it matches every action of `operation`, a tool with its operation (`git:push`).
     pub(super) fn covers_operation(&self, operation: &str) -> bool {
         let covers = |text: String| self.matches(&text).unwrap_or(false);
         covers(format!("tool:{operation}"))
@@ -204,10 +206,10 @@ impl Pattern {
             && !self.excludes()
     }
 
-    /// Whether this pattern can match an action that begins with `tool:<subject>`.
+    /// Returns whether this pattern can match an action that begins with `tool:<subject>`.
     ///
-    /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only when the pattern begins with the
-    /// names of others; a pattern that begins in any other way may match everything.
+    /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only if the pattern begins with the
+    /// names of others; a pattern with any other beginning may match everything.
     pub(super) fn may_speak_of(&self, subject: &str) -> bool {
         let (tool, operation) = match subject.split_once(':') {
             Some((tool, operation)) => (tool, Some(operation)),
@@ -226,7 +228,7 @@ impl Pattern {
     }
 }
 
-/// The names that `source` requires after `lead`, one or several in brackets, and what follows them.
+/// Returns the names that `source` requires after `lead`, one or several in brackets, and the text after them.
 fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
     let rest = source.trim_start_matches('^').strip_prefix(lead)?;
     // An alternative at the top of the pattern need not begin with `lead`.
@@ -262,7 +264,7 @@ fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
     (ends && names.iter().all(|name| is_name(name))).then_some((names, rest))
 }
 
-/// Whether there is a `|` outside all brackets, or the brackets are too complicated to tell.
+/// Returns whether there is a `|` outside all brackets, or the brackets are too complicated to tell.
 fn has_open_alternative(source: &str) -> bool {
     let mut depth = 0_usize;
     let mut escaped = false;
@@ -279,7 +281,7 @@ fn has_open_alternative(source: &str) -> bool {
     false
 }
 
-/// What the engine accepts but we refuse: it is ambiguous, or its cost has no bound.
+/// Returns why we refuse a pattern that the engine accepts: it is ambiguous, or its cost has no bound.
 fn refused_by_us(source: &str) -> Option<String> {
     let mut seen: Vec<&str> = Vec::new();
     for opening in ["(?P<", "(?<"] {

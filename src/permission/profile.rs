@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use super::pattern::{Pattern, PatternError};
 use crate::text;
 
-/// Patterns one list may hold.
+/// Most patterns of one list.
 const MAX_PATTERNS: usize = 200;
 
-/// What an agent may do: patterns that allow, ask and deny.
+/// The rights of an agent: patterns that allow, ask and deny.
 #[derive(Debug)]
 pub struct Profile {
     pub(super) allow: Vec<Pattern>,
@@ -41,7 +41,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Names the list, the index and the reason.
+    /// Fails with the list, the index and the reason.
     pub fn parse(value: &Value) -> Result<Self, ProfileError> {
         let Value::Object(map) = value else {
             return Err(ProfileError::NotAnObject(kind(value)));
@@ -49,11 +49,11 @@ impl Profile {
         Self::parse_map(map)
     }
 
-    /// As [`Profile::parse`], from an object's entries.
+    /// Reads it like [`Profile::parse`], from an object's entries.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Fails like that function.
     pub fn parse_map(map: &Map<String, Value>) -> Result<Self, ProfileError> {
         const KEYS: [&str; 3] = ["allow", "ask", "deny"];
         if let Some(key) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
@@ -77,7 +77,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Names the list, the index and the reason.
+    /// Fails with the list, the index and the reason.
     pub fn compile(allow: &[&str], ask: &[&str], deny: &[&str]) -> Result<Self, ProfileError> {
         let lists = serde_json::json!({ "allow": allow, "ask": ask, "deny": deny });
         Ok(Self {
@@ -88,12 +88,12 @@ impl Profile {
         })
     }
 
-    /// Compiles a profile that denies what a pattern of `deny` matches and allows everything else. There may be more patterns than a
-    /// list of a profile holds: those of several.
+    /// Compiles a profile that denies the matches of `deny` and allows everything else. It may have more patterns than
+    /// a list of a profile: those of several.
     ///
     /// # Errors
     ///
-    /// Names the index and the reason.
+    /// Fails with the index and the reason.
     pub(super) fn denying_each(deny: &[&str]) -> Result<Self, ProfileError> {
         let mut profile = Self::compile(&[".*"], &[], &[])?;
         for some in deny.chunks(MAX_PATTERNS) {
@@ -102,28 +102,28 @@ impl Profile {
         Ok(profile)
     }
 
-    /// SHA-256 over its lists, lower-case hex: equal profiles decide alike.
+    /// Returns SHA-256 over its lists, lower-case hex: equal profiles decide alike.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The patterns that allow, as written.
+    /// Returns the patterns that allow, as written.
     pub fn allow(&self) -> impl Iterator<Item = &str> {
         self.allow.iter().map(Pattern::source)
     }
 
-    /// The patterns that ask, as written.
+    /// Returns the patterns that ask, as written.
     pub fn ask(&self) -> impl Iterator<Item = &str> {
         self.ask.iter().map(Pattern::source)
     }
 
-    /// The patterns that deny and may match an action of `tool`, as written.
+    /// Returns the patterns that deny and may match an action of `tool`, as written.
     pub(super) fn deny_about(&self, tool: &str) -> impl Iterator<Item = &str> {
         let speaks = move |pattern: &&Pattern| pattern.may_speak_of(tool);
         self.deny.iter().filter(speaks).map(Pattern::source)
     }
 
-    /// The patterns that deny, as written.
+    /// Returns the patterns that deny, as written.
     pub fn deny(&self) -> impl Iterator<Item = &str> {
         self.deny.iter().map(Pattern::source)
     }
@@ -202,13 +202,13 @@ pub enum ProfileError {
     #[error("a permission profile has no key `{key}`; {hint}")]
     UnknownKey {
         key: String,
-        /// What it may have been meant to be.
+        /// The key that was probably meant.
         hint: String,
     },
-    /// `allow` or `ask` is not there.
+    /// `allow` or `ask` is missing.
     #[error("the list `{0}` is missing; write `\"{0}\": []` if it is empty")]
     MissingList(&'static str),
-    /// A list that is something else.
+    /// A list that is not an array.
     #[error("`{list}` must be a list of patterns, not {found}")]
     NotAList {
         list: &'static str,
@@ -231,7 +231,7 @@ pub enum ProfileError {
         list: &'static str,
         /// The entry, counted from 0.
         index: usize,
-        /// The pattern, cut for people.
+        /// The pattern, shortened for people.
         pattern: String,
         reason: PatternError,
     },

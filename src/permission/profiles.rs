@@ -14,7 +14,7 @@ use crate::text;
 /// Custom profiles that are kept compiled; with one more, all are dropped.
 const MOST_SPELLED: usize = 64;
 
-/// The profiles that can be named; by default the built-in ones alone.
+/// The profiles that have names; by default only the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     custom: BTreeMap<String, Arc<Profile>>,
@@ -23,11 +23,11 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// The built-in profiles and `custom` ones. A built-in name cannot be taken.
+    /// Creates them from the built-in profiles and `custom` ones. A custom profile cannot have a built-in name.
     ///
     /// # Errors
     ///
-    /// The first profile that is invalid, with its name.
+    /// Fails with the first invalid profile, with its name.
     pub fn with<'a>(
         custom: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<Self, (String, ProfileError)> {
@@ -44,11 +44,11 @@ impl Profiles {
         Ok(all)
     }
 
-    /// The profile that `reference` means.
+    /// Returns the profile that `reference` names or contains.
     ///
     /// # Errors
     ///
-    /// When no profile has that name, or the custom one is invalid.
+    /// Fails if no profile has that name, or the custom one is invalid.
     pub fn resolve(&self, reference: &ProfileRef) -> Result<Arc<Profile>, ProfileError> {
         match reference {
             ProfileRef::Named(name) => self.named(name).ok_or_else(|| self.unknown(name))?,
@@ -72,13 +72,13 @@ impl Profiles {
         Ok(profile)
     }
 
-    /// Every profile with its name: the built-in ones first, from the widest to the narrowest.
+    /// Returns every profile with its name: the built-in ones first, from the widest to the narrowest.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Arc<Profile>)> {
         self.names()
             .filter_map(|name| Some((name, self.named(name)?.ok()?)))
     }
 
-    /// Every name, in the same order.
+    /// Returns every name, in the same order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let custom = self.custom.keys().map(String::as_str);
         builtin::NAMES.into_iter().chain(custom)
@@ -88,7 +88,7 @@ impl Profiles {
     ///
     /// # Errors
     ///
-    /// None has.
+    /// Fails if none has.
     pub fn has(&self, name: &str) -> Result<(), ProfileError> {
         let mut names = self.names();
         names
@@ -104,7 +104,7 @@ impl Profiles {
 
     fn unknown(&self, name: &str) -> ProfileError {
         let names: Vec<&str> = self.names().collect();
-        // A slip must not turn into more rights than were meant, so the widest profile is never proposed.
+        // A typing error must not give more rights than intended, so the widest profile is never suggested.
         let proposed = names
             .iter()
             .copied()

@@ -1,6 +1,7 @@
-//! What a turn may do at this moment: its profiles, and what people allowed for good.
+//! The rights of a turn at this moment: its profiles, and the permanent approvals of people.
 //!
-//! A tool gets it for what it learns only while it runs: where a page redirects to, which files lie below a folder.
+//! A tool uses it for things that it learns only while it runs: where a page redirects to, which files are below a
+//! folder.
 
 use super::action::Action;
 use super::decide::{Decision, Verdict};
@@ -17,7 +18,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// The rights that `profiles` and the entries of `always_allow` give.
+    /// Creates the rights that `profiles` and the entries of `always_allow` give.
     pub fn new(profiles: Result<Stack, ProfileError>, always_allow: Vec<String>) -> Self {
         Self {
             profiles,
@@ -25,7 +26,7 @@ impl Rights {
         }
     }
 
-    /// Names the rights: those of equal names decide alike.
+    /// Returns a name for the rights: those with equal names decide alike.
     pub fn name(&self) -> String {
         let profiles = match &self.profiles {
             Ok(profiles) => profiles.hash().to_owned(),
@@ -52,7 +53,7 @@ impl Rights {
     }
 }
 
-/// Tells what a tool leaves out of what it comes upon, because a pattern of `deny` matches it.
+/// Decides which results a tool leaves out because a pattern of `deny` matches them.
 #[derive(Debug)]
 pub struct LeftOut {
     tool: &'static str,
@@ -60,11 +61,11 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Leaves out what one of `patterns` denies to `tool`.
+    /// Creates it from the `patterns` that deny something to `tool`.
     ///
     /// # Errors
     ///
-    /// When a pattern does not compile.
+    /// Fails if a pattern does not compile.
     pub fn new(tool: &'static str, patterns: &[String]) -> Result<Self, ProfileError> {
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
         let profile = if patterns.is_empty() {

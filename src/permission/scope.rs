@@ -1,22 +1,22 @@
-//! What an entry of `always_allow` covers, in words for the person who grants or revokes it.
+//! The scope of an entry of `always_allow`, in words for the person who grants or revokes it.
 //!
-//! An entry must match the whole action exactly, so everything in the action is fixed. Arguments that are not in the action
-//! may differ, which the scope says.
+//! An entry must match the whole action exactly, so everything in the action is fixed. Arguments that are not in the
+//! action may differ; the scope names them.
 
 use super::action::Action;
 
-/// What one entry covers.
+/// The scope of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// What the agent may do, as an imperative without a full stop.
+    /// The permitted act, as an imperative without a full stop.
     pub what: &'static str,
-    /// What is fixed, each part with its label. Where the label says it all, the value is empty.
+    /// The fixed parts, each with its label. The value is empty if the label is enough.
     pub bound: Vec<(&'static str, String)>,
-    /// What may differ from call to call, as a sentence; empty where nothing may.
+    /// The parts that may differ from call to call, as a sentence; empty if there are none.
     pub free: &'static str,
 }
 
-/// What the entry `entry` covers.
+/// Returns the scope of the entry `entry`.
 pub fn scope(entry: &str) -> Scope {
     let Ok(action) = Action::parse(entry) else {
         return Scope {

@@ -1,8 +1,8 @@
-//! Says whether a pattern spells the letters of a text, or only a wildcard takes them in.
+//! Decides whether a pattern spells the letters of a text, or only a wildcard matches them.
 //!
-//! The letters in question are *marked*: each is exchanged for a character that no text holds. The pattern is rewritten so
-//! that a character that it spells matches the marked one too, and a wildcard matches none. So one match answers the
-//! question: is there a way to match this text in which all marked letters are spelled?
+//! The letters in question are *marked*: each is exchanged for a character that occurs in no text. The pattern is
+//! rewritten so that a character that it spells also matches the marked one, and a wildcard matches none. So one match
+//! answers the question: is there a way to match this text in which all marked letters are spelled?
 //!
 //! A class of one or two characters spells them (`[sS]`); a larger one, `.` and `\w` are wildcards. Patterns with
 //! look-around, back-references, word boundaries or flags other than `i` and `x` are not rewritten.
@@ -13,7 +13,7 @@ use std::ops::Range;
 use regex_syntax::ast::{self, Ast, ClassSetItem, Flag, FlagsItemKind, RepetitionKind};
 use regex_syntax::hir::HirKind;
 
-/// Bytes that a rewritten pattern may take.
+/// Most bytes of a rewritten pattern.
 const COMPILED_BYTES: usize = 1 << 20;
 
 /// The first and the last marked character: two planes of Unicode for private use.
@@ -35,7 +35,7 @@ fn is_marked(c: char) -> bool {
     u32::from(c) >= FIRST_MARKED
 }
 
-/// Returns `text` with the letters at `places` marked; `None` where that is not possible.
+/// Returns `text` with the letters at `places` marked; `None` if that is not possible.
 pub(super) fn mark(text: &str, places: &[Range<usize>]) -> Option<String> {
     if text.chars().any(is_marked) {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn mark(text: &str, places: &[Range<usize>]) -> Option<String> {
     Some(marked_text)
 }
 
-/// Returns the expression that matches marked texts as `source` spells them; `None` where `source` is not rewritten.
+/// Returns the expression that matches marked texts as `source` spells them; `None` if `source` is not rewritten.
 pub(super) fn expression(source: &str) -> Option<regex::Regex> {
     let ast = ast::parse::Parser::new().parse(source).ok()?;
     let rewriter = ast::visit(&ast, Rewriter::new(source)).ok()??;
@@ -67,9 +67,9 @@ pub(super) fn expression(source: &str) -> Option<regex::Regex> {
 /// Rewrites the leaves of a pattern, and keeps everything between them.
 struct Rewriter<'a> {
     source: &'a str,
-    /// Where a leaf stands, and what stands there afterwards.
+    /// The position of a leaf, and its new text.
     leaves: Vec<(Range<usize>, String)>,
-    /// Where leaves stand that are a wildcard together: `(a|b|c)*`.
+    /// Positions of leaves that together form a wildcard: `(a|b|c)*`.
     loose: HashSet<usize>,
     is_sure: bool,
 }
@@ -94,7 +94,7 @@ impl<'a> Rewriter<'a> {
         self.leaves.push((span.start.offset..span.end.offset, with));
     }
 
-    /// A single character, which spells itself.
+    /// Handles a single character, which spells itself.
     fn literal(&mut self, span: &ast::Span, c: char) {
         let own = u32::from(c);
         let with = match marked(c).filter(|_| !self.loose.contains(&span.start.offset)) {
@@ -105,7 +105,7 @@ impl<'a> Rewriter<'a> {
         self.replace(span, with);
     }
 
-    /// A class: it spells its members if they are few.
+    /// Handles a class: it spells its members if they are few.
     fn class(&mut self, span: &ast::Span) {
         let source = self.slice(span);
         let first = u32::from(LAST_MARKED);
@@ -158,7 +158,7 @@ fn members(class: &str) -> Option<Vec<char>> {
     (members.len() <= SPELLED_CLASS).then_some(members)
 }
 
-/// The single characters that `ast` chooses from, by where they stand: `a|b|(c)`.
+/// Adds the single characters that `ast` chooses from, by their positions: `a|b|(c)`.
 fn choices(ast: &Ast, found: &mut Vec<usize>) {
     match ast {
         Ast::Group(group) => choices(&group.ast, found),

@@ -17,7 +17,7 @@ pub struct Stack {
     hash: String,
 }
 
-/// A profile that applies besides the agent's own.
+/// A profile that applies in addition to the agent's own.
 #[derive(Clone, Debug)]
 struct Member {
     /// Its source, as reasons name it.
@@ -26,7 +26,7 @@ struct Member {
 }
 
 impl Stack {
-    /// The agent's own profile alone.
+    /// Creates a stack with only the agent's own profile.
     pub fn new(own: Arc<Profile>) -> Self {
         Self {
             hash: own.hash().to_owned(),
@@ -35,7 +35,7 @@ impl Stack {
         }
     }
 
-    /// The stack with one more profile. Reasons name `source`, such as ``role `reviewer` ``.
+    /// Returns the stack with one more profile. Reasons name `source`, such as ``role `reviewer` ``.
     #[must_use]
     pub fn with(mut self, source: impl Into<String>, profile: Arc<Profile>) -> Self {
         let together = format!("{}\n{}", self.hash, profile.hash());
@@ -47,7 +47,7 @@ impl Stack {
         self
     }
 
-    /// Judges `action` by all of them; of equally strict ones the first gives the reason.
+    /// Judges `action` by all of them; if several are equally strict, the first gives the reason.
     ///
     /// `always_allow` was granted to the agent, and applies only to its own profile. `effort` is that of the step.
     pub fn decide(&self, action: &Action, always_allow: &[String], effort: &Effort) -> Verdict {
@@ -63,8 +63,8 @@ impl Stack {
         strictest
     }
 
-    /// Whether an entry of `always_allow` would make the question about `action` unnecessary: only the agent's own profile
-    /// asks.
+    /// Returns whether an entry of `always_allow` would make the question about `action` unnecessary: only the agent's
+    /// own profile asks.
     pub fn asks_alone(&self, action: &Action, effort: &Effort) -> bool {
         effort.begin_call();
         self.further.iter().all(|member| {
@@ -86,7 +86,7 @@ impl Stack {
         found
     }
 
-    /// Whether one of them denies every action of `subject` ([`Profile::denies_all`]).
+    /// Returns whether one of them denies every action of `subject` ([`Profile::denies_all`]).
     pub fn denies_all(&self, subject: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);
         std::iter::once(&self.own)
@@ -94,7 +94,7 @@ impl Stack {
             .any(|profile| profile.denies_all(subject))
     }
 
-    /// Whether one of them denies every call of a tool ([`Profile::denies_each`]).
+    /// Returns whether one of them denies every call of a tool ([`Profile::denies_each`]).
     pub fn denies_each(&self, subject: &str, operation: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);
         std::iter::once(&self.own)
@@ -102,7 +102,8 @@ impl Stack {
             .any(|profile| profile.denies_each(subject, operation))
     }
 
-    /// SHA-256, lower-case hex: stacks with equal hashes decide alike. For a single profile it is that profile's.
+    /// Returns the SHA-256 in lower-case hex: stacks with equal hashes decide alike. For a single profile it is that
+    /// profile's.
     pub fn hash(&self) -> &str {
         &self.hash
     }

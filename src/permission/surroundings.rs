@@ -7,12 +7,12 @@
 
 use std::ops::Range;
 
-/// What a call of a shell tool holds besides its command.
+/// The parts of a call of a shell tool besides its command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The folder it runs in, relative to the workspace; `None` for the workspace itself.
     pub folder: Option<String>,
-    /// The instructions from which its hooks are made.
+    /// The instructions for its hooks.
     pub hooks: Option<String>,
     /// The model for the turns that the hooks start; only together with hooks.
     pub model: Option<String>,
@@ -28,7 +28,7 @@ const WITH_HOOKS: &str = " with hooks ";
 const AND_MODEL: &str = " and model ";
 
 impl Surroundings {
-    /// The end of the action of `command`.
+    /// Returns the end of the action of `command`.
     pub(super) fn suffix(&self, command: &str) -> String {
         let hooks = match &self.hooks {
             Some(hooks) => format!("{WITH_HOOKS}{}{}", quoted(hooks), self.model_suffix()),
@@ -46,7 +46,7 @@ impl Surroundings {
         }
     }
 
-    /// The places in a suffix whose words a pattern must spell; the workspace itself need not be spelled.
+    /// Returns the places in a suffix with words that a pattern must spell; the workspace itself need not be spelled.
     pub(super) fn connectives(&self, suffix: &str) -> Vec<Range<usize>> {
         let inner = |at: usize, words: &str| at + 1..at + words.len() - 1;
         let folder = self.folder.as_ref().map(|_| inner(0, IN));
@@ -69,7 +69,7 @@ impl Surroundings {
         }
     }
 
-    /// All its texts, for checks of their letters.
+    /// Returns all its texts, for checks of their letters.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         [&self.folder, &self.hooks, &self.model]
             .into_iter()
@@ -78,7 +78,7 @@ impl Surroundings {
     }
 }
 
-/// The command and the surroundings in the detail of an action.
+/// Splits the detail of an action into the command and the surroundings.
 pub(super) fn split(detail: &str) -> (&str, Surroundings) {
     let with_model = quoted_end(detail, AND_MODEL)
         .and_then(|(rest, model)| Some((quoted_end(rest, WITH_HOOKS)?, model)));
@@ -102,12 +102,12 @@ pub(super) fn split(detail: &str) -> (&str, Surroundings) {
     (command, surroundings)
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A folder as written in an action: in quotes where it holds unusual characters.
+/// Returns a folder as written in an action: in quotes if it contains unusual characters.
 fn spelled(folder: &str) -> String {
     if is_plain(folder) {
         folder.to_owned()
@@ -123,7 +123,7 @@ fn is_plain(folder: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._/@+-".contains(&byte))
 }
 
-/// What comes before `lead` and a JSON string at the end of `text`, and the string.
+/// Returns the text before `lead` and a JSON string at the end of `text`, and the string.
 fn quoted_end<'a>(text: &'a str, lead: &str) -> Option<(&'a str, String)> {
     if !text.ends_with('"') {
         return None;

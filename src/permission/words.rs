@@ -1,7 +1,7 @@
-//! A profile in words for people: what an agent does freely, before what it asks, and what it never does.
+//! A profile in words for people: the acts an agent does freely, those it asks about, and those it never does.
 //!
-//! The words are derived from what [`Profile::decide`] says about examples, so they always agree with the lists. Where a
-//! list names only some actions of a kind, the words say so; the patterns tell which ones.
+//! The words are derived from the verdicts of [`Profile::decide`] on examples, so they always agree with the lists. If
+//! a list names only some actions of a kind, the words say so; the patterns show which ones.
 
 use super::action::Action;
 use super::decide::Decision;
@@ -10,7 +10,7 @@ use super::profile::Profile;
 use super::profiles::Profiles;
 use crate::domain::ProfileRef;
 
-/// Something that agents do, and examples of it.
+/// An ability of agents, with examples.
 struct Ability {
     /// After "it": `looks`.
     does: &'static str,
@@ -102,7 +102,8 @@ const ABILITIES: [Ability; 9] = [
 ];
 
 impl Profiles {
-    /// What the profile that `reference` means lets an agent do, in words; `None` where there is none, or it is invalid.
+    /// Describes the abilities under the profile that `reference` names or contains; `None` if there is none, or it is
+    /// invalid.
     pub fn in_words(&self, reference: &ProfileRef) -> String {
         let profile = self.resolve(reference);
         profile.map_or_else(|_| String::new(), |profile| profile.in_words())
@@ -110,7 +111,7 @@ impl Profiles {
 }
 
 impl Profile {
-    /// What it lets an agent do, in words: `looks freely · asks before commands · never pushes`.
+    /// Describes the abilities that it gives, in words: `looks freely · asks before commands · never pushes`.
     pub fn in_words(&self) -> String {
         let mut free = Vec::new();
         let mut asked = Vec::new();
@@ -142,7 +143,7 @@ impl Profile {
             }
         }
         let all = ABILITIES.len();
-        // The shorter lists are told, the longest one is the rest.
+        // The shorter lists are spelled out, the longest one is the rest.
         let is_rest_free = free.len() > asked.len() + never.len();
         let is_rest_never = never.len() > free.len() + asked.len();
         let mut words = Vec::new();
@@ -168,7 +169,7 @@ impl Profile {
         words.join(" · ")
     }
 
-    /// The strictest decision on examples of an ability.
+    /// Returns the strictest decision on examples of an ability.
     fn on(&self, ability: &Ability) -> Decision {
         let examples = ability.examples.iter();
         let decisions = examples.map(|(tool, detail)| {
@@ -179,7 +180,7 @@ impl Profile {
     }
 }
 
-/// Whether one of `patterns` names something of an ability without matching every example that it names.
+/// Returns whether one of `patterns` names a part of an ability without matching every example that it names.
 fn speaks_of_some(patterns: &[Pattern], ability: &Ability) -> bool {
     patterns.iter().any(|pattern| {
         let names = |name: &&str| pattern.source().contains(*name);
@@ -192,7 +193,7 @@ fn speaks_of_some(patterns: &[Pattern], ability: &Ability) -> bool {
     })
 }
 
-/// `a, b and c`.
+/// Joins words: `a, b and c`.
 fn listed(words: &[&str], joint: &str) -> String {
     match words {
         [] => String::new(),

@@ -1,7 +1,7 @@
 //! `agent.json`: the authoritative configuration of an agent.
 //!
-//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and keeps
-//! all others; and an invalid file is reported with the place, never overwritten.
+//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and
+//! keeps all others. An invalid file is reported with the place, never overwritten.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -35,7 +35,7 @@ pub struct AgentFile {
 }
 
 impl AgentFile {
-    /// The error for a key whose value has the right type but cannot be used.
+    /// Returns the error for a key with a value of the right type that cannot be used.
     pub fn fault(&self, key: &str, reason: &str) -> String {
         match self.lines.get(key) {
             Some(line) => format!("agent.json, line {line}: `{key}`: {reason}"),
@@ -54,7 +54,7 @@ pub enum AgentFileError {
         line: usize,
         /// Counted from 1.
         column: usize,
-        /// What was found and what was expected.
+        /// The found and the expected value.
         reason: String,
     },
     /// It is not a regular file, or too large.
@@ -68,7 +68,7 @@ pub enum AgentFileError {
 ///
 /// # Errors
 ///
-/// When it is missing, too large, or does not parse.
+/// Fails if it is missing, too large, or does not parse.
 pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
     parse(&text(folder)?)
 }
@@ -84,11 +84,12 @@ fn text(folder: &Dir) -> Result<String, AgentFileError> {
     Ok(text)
 }
 
-/// Returns the folder that the file in `folder` names as the workspace, whatever its other keys say; `None` where it names none.
+/// Returns the folder that the file in `folder` names as the workspace, regardless of its other keys; `None` if it
+/// names none.
 ///
 /// # Errors
 ///
-/// When the file or this key cannot be read.
+/// Fails if the file or this key cannot be read.
 pub fn workspace(folder: &Dir) -> Result<Option<PathBuf>, AgentFileError> {
     #[derive(Deserialize)]
     struct Named {
@@ -104,7 +105,7 @@ pub fn workspace(folder: &Dir) -> Result<Option<PathBuf>, AgentFileError> {
 ///
 /// # Errors
 ///
-/// When it is not JSON or a known key has an invalid value.
+/// Fails if it is not JSON or a known key has an invalid value.
 pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
     let broken = |error: serde_json::Error| AgentFileError::Broken {
         line: error.line(),
@@ -120,7 +121,7 @@ pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
     Ok(file)
 }
 
-/// The line of each key of the outermost object in `text`, which is JSON.
+/// Returns the line of each key of the outermost object in `text`, which is JSON.
 fn lines(text: &str) -> BTreeMap<String, usize> {
     let (mut lines, mut line, mut depth) = (BTreeMap::new(), 1, 0_usize);
     let mut rest = text.char_indices();
@@ -150,7 +151,7 @@ fn end_of_string(rest: &mut std::str::CharIndices<'_>) -> Option<usize> {
     while let Some((at, character)) = rest.next() {
         match character {
             '"' => return Some(at + 1),
-            // What it escapes ends nothing.
+            // The escaped character ends nothing.
             '\\' => drop(rest.next()),
             _ => {}
         }
@@ -160,11 +161,11 @@ fn end_of_string(rest: &mut std::str::CharIndices<'_>) -> Option<usize> {
 
 /// Changes keys of the file in `folder`; `change` gets all of them as they are on disk.
 ///
-/// Rewrites of one agent wait for each other, in other processes too.
+/// Rewrites of one agent wait for each other, even in other processes.
 ///
 /// # Errors
 ///
-/// When the file is invalid, the change makes it so, or it cannot be written; the old file then stays.
+/// Fails if the file is invalid, the change makes it invalid, or it cannot be written; then the old file stays.
 pub fn rewrite(
     folder: &Dir,
     change: impl FnOnce(&mut Map<String, Value>),
@@ -195,7 +196,7 @@ pub fn create(
     Ok(file)
 }
 
-/// JSON as the template is written: four spaces, a newline at the end.
+/// Formats JSON like the template: four spaces, a newline at the end.
 fn pretty(raw: &Map<String, Value>) -> io::Result<String> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");

@@ -1,10 +1,10 @@
-//! The folder of the machine that an agent is bound to, where its workspace is not one of its own.
+//! The folder of the machine that an agent is bound to, if its workspace is not its own.
 //!
-//! A file in the agent's folder says which path it is and which folder was there when it was bound. Each use opens
-//! the path again, name by name and without links, and compares: a folder that was swapped, or whose disk is not mounted, is
-//! not used. Nothing is held open between two uses.
+//! A file in the agent's folder records the path and the identity of the folder at the time of binding. Each use opens
+//! the path again, name by name and without links, and compares: a folder that was swapped, or whose disk is not
+//! mounted, is not used. Nothing stays open between two uses.
 //!
-//! Which folders may be bound is not decided here, see `config::folders`.
+//! `config::folders` decides which folders may be bound.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ pub const NAME: &str = "bound.json";
 /// Largest file in bytes: a path has at most 4096.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Longest path in bytes: what Linux takes.
+/// Longest path in bytes that Linux accepts.
 const LONGEST_PATH: usize = 4095;
 
 /// A folder that an agent is bound to.
@@ -66,11 +66,11 @@ pub enum BoundError {
 }
 
 impl Bound {
-    /// Binds to the folder at `path`, which must be one by all its letters.
+    /// Binds to the folder at `path`, which must be exactly that path.
     ///
     /// # Errors
     ///
-    /// When it is not a folder that can be opened, or a link is in the path.
+    /// Fails if it is not a folder that can be opened, or a link is in the path.
     pub fn to(path: &Path) -> Result<Self, BoundError> {
         let path = checked(path)?;
         let folder = open(&path)?;
@@ -82,21 +82,21 @@ impl Bound {
         Ok(Self { path, identity })
     }
 
-    /// Returns `path` without what means nothing in it.
+    /// Returns `path` without meaningless parts.
     ///
     /// # Errors
     ///
-    /// When its letters cannot be the path of a folder.
+    /// Fails if its letters cannot be the path of a folder.
     pub fn letters(path: &Path) -> Result<PathBuf, BoundError> {
         checked(path)
     }
 
-    /// Returns what the agent in the folder `agent` is bound to: the folder that its `agent.json` names. `None` where its workspace
-    /// is its own.
+    /// Returns the binding of the agent in the folder `agent`: the folder that its `agent.json` names. `None` if its
+    /// workspace is its own.
     ///
     /// # Errors
     ///
-    /// When the file names a folder that the agent was not bound to, or what it was bound to cannot be read.
+    /// Fails if the file names a folder that the agent was not bound to, or the binding cannot be read.
     pub fn of(agent: &Dir) -> Result<Option<Self>, BoundError> {
         let mut known = Self::known(agent)?;
         match agent_file::workspace(agent) {
@@ -112,7 +112,7 @@ impl Bound {
         }
     }
 
-    /// Reads the folders that `agent` may name: one, while it is bound to another one two.
+    /// Reads the folders that `agent` may name: one, or two during a change of the binding.
     fn known(agent: &Dir) -> Result<Vec<Self>, BoundError> {
         let unusable = |error: &dyn std::fmt::Display| BoundError::Record(error.to_string());
         let file = match regular_file::open(agent, NAME) {
@@ -132,12 +132,12 @@ impl Bound {
         Ok(known)
     }
 
-    /// Binds the agent in the folder `agent` to `bound`, or to its own workspace. `name` writes the path into `agent.json`: that
-    /// one write decides, so a crash leaves the agent bound to the one or to the other.
+    /// Binds the agent in the folder `agent` to `bound`, or to its own workspace. `name` writes the path into
+    /// `agent.json`: that one write decides, so a crash leaves the agent bound to one of the two.
     ///
     /// # Errors
     ///
-    /// When a file cannot be written, or `name` fails.
+    /// Fails if a file cannot be written, or `name` fails.
     pub fn change<T, E: From<io::Error>>(
         agent: &Dir,
         bound: Option<&Self>,
@@ -178,7 +178,7 @@ impl Bound {
     ///
     /// # Errors
     ///
-    /// When it is missing or another one.
+    /// Fails if it is missing or was replaced.
     pub fn open(&self) -> Result<Dir, BoundError> {
         let folder = open(&self.path)?;
         let found = Identity::of(&folder).map_err(|source| BoundError::Closed {
@@ -192,7 +192,7 @@ impl Bound {
     }
 }
 
-/// Returns `path` without what means nothing in it, if its letters can be a path of a folder.
+/// Returns `path` without meaningless parts, if its letters can be a path of a folder.
 fn checked(path: &Path) -> Result<PathBuf, BoundError> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if bytes.contains(&0) {
@@ -210,7 +210,8 @@ fn checked(path: &Path) -> Result<PathBuf, BoundError> {
     Ok(path.components().collect())
 }
 
-/// Opens the folder at `path` from the root on, name by name: no link is followed, and none that is swapped in meanwhile.
+/// Opens the folder at `path` from the root on, name by name: no link is followed, not even one that is swapped in
+/// meanwhile.
 fn open(path: &Path) -> Result<OwnedFd, BoundError> {
     let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let into = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -237,7 +238,8 @@ fn open(path: &Path) -> Result<OwnedFd, BoundError> {
     Ok(folder)
 }
 
-/// Explains why a name could not be opened. The kernel calls a link that may not be followed no folder.
+/// Explains why a name could not be opened. For a link that may not be followed, the kernel reports that it is not a
+/// folder.
 fn why(at: &Path, error: Errno, name: Option<(std::os::fd::BorrowedFd<'_>, &OsStr)>) -> BoundError {
     let is_link = || {
         name.is_some_and(|(folder, name)| rustix::fs::readlinkat(folder, name, Vec::new()).is_ok())

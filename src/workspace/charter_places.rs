@@ -12,10 +12,10 @@ use super::charter_file;
 use super::version::Version;
 use crate::charter::{Place, Source, Unreadable};
 
-/// Files of one place; further ones are not read.
+/// Most files of one place; more are not read.
 const MOST_FILES: usize = 200;
 
-/// Repositories of a workspace that are searched, besides the workspace itself.
+/// Most repositories of a workspace that are searched, besides the workspace itself.
 const MOST_REPOSITORIES: usize = 20;
 
 /// Names in a place that are read during the search.
@@ -96,7 +96,7 @@ impl Places {
         }
     }
 
-    /// Every charter with its state.
+    /// Returns every charter with its state.
     pub fn stamps(&self) -> Stamps {
         let mut stamps = Stamps::new();
         for folder in &self.0 {
@@ -134,7 +134,7 @@ impl Places {
         };
         let sources = of_one_place.flat_map(|files| {
             let surplus = files.len().saturating_sub(MOST_FILES);
-            // The first file that is not read stands for all of them.
+            // The first file that is not read represents all of them.
             let shown = files.iter().take(MOST_FILES + 1).enumerate();
             let read = &read;
             shown.map(move |(index, (place, path))| Source {
@@ -150,7 +150,7 @@ impl Places {
     }
 }
 
-/// The folders directly in a workspace that contain a repository, by name.
+/// Returns the folders directly in a workspace that contain a repository, by name.
 fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
     let mut names: Vec<String> = entries(workspace, &mut { MOST_NAMES })
         .into_iter()
@@ -167,7 +167,7 @@ fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
         .collect()
 }
 
-/// Passes every charter in `folder`, whose path is `path`, to `found`.
+/// Passes every charter in `folder`, which has the path `path`, to `found`.
 fn collect(
     folder: &Dir,
     path: &str,
@@ -190,7 +190,7 @@ fn collect(
     Ok(())
 }
 
-/// The entries of `folder` whose names are UTF-8, up to `names_left`.
+/// Returns the entries of `folder` whose names are UTF-8, up to `names_left`.
 fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
     let mut found = Vec::new();
     // Opened again, because a workspace's descriptor is `O_PATH`, which cannot be read.

@@ -1,6 +1,6 @@
-//! What the people of a server decided, for all of its agents: a line each in `servers/<id>/decisions.md` of the home.
+//! The decisions of a server's people, for all of its agents: one line each in `servers/<id>/decisions.md` of the home.
 //!
-//! People may edit the file. A line that does not begin with a number is kept but never told to an agent.
+//! People may edit the file. A line that does not begin with a number is kept, but agents never see it.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -21,32 +21,32 @@ const NAME: &str = "decisions.md";
 /// The folder of all servers in the home.
 const SERVERS: &str = "servers";
 
-/// Characters of a decision.
+/// Most characters of a decision.
 pub const LONGEST: usize = 500;
 
-/// Characters of the name after a decision.
+/// Most characters of the name after a decision.
 const LONGEST_NAME: usize = 60;
 
 /// Largest file in bytes: its numbers are counted from the beginning.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Bytes of decisions that a conversation is told: the newest ones.
+/// Bytes of decisions that a conversation starts with: the newest ones.
 const MOST_TOLD: usize = 16 << 10;
 
 /// One decision, as in its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub number: u32,
-    /// Including who decided it, and when.
+    /// Including its author and date.
     pub text: String,
     pub is_withdrawn: bool,
 }
 
-/// A decision that is to be added.
+/// A decision to add.
 #[derive(Clone, Debug)]
 pub struct NewDecision {
     pub text: String,
-    /// The name of who decided it.
+    /// The name of its author.
     pub by: String,
     pub at: DateTime<Utc>,
 }
@@ -83,27 +83,27 @@ impl Decisions {
         }
     }
 
-    /// Whether the server has a file of decisions.
+    /// Returns whether the server has a file of decisions.
     pub fn are_kept(&self, guild: GuildId) -> bool {
         self.folder(guild)
             .and_then(|folder| folder.symlink_metadata(NAME))
             .is_ok_and(|meta| meta.is_file())
     }
 
-    /// All decisions of a server, including withdrawn ones, in the order of the file.
+    /// Returns all decisions of a server, including withdrawn ones, in the order of the file.
     ///
     /// # Errors
     ///
-    /// When the file is too long, a link or not a regular file, or the disk fails.
+    /// Fails if the file is too long, a link or not a regular file, or the disk fails.
     pub fn all(&self, guild: GuildId) -> Result<Vec<Decision>, DecisionError> {
         Ok(read_lines(&self.text(guild)?))
     }
 
-    /// The newest valid decisions, a line each; empty without any.
+    /// Returns the newest valid decisions, one line each; empty if there are none.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::all`].
+    /// Fails like [`Self::all`].
     pub fn told(&self, guild: GuildId) -> Result<String, DecisionError> {
         let all = self.all(guild)?;
         let (mut lines, mut bytes) = (Vec::new(), 0);
@@ -123,7 +123,7 @@ impl Decisions {
     ///
     /// # Errors
     ///
-    /// When it is empty or too long, or the file cannot be written.
+    /// Fails if it is empty or too long, or the file cannot be written.
     pub fn add(&self, guild: GuildId, new: &NewDecision) -> Result<Decision, DecisionError> {
         let shown = text::visible(&new.text).0;
         let words = text::one_line(&shown, usize::MAX);
@@ -159,11 +159,11 @@ impl Decisions {
         Ok(decision)
     }
 
-    /// Strikes out a decision. Its number is not used again.
+    /// Strikes out a decision. Its number is not reused.
     ///
     /// # Errors
     ///
-    /// When no valid decision has that number, or the file cannot be written.
+    /// Fails if no valid decision has that number, or the file cannot be written.
     pub fn withdraw(&self, guild: GuildId, number: u32) -> Result<Decision, DecisionError> {
         let _alone = self.writing.lock();
         let before = self.text(guild)?;
@@ -238,7 +238,7 @@ fn read_lines(text: &str) -> Vec<Decision> {
     text.lines().filter_map(read_line).collect()
 }
 
-/// The decision in a line, if it begins like one.
+/// Returns the decision in a line, if it begins like one.
 fn read_line(line: &str) -> Option<Decision> {
     let item = line.trim();
     let item = item

@@ -14,10 +14,10 @@ use super::error::FileError;
 use super::regular_file;
 use crate::text;
 
-/// Bytes of notes in a request.
+/// Most bytes of notes in a request.
 pub const MOST_BYTES: usize = 64 * 1024;
 
-/// Files that are read; further ones are not even named.
+/// Most files that are read; more are not even named.
 const MOST_FILES: usize = 1_000;
 
 /// Names that are read during the search for them.
@@ -26,7 +26,7 @@ const MOST_NAMES: usize = 10_000;
 /// Depth of folders that are searched.
 const DEEPEST: usize = 8;
 
-/// The notes as text, one section a file, each under its path; empty when there are none.
+/// The notes as text, one section per file, each under its path; empty if there are none.
 pub type Docs = Arc<str>;
 
 /// Reads notes again only when a file's name, size, time or inode changed. Cheap to clone.
@@ -48,11 +48,11 @@ struct Stamp {
 }
 
 impl DocsCache {
-    /// The notes of `workspace`, as they are on disk now.
+    /// Returns the notes of `workspace`, as they are on disk now.
     ///
     /// # Errors
     ///
-    /// When `docs/` exists but cannot be read; without it there are no notes.
+    /// Fails if `docs/` exists but cannot be read; without it there are no notes.
     pub fn read(&self, workspace: &Workspace) -> Result<Docs, FileError> {
         let docs = match workspace.docs() {
             Ok(docs) => docs,
@@ -75,7 +75,7 @@ impl DocsCache {
         Ok(text)
     }
 
-    /// Forgets what was read for an agent that is gone.
+    /// Forgets the notes of an agent that is gone.
     pub fn forget(&self, workspace: &Workspace) {
         self.known().remove(workspace.folder());
     }
@@ -85,7 +85,7 @@ impl DocsCache {
     }
 }
 
-/// The regular files below `folder`; links are not followed.
+/// Collects the regular files below `folder`; links are not followed.
 fn collect(
     folder: &Dir,
     (path, depth): (&str, usize),
@@ -168,7 +168,7 @@ fn note(left_out: &[String]) -> String {
     )
 }
 
-/// The file's text, up to a little more than `room` bytes; `None` when it is not text or was deleted.
+/// Returns the file's text, up to a little more than `room` bytes; `None` if it is not text or was deleted.
 fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     let bytes = regular_file::head(docs, path, room as u64 + 4).ok()??;
     if bytes.contains(&0) {
@@ -176,7 +176,7 @@ fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     }
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),
-        // Cut within a character at the end of what was read; anywhere else it is not UTF-8.
+        // Cut within a character at the end of the part that was read; at any other place it is not UTF-8.
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
@@ -189,7 +189,7 @@ fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     }
 }
 
-/// The start of `text`, whole lines where it has some, at most `most` bytes.
+/// Returns the start of `text`, in whole lines if possible, at most `most` bytes.
 fn cut_at(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {

@@ -8,7 +8,7 @@ use crate::text;
 /// Why a file of an agent could not be used. The text is for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The path cannot be one of the workspace.
+    /// The path cannot be in the workspace.
     #[error("`{path}` cannot be used: {reason}")]
     BadPath {
         /// The path as given, shortened.
@@ -61,7 +61,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// The variant for a system error about `path`.
+    /// Returns the variant for a system error about `path`.
     pub(super) fn from_io(path: impl ToString, source: io::Error) -> Self {
         let path = path.to_string();
         if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
@@ -74,7 +74,7 @@ impl FileError {
             },
             io::ErrorKind::NotADirectory => Self::NotFolder(path),
             io::ErrorKind::IsADirectory => Self::IsFolder(path),
-            // cap-std's own refusal of a way out of its folder, which no system call made.
+            // cap-std's own refusal of a way out of its folder, without a system call.
             io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
                 Self::Outside(path)
             }

@@ -1,7 +1,7 @@
-//! `history.md` in an agent's folder: what it did before, an entry for each conversation that was saved.
+//! `history.md` in an agent's folder: its earlier work, with an entry for each saved conversation.
 //!
-//! People may edit it: what they delete stays deleted, because an entry is written once, together with its session. Only
-//! the end of the file is read, whatever its size.
+//! People may edit it: entries that they delete stay deleted, because an entry is written only once, together with its
+//! session. Only the end of the file is read, regardless of its size.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -17,19 +17,19 @@ pub const NAME: &str = "history.md";
 /// Bytes from the end of the file that are read.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// Most entries that a conversation is told: the latest ones.
+/// Most entries that a conversation starts with: the latest ones.
 const MOST_ENTRIES: usize = 10;
 
-/// Bytes of them.
+/// Most bytes of them.
 const MOST_BYTES: usize = 8 << 10;
 
-/// Entries that a conversation is told which continues from a session, even if they are older than that.
+/// Entries for a conversation that continues from a session, even if they are older than that.
 const LEAST_AFTER: usize = 3;
 
 /// The format of times in the headings.
 const TIME: &str = "%Y-%m-%d %H:%M";
 
-/// A conversation that was saved.
+/// A saved conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     pub saved_at: DateTime<Utc>,
@@ -43,7 +43,7 @@ pub struct Entry<'a> {
 ///
 /// # Errors
 ///
-/// When the file is a link or not a regular file, or the disk fails.
+/// Fails if the file is a link or not a regular file, or the disk fails.
 pub fn append(folder: &Dir, entry: &Entry<'_>) -> io::Result<()> {
     let mut file = open(
         folder,
@@ -72,7 +72,7 @@ fn ends_a_line(file: &mut cap_std::fs::File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Text with no line that could be taken for the heading of an entry.
+/// Returns the text without lines that look like the heading of an entry.
 fn unheaded(text: &str) -> String {
     let lines = text.trim().lines();
     let lines: Vec<String> = lines
@@ -87,12 +87,12 @@ fn unheaded(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The latest entries as written in the file, oldest first: those that are `newer_than` a time if one is given, but at
-/// least the last three. Empty without a file.
+/// Returns the latest entries as written in the file, oldest first: those that are `newer_than` a time if one is given,
+/// but at least the last three. Empty without a file.
 ///
 /// # Errors
 ///
-/// When the file is a link or not a regular file, or the disk fails.
+/// Fails if the file is a link or not a regular file, or the disk fails.
 pub fn latest(folder: &Dir, newer_than: Option<DateTime<Utc>>) -> io::Result<String> {
     let mut file = match open(folder, OpenOptions::new().read(true)) {
         Ok(file) => file,
@@ -127,7 +127,7 @@ fn kept(text: &str, newer_than: Option<DateTime<Utc>>) -> String {
     kept.join("\n\n")
 }
 
-/// The parts of a text that begin with a heading of an entry.
+/// Returns the parts of a text that begin with a heading of an entry.
 fn entries(text: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = text.match_indices("\n## ").map(|(at, _)| at + 1).collect();
     if text.starts_with("## ") {

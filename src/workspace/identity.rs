@@ -1,4 +1,4 @@
-//! Which folder a folder is, over restarts: its file system, its inode there, and when it was made.
+//! The identity of a folder over restarts: its file system, its inode there, and its creation time.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,21 +7,21 @@ use std::path::Path;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
-/// What tells a folder from every other one.
+/// Distinguishes a folder from every other one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     file_system: FileSystem,
     inode: u64,
-    /// Seconds and nanoseconds; `None` where the file system keeps no such time.
+    /// Seconds and nanoseconds; `None` if the file system keeps no such time.
     born: Option<(i64, u32)>,
 }
 
-/// Which file system it is. The number of a device may be another one after a restart, so it is only the last resort.
+/// Identifies the file system. The number of a device may change after a restart, so it is only the last resort.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileSystem {
-    /// The UUID, where udev knows it.
+    /// The UUID, if udev knows it.
     uuid: Option<String>,
-    /// The kernel's own number, for many file systems made from the UUID; 0 where there is none.
+    /// The kernel's own number, which many file systems derive from the UUID; 0 if there is none.
     id: u64,
     /// The number of the device, as `major:minor`.
     device: String,
@@ -32,7 +32,7 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// When the kernel does not tell.
+    /// Fails if the kernel does not provide it.
     pub(super) fn of(folder: impl AsFd) -> io::Result<Self> {
         let wanted = StatxFlags::INO | StatxFlags::BTIME;
         let found = statx(&folder, "", AtFlags::EMPTY_PATH, wanted)?;
@@ -49,7 +49,7 @@ impl Identity {
         })
     }
 
-    /// Whether `other` is the same folder.
+    /// Returns whether `other` is the same folder.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.inode, self.born) == (other.inode, other.born)
             && self.file_system.is_same(&other.file_system)
@@ -57,7 +57,7 @@ impl Identity {
 }
 
 impl FileSystem {
-    /// Compares by the best that both have.
+    /// Compares by the best value that both have.
     fn is_same(&self, other: &Self) -> bool {
         match (&self.uuid, &other.uuid) {
             (Some(one), Some(two)) => one == two,
@@ -67,7 +67,7 @@ impl FileSystem {
     }
 }
 
-/// Returns the UUID that udev found on a block device. A service that sees no devices can read it too.
+/// Returns the UUID that udev found on a block device. Even a service that sees no devices can read it.
 fn uuid(major: u32, minor: u32) -> Option<String> {
     let entry = Path::new("/run/udev/data").join(format!("b{major}:{minor}"));
     uuid_in(&std::fs::read_to_string(entry).ok()?)

@@ -1,12 +1,12 @@
-//! Files beneath one folder, and nothing else.
+//! Files beneath one folder, and no others.
 //!
 //! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where available). Only
-//! [`Jail::reach`] follows links, those that stay inside: it tells the path to judge, to show and to give to the other calls. These
-//! refuse a path that a link leads elsewhere, so what they act on is what they were given. Writes go to a new file that replaces the
-//! old one, so a link swapped in meanwhile is replaced, not followed.
+//! [`Jail::reach`] follows links, if they stay inside: it returns the path to judge, to show and to pass to the other
+//! calls. These refuse a path that a link leads elsewhere, so they act on exactly the path they were given. Writes go
+//! to a new file that replaces the old one, so a link swapped in meanwhile is replaced, not followed.
 //!
-//! Not solved here: reading a hard link made from outside, because it is the file itself. Writing gives it a file of its
-//! own.
+//! Not solved here: reading a hard link made from outside, because it is the file itself. Writing replaces it by a
+//! separate file.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -21,13 +21,13 @@ use crate::text;
 
 pub use super::place::Kind;
 
-/// Names of a folder that are read; a folder with more is listed in part.
+/// Most names of a folder that are read; a larger folder is listed in part.
 pub const MOST_NAMES: usize = 10_000;
 
 /// Largest file with several names, in bytes, that is copied before something is added to it.
 const LARGEST_COPY: u64 = 16 * 1024 * 1024;
 
-/// Looks at a name that other calls make and remove in the meantime.
+/// Attempts at a name that other calls create and remove in the meantime.
 const MOST_LOOKS: usize = 8;
 
 /// An open folder that paths cannot leave.
@@ -50,11 +50,11 @@ pub struct Entry {
 }
 
 impl Jail {
-    /// The folder `name` of `parent`.
+    /// Returns the folder `name` of `parent`.
     ///
     /// # Errors
     ///
-    /// When it is not a folder of the parent's own.
+    /// Fails if it is not a folder of the parent's own.
     pub fn open(parent: &Dir, name: &str) -> Result<Self, FileError> {
         let meta = parent
             .symlink_metadata(name)
@@ -68,7 +68,7 @@ impl Jail {
         Ok(Self { root })
     }
 
-    /// The open folder `root`.
+    /// Creates it from the open folder `root`.
     pub(super) fn of(root: Dir) -> Self {
         Self { root }
     }
@@ -77,7 +77,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it cannot be opened for reading.
+    /// Fails if it cannot be opened for reading.
     pub fn into_folder(self) -> Result<std::fs::File, FileError> {
         let opened = below(&self.root, ".").map_err(|error| FileError::from_io(".", error))?;
         Ok(opened.into_std_file())
@@ -87,11 +87,12 @@ impl Jail {
         &self.root
     }
 
-    /// Returns the path at which `path` arrives when all links are followed. What does not exist lies where its folder leads.
+    /// Returns the target of `path` after following all links. A missing name is in the folder that its parent leads
+    /// to.
     ///
     /// # Errors
     ///
-    /// When a link leads out or nowhere, or the path is protected.
+    /// Fails if a link leads out or nowhere, or the path is protected.
     pub fn reach(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
         let reached = match self.follow(path)? {
             Some(reached) => reached,
@@ -103,7 +104,8 @@ impl Jail {
         Ok(reached)
     }
 
-    /// Follows the links of the folders of `path`, where nothing is, that exist: a few looks find the last one.
+    /// Follows the links in the existing folders of `path`, which itself does not exist: a few attempts find the last
+    /// one.
     fn reach_missing(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
         let names: Vec<&str> = path.as_str().split('/').collect();
         let mut reached = WorkspacePath::root();
@@ -123,7 +125,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it does not exist, is not a regular file, or is larger.
+    /// Fails if it does not exist, is not a regular file, or is larger.
     pub fn read(&self, path: &WorkspacePath, limit: u64) -> Result<Contents, FileError> {
         let place = self.existing(path)?;
         let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
@@ -153,34 +155,34 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it does not exist or is not a regular file.
+    /// Fails if it does not exist or is not a regular file.
     pub fn open_file(&self, path: &WorkspacePath) -> Result<(std::fs::File, u64), FileError> {
         let place = self.existing(path)?;
         let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
         Ok((file.into_std(), meta.len()))
     }
 
-    /// Replaces a file that was read with `bytes`, keeping its mode.
+    /// Replaces the content of a file that was read with `bytes`, and keeps its mode.
     pub fn replace(&self, contents: &Contents, mut bytes: &[u8]) -> Result<(), FileError> {
         contents
             .place
             .put(&mut bytes, Some(contents.permissions.clone()))
     }
 
-    /// Writes a file, new or replacing an old one, whose mode it keeps. Makes missing folders of its path.
+    /// Writes a new file, or replaces one and keeps its mode. Creates missing folders of its path.
     ///
     /// # Errors
     ///
-    /// When there is a folder or a special file, or the place is protected or not writable.
+    /// Fails if there is a folder or a special file, or the place is protected or not writable.
     pub fn write(&self, path: &WorkspacePath, mut bytes: &[u8]) -> Result<Written, FileError> {
         self.write_from(path, &mut bytes)
     }
 
-    /// Like [`Jail::write`], with the bytes of `content`, which need not fit into memory.
+    /// Writes like [`Jail::write`], with the bytes of `content`, which need not fit into memory.
     ///
     /// # Errors
     ///
-    /// As [`Jail::write`], or when `content` cannot be read.
+    /// Fails like [`Jail::write`], or if `content` cannot be read.
     pub fn write_from(
         &self,
         path: &WorkspacePath,
@@ -198,7 +200,7 @@ impl Jail {
         }
     }
 
-    /// Adds `bytes` at the end of a file, which is made when missing, as are folders of its path.
+    /// Adds `bytes` at the end of a file. A missing file is created, as are folders of its path.
     pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
         let place = self.for_writing(path)?;
         let written = match place.meta()? {
@@ -219,7 +221,7 @@ impl Jail {
         Ok(written)
     }
 
-    /// Adds to a file that has other names, maybe outside: these keep the old content.
+    /// Adds to a file that has other names, possibly outside: these keep the old content.
     fn append_to_copy(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), FileError> {
         let mut contents = self.read(path, LARGEST_COPY)?;
         let mut all = std::mem::take(&mut contents.bytes);
@@ -227,11 +229,11 @@ impl Jail {
         self.replace(&contents, &all)
     }
 
-    /// What `path` is.
+    /// Returns the kind of `path`.
     ///
     /// # Errors
     ///
-    /// When it does not exist or leads out.
+    /// Fails if it does not exist or leads out.
     pub fn kind(&self, path: &WorkspacePath) -> Result<Kind, FileError> {
         let meta = if path.is_root() {
             return Ok(Kind::Folder);
@@ -241,7 +243,7 @@ impl Jail {
         Ok(kind_of(&meta.file_type()))
     }
 
-    /// Whether no link is on the way to `path`; its own name may be one, or be missing.
+    /// Returns whether no link is on the way to `path`; its own name may be one, or be missing.
     pub fn is_direct(&self, path: &WorkspacePath) -> bool {
         match path.split() {
             None => true,
@@ -253,11 +255,11 @@ impl Jail {
         }
     }
 
-    /// The names in a folder, sorted, at most [`MOST_NAMES`].
+    /// Returns the names in a folder, sorted, at most [`MOST_NAMES`].
     ///
     /// # Errors
     ///
-    /// When it is not a folder inside.
+    /// Fails if it is not a folder inside.
     pub fn list(&self, path: &WorkspacePath) -> Result<Vec<Entry>, FileError> {
         let failed = |error| FileError::from_io(path, error);
         let folder = self.folder(path)?;
@@ -282,7 +284,7 @@ impl Jail {
     ///
     /// # Errors
     ///
-    /// When it is not a folder inside.
+    /// Fails if it is not a folder inside.
     pub fn folder(&self, path: &WorkspacePath) -> Result<Dir, FileError> {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
@@ -297,7 +299,7 @@ impl Jail {
         below(&place.parent, &place.name).map_err(|error| FileError::from_io(path, error))
     }
 
-    /// The real path of something that exists.
+    /// Returns the real path of an existing file or folder.
     fn existing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
         let real = self.real(path)?.ok_or_else(|| FileError::NotFound {
             path: path.to_string(),
@@ -306,7 +308,7 @@ impl Jail {
         self.place(path, &real)
     }
 
-    /// The real path for a write to `path`; missing folders are made.
+    /// Returns the real path for a write to `path`; missing folders are created.
     fn for_writing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
         let Some((parent, name)) = path.split() else {
             return Err(FileError::IsFolder(path.to_string()));
@@ -321,7 +323,7 @@ impl Jail {
         self.place(path, &real)
     }
 
-    /// The real path of a folder, which is made if it is missing.
+    /// Returns the real path of a folder, which is created if it is missing.
     fn make_folder(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
         if let Some(real) = self.real(path)? {
             return Ok(real);
@@ -348,7 +350,7 @@ impl Jail {
         }
     }
 
-    /// `path` itself, which no link may lead elsewhere; `None` when nothing is there.
+    /// Returns `path` itself, if no link leads it elsewhere; `None` if nothing is there.
     fn real(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
         match self.follow(path)? {
             Some(reached) if reached.is_protected() => Err(FileError::Protected(path.to_string())),
@@ -360,7 +362,7 @@ impl Jail {
         }
     }
 
-    /// Where `path` leads when all links are followed; `None` when nothing is there.
+    /// Returns the target of `path` after following all links; `None` if nothing is there.
     fn follow(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
         if path.is_protected() {
             return Err(FileError::Protected(path.to_string()));
@@ -375,7 +377,7 @@ impl Jail {
                 Err(_) => return Ok(None),
                 // A dangling link is not a free name: a write there would go through it.
                 Ok(meta) if meta.is_symlink() => break,
-                // Another call made it between the two looks.
+                // Another call created it between the two attempts.
                 Ok(_) => {}
             }
         }
@@ -400,8 +402,8 @@ impl Jail {
         })
     }
 
-    /// Opens a folder by its real path. A link on the way was swapped in after that was found, and may lead to a protected name: it is
-    /// not followed.
+    /// Opens a folder by its real path. A link on the way was swapped in after that path was found, and may lead to a
+    /// protected name: it is not followed.
     fn direct(&self, real: &WorkspacePath) -> io::Result<Dir> {
         let mut folder = self.root.try_clone()?;
         let names = real.as_str().split('/').filter(|name| *name != ".");
@@ -411,7 +413,7 @@ impl Jail {
         Ok(folder)
     }
 
-    /// `; did you mean …?` with a name of the same folder, or nothing.
+    /// Returns `; did you mean …?` with a name of the same folder, or nothing.
     fn near(&self, path: &WorkspacePath) -> String {
         let Some((parent, name)) = path.split() else {
             return String::new();
@@ -428,22 +430,22 @@ impl Jail {
     }
 }
 
-/// The folder `name` of `folder`, if it is one and no link to one.
+/// Opens the folder `name` of `folder`, unless it is something else or a link.
 pub(super) fn below(folder: &Dir, name: &str) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = openat(folder, name, flags, Mode::empty())?;
     Ok(Dir::from_std_file(opened.into()))
 }
 
-/// Whether a write made a file or changed one.
+/// Whether a write created a file or changed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was none.
+    /// There was none before.
     Created,
     Replaced,
 }
 
-/// A resolved path as a [`WorkspacePath`]; one with invalid names is refused.
+/// Returns a resolved path as a [`WorkspacePath`]; one with invalid names is refused.
 fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileError> {
     match real.to_str() {
         Some(real) => WorkspacePath::parse(real),

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::domain::AgentId;
 
-/// How long a writer waits for another before its call fails with who holds the path.
+/// How long a writer waits for another before its call fails with the name of the holder.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Key = (AgentId, String);
@@ -56,7 +56,7 @@ impl Default for PathLocks {
 }
 
 impl PathLocks {
-    /// Locks whose writers wait for `timeout`.
+    /// Creates locks for which writers wait up to `timeout`.
     pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,
@@ -64,11 +64,11 @@ impl PathLocks {
         }
     }
 
-    /// Locks `path` of `agent` for writing; `holder` is what others are told meanwhile.
+    /// Locks `path` of `agent` for writing; others see `holder` meanwhile.
     ///
     /// # Errors
     ///
-    /// When another writer keeps it for longer than the timeout.
+    /// Fails if another writer keeps it for longer than the timeout.
     pub async fn hold(&self, agent: AgentId, path: &str, holder: String) -> Result<Held, Busy> {
         let key = (agent, path.to_owned());
         let lock = self.lock_of(&key);
@@ -94,10 +94,10 @@ impl PathLocks {
         paths.entry(key.clone()).or_default().clone()
     }
 
-    /// Removes the lock of `key` when this is its last user.
+    /// Removes the lock of `key` if this is its last user.
     fn forget(&self, key: &Key, lock: &Arc<PathLock>) {
         let mut paths = self.paths.lock();
-        // That of the map and that of the caller; nobody can take another while the map is locked.
+        // That of the map and that of the caller; no other can be taken while the map is locked.
         if Arc::strong_count(lock) <= 2 {
             paths.remove(key);
         }

@@ -1,4 +1,4 @@
-//! Paths as models write them, normalised and checked by their text to stay in the folder.
+//! Paths as models write them, normalised, with a check of their text that they stay in the folder.
 //!
 //! Symbolic links are not checked here: `jail` resolves them beneath an open descriptor.
 
@@ -9,19 +9,19 @@ use super::error::FileError;
 use crate::permission::are_program_settings;
 use crate::text;
 
-/// Bytes Linux takes in a path.
+/// Longest path that Linux accepts, in bytes.
 const LONGEST_PATH: usize = 4095;
 
 /// Longest name on Linux, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Names in a path: each folder is resolved from the top, and with a thousand of them that takes too long.
+/// Most names in a path: each folder is resolved from the top, and with a thousand of them that takes too long.
 const MOST_NAMES: usize = 128;
 
 /// Names in a repository that decide what git runs and where it reads and writes.
 ///
-/// The three that the specification names, and what can replace them: a repository that points elsewhere is as dangerous as
-/// one whose configuration was changed.
+/// The three in the specification, and the names that can replace them: a repository that points elsewhere is as
+/// dangerous as one with a changed configuration.
 const PROTECTED: [&str; 8] = [
     "config",
     "config.worktree",
@@ -33,7 +33,7 @@ const PROTECTED: [&str; 8] = [
     "worktrees",
 ];
 
-/// A path below a workspace: no `..`, no empty or `.` parts, nothing that hides what it is.
+/// A path below a workspace: no `..`, no empty or `.` parts, no invisible or misleading characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath(String);
 
@@ -42,7 +42,7 @@ impl WorkspacePath {
     ///
     /// # Errors
     ///
-    /// When it is absolute, leads out, or has invalid characters or an invalid length.
+    /// Fails if it is absolute, leads out, or has invalid characters or an invalid length.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let refuse = |reason: &str| {
             Err(FileError::BadPath {
@@ -87,12 +87,12 @@ impl WorkspacePath {
         Self(String::new())
     }
 
-    /// Whether it is the workspace itself.
+    /// Returns whether it is the workspace itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The path as text; `.` for the workspace itself.
+    /// Returns the path as text; `.` for the workspace itself.
     pub fn as_str(&self) -> &str {
         match self.0.as_str() {
             "" => ".",
@@ -100,12 +100,12 @@ impl WorkspacePath {
         }
     }
 
-    /// The path for calls that open it below a descriptor.
+    /// Returns the path for calls that open it below a descriptor.
     pub fn as_path(&self) -> &Path {
         Path::new(self.as_str())
     }
 
-    /// The folder it is in, and its name there; `None` for the workspace itself.
+    /// Returns the folder it is in, and its name there; `None` for the workspace itself.
     pub fn split(&self) -> Option<(Self, &str)> {
         match self.0.rsplit_once('/') {
             Some((parent, name)) => Some((Self(parent.to_owned()), name)),
@@ -114,7 +114,7 @@ impl WorkspacePath {
         }
     }
 
-    /// `name` in this folder. The name must be one that [`WorkspacePath::parse`] accepts.
+    /// Returns `name` in this folder. The name must be one that [`WorkspacePath::parse`] accepts.
     pub(super) fn join(&self, name: &str) -> Self {
         if self.is_root() {
             Self(name.to_owned())
@@ -123,8 +123,8 @@ impl WorkspacePath {
         }
     }
 
-    /// Whether it is, or is in, a part of a repository that only git itself may change, or is a person's own configuration
-    /// of git: a workspace may be somebody's home, as in a container.
+    /// Returns whether it is, or is in, a part of a repository that only git itself may change, or is a person's own
+    /// configuration of git: a workspace may be a user's home, as in a container.
     pub fn is_protected(&self) -> bool {
         let names = self.folded_names();
         let own: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -142,7 +142,7 @@ impl WorkspacePath {
         })
     }
 
-    /// Whether it is, or lies in, settings by which a program starts others: no file tool writes them.
+    /// Returns whether it is, or is in, settings that make a program start others: no file tool writes them.
     pub(super) fn is_settings(&self) -> bool {
         let names = self.folded_names();
         are_program_settings(&names.iter().map(String::as_str).collect::<Vec<_>>())
@@ -152,19 +152,19 @@ impl WorkspacePath {
         self.0.split('/').map(folded).collect()
     }
 
-    /// Whether its name is that of a repository's own folder, which must stay a folder.
+    /// Returns whether its name is that of a repository's own folder, which must stay a folder.
     pub fn is_repository(&self) -> bool {
         self.0.rsplit('/').next().map(folded).as_deref() == Some(".git")
     }
 
-    /// Whether it is, or is in, a repository's own folder.
+    /// Returns whether it is, or is in, a repository's own folder.
     pub fn is_in_repository(&self) -> bool {
         self.0.split('/').any(|name| folded(name) == ".git")
     }
 }
 
-/// A name as it is found by file systems that fold case, drop trailing dots, know streams (`name:stream`) or give short
-/// names (`GIT~1`).
+/// Returns a name as file systems find it that fold case, drop trailing dots, know streams (`name:stream`) or give
+/// short names (`GIT~1`).
 fn folded(name: &str) -> String {
     let lower = name.to_lowercase();
     let file = lower.split(':').next().unwrap_or_default();

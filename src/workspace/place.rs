@@ -16,14 +16,14 @@ use super::path::WorkspacePath;
 /// The bits of a mode that new content keeps: not those with which a program runs as another user.
 const KEPT_MODE: u32 = 0o777;
 
-/// Where a path really leads: an open folder and a name in it.
+/// The target of a path: an open folder and a name in it.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) parent: Dir,
     pub(super) name: String,
-    /// The path that was asked for.
+    /// The requested path.
     pub(super) path: WorkspacePath,
-    /// The path that it really is.
+    /// The real path.
     pub(super) real: WorkspacePath,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Place {
 pub enum Kind {
     File,
     Folder,
-    /// Something else, in words.
+    /// Anything else, in words.
     Special(&'static str),
 }
 
@@ -82,7 +82,7 @@ impl Place {
         Ok((file, meta))
     }
 
-    /// Refuses what no file tool writes.
+    /// Refuses a place that no file tool writes.
     pub(super) fn check_writable(&self) -> Result<(), FileError> {
         if self.real.is_in_repository() || self.path.is_in_repository() {
             return Err(FileError::Protected(self.path.to_string()));
@@ -124,7 +124,7 @@ impl Place {
         let written = fill(file, content, permissions)
             .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
         written.map_err(|error| {
-            // What a failed write left; it is no error if there is nothing.
+            // The remains of a failed write; a missing file is no error.
             let _ = self.parent.remove_file(&name);
             failed(error)
         })
@@ -152,7 +152,7 @@ impl Place {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         if permissions.is_some() {
-            // Until it has the old file's mode, nobody else can read it.
+            // Until it has the old file's mode, only its owner can read it.
             options.mode(0o600);
         }
         let file = self.parent.open_with(name, &options)?;
@@ -169,7 +169,7 @@ impl Place {
         Ok(file)
     }
 
-    /// Writes into the file that is there. All of `content` is read before the first byte is written.
+    /// Writes into the existing file. All of `content` is read before the first byte is written.
     fn write_in_place(&self, content: &mut dyn Read) -> Result<(), FileError> {
         let failed = |error| FileError::from_io(&self.path, error);
         let mut whole = tempfile::tempfile().map_err(failed)?;
@@ -305,7 +305,7 @@ mod tests {
         place.write_in_place(&mut &b"two"[..]).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "two");
         assert_eq!(fs::metadata(&file).unwrap().ino(), before);
-        // A further name may lie outside.
+        // Another name may be outside.
         fs::hard_link(&file, folder.path().join("b.txt")).unwrap();
         let refused = place.write_in_place(&mut &b"three"[..]);
         assert!(matches!(refused, Err(FileError::NotOurs(_))));

@@ -1,4 +1,4 @@
-//! A small file in a folder to which others write as well: read without following links, and replaced whole.
+//! A small file in a folder that others also write to: read without following links, and replaced as a whole.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -7,12 +7,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use uuid::Uuid;
 
-/// Opens the file at `path` in `folder`. `None` for anything but a regular file: a link is not followed, and a pipe would
-/// keep its reader waiting.
+/// Opens the file at `path` in `folder`. `None` for anything except a regular file: a link is not followed, and a pipe
+/// would keep its reader waiting.
 ///
 /// # Errors
 ///
-/// When it is missing or cannot be opened.
+/// Fails if it is missing or cannot be opened.
 pub fn open(folder: &Dir, path: &str) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options
@@ -26,11 +26,11 @@ pub fn open(folder: &Dir, path: &str) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// The first `most` bytes of a regular file; `None` for anything else.
+/// Returns the first `most` bytes of a regular file; `None` for anything else.
 ///
 /// # Errors
 ///
-/// When it is missing or cannot be read.
+/// Fails if it is missing or cannot be read.
 pub fn head(folder: &Dir, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open(folder, path)? else {
         return Ok(None);
@@ -40,11 +40,11 @@ pub fn head(folder: &Dir, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> 
     Ok(Some(bytes))
 }
 
-/// Replaces the file `name` with `bytes`, so that a crash leaves the old file or the new one, whole.
+/// Replaces the file `name` with `bytes`, so that a crash leaves the complete old or new file.
 ///
 /// # Errors
 ///
-/// When the disk fails; the old file then stays.
+/// Fails if the disk fails; then the old file stays.
 pub fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let unfinished = format!(".{name}-{}.tmp", Uuid::new_v4().simple());
     let written = write_durably(folder, &unfinished, bytes).and_then(|()| {
@@ -52,7 +52,7 @@ pub fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
         folder.open(".")?.sync_all()
     });
     if written.is_err() {
-        // What a failed write left; it is no error if there is nothing.
+        // The remains of a failed write; a missing file is no error.
         let _ = folder.remove_file(&unfinished);
     }
     written

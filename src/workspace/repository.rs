@@ -1,4 +1,4 @@
-//! The git repository with which a workspace begins.
+//! The first git repository of a workspace.
 
 use std::fs;
 use std::path::Path;
@@ -10,21 +10,21 @@ use crate::domain::AgentName;
 /// The branch of a new repository.
 const FIRST_BRANCH: &str = "main";
 
-/// Names in a folder whose files are committed at once.
+/// Most names in a folder with files that are committed at once.
 const MOST_NAMES: usize = 5_000;
 
-/// Bytes of all these files together: libgit2 may hold each of them whole, and more than once.
+/// Most bytes of all these files together: libgit2 may keep each of them whole in memory, and more than once.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// Depth of folders whose files are committed at once.
+/// Deepest level of folders with files that are committed at once.
 const DEEPEST: usize = 32;
 
-/// Makes a repository in `folder`, with all its files in a first commit by the agent if they are few and small. Others are
-/// left to the agent's first `git_commit`, which has a process of its own.
+/// Creates a repository in `folder`, with all its files in a first commit by the agent if they are few and small.
+/// Others are left to the agent's first `git_commit`, which runs in a separate process.
 ///
 /// # Errors
 ///
-/// When there is a repository already or it cannot be made.
+/// Fails if there already is a repository or it cannot be created.
 pub fn create(folder: &Path, agent: &AgentName) -> Result<(), git2::Error> {
     let repository = init(folder)?;
     let mut left = Left {
@@ -50,20 +50,20 @@ pub fn create(folder: &Path, agent: &AgentName) -> Result<(), git2::Error> {
     Ok(())
 }
 
-/// What may still be in a folder.
+/// The remaining allowance for a folder's contents.
 struct Left {
     names: usize,
     bytes: u64,
 }
 
 impl Left {
-    /// Counts what is in `folder`, `deepest` levels down; returns whether it was not too much.
+    /// Counts the contents of `folder`, `deepest` levels down; returns whether they are within the allowance.
     fn covers(&mut self, folder: &Path, deepest: usize) -> bool {
         let Ok(entries) = fs::read_dir(folder) else {
             return false;
         };
         for entry in entries {
-            // Of the entry itself, not of what a link leads to.
+            // Of the entry itself, not of a link's target.
             let Ok(meta) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))) else {
                 return false;
             };
@@ -87,11 +87,11 @@ impl Left {
     }
 }
 
-/// An empty repository in `folder`.
+/// Creates an empty repository in `folder`.
 ///
 /// # Errors
 ///
-/// When there is one already or it cannot be made.
+/// Fails if there already is one or it cannot be created.
 pub fn init(folder: &Path) -> Result<Repository, git2::Error> {
     let mut options = RepositoryInitOptions::new();
     options
@@ -103,11 +103,11 @@ pub fn init(folder: &Path) -> Result<Repository, git2::Error> {
     Repository::init_opts(folder, &options)
 }
 
-/// The agent as author: `<name> <name@chorus.local>`, now.
+/// Returns the agent as author: `<name> <name@chorus.local>`, now.
 ///
 /// # Errors
 ///
-/// When the clock says a time before 1970.
+/// Fails if the clock shows a time before 1970.
 pub fn author(agent: &AgentName) -> Result<Signature<'static>, git2::Error> {
     Signature::now(agent.as_str(), &format!("{agent}@chorus.local"))
 }

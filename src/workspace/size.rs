@@ -8,15 +8,15 @@ use cap_std::fs::Dir;
 /// Depth of folders that are counted.
 const DEEPEST: usize = 64;
 
-/// What was counted: files with their length; links are not followed.
+/// The counted files with their length; links are not followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     pub bytes: u64,
-    /// Whether all of it was counted.
+    /// Whether the count is complete.
     pub whole: bool,
 }
 
-/// Counts what lies below `folder`, until the time is up.
+/// Counts the contents of `folder`, until the time is up.
 pub fn of(folder: &Dir, until: Instant) -> Size {
     let mut size = Size {
         bytes: 0,

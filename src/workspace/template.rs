@@ -17,10 +17,10 @@ const EMBEDDED: [(&str, &str); 3] = [
     ),
 ];
 
-/// Largest file of a template in bytes: it is scaffolding, not a place for data.
+/// Largest file of a template in bytes: a template is scaffolding, not a place for data.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// What new agents' folders are copied from.
+/// The source of new agents' folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Template {
     /// A folder that an operator named.
@@ -30,17 +30,17 @@ pub enum Template {
 }
 
 impl Template {
-    /// Returns the folder `named` by an operator (`CHORUS_TEMPLATE_DIR`), else the embedded template. Nothing is looked for in
-    /// the working directory: a template decides the permissions of new agents.
+    /// Returns the folder `named` by an operator (`CHORUS_TEMPLATE_DIR`), or the embedded template. The working
+    /// directory is not searched: a template decides the permissions of new agents.
     pub fn find(named: Option<PathBuf>) -> Self {
         named.map_or(Self::Embedded, Self::Folder)
     }
 
-    /// Makes the agent folder `to`, which must not exist, with `sessions/` beside the template's files.
+    /// Creates the agent folder `to`, which must not exist, with `sessions/` beside the template's files.
     ///
     /// # Errors
     ///
-    /// When `to` exists, or a file cannot be copied; what was made until then is left for the caller to remove.
+    /// Fails if `to` exists, or a file cannot be copied; the caller removes the incomplete folder.
     pub fn copy_to(&self, to: &Path) -> io::Result<()> {
         fs::create_dir(to)?;
         match self {
@@ -64,7 +64,7 @@ impl Template {
 ///
 /// # Errors
 ///
-/// When there is such an entry, or the disk fails.
+/// Fails if there is such an entry, or the disk fails.
 pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

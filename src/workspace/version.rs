@@ -5,7 +5,7 @@ use std::io;
 use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, statat};
 
-/// What identifies one state of a file.
+/// Identifies one state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     size: i64,
@@ -15,11 +15,12 @@ pub struct Version {
 }
 
 impl Version {
-    /// The version of the file `name`, which has no folders in it, in `folder`: of a link itself, not of its target.
+    /// Returns the version of the file `name` in `folder`: of a link itself, not of its target. `name` contains no
+    /// folders.
     ///
     /// # Errors
     ///
-    /// When it does not exist or cannot be read.
+    /// Fails if it does not exist or cannot be read.
     pub fn of(folder: &Dir, name: &str) -> io::Result<Self> {
         let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Self {

@@ -1,7 +1,8 @@
-//! Walks the files of a jail as people think of a project: without what `.gitignore` names, and without git's own folder.
+//! Walks the files of a jail that people count as the project: without those in `.gitignore`, and without git's own
+//! folder.
 //!
 //! Folders are opened one by one beneath their parent's descriptor, never by path, so that a folder swapped for a link
-//! leads nowhere. A walk has no time limit: run it where it can be ended, in a worker process.
+//! leads nowhere. A walk has no time limit: run it in a worker process, where it can be ended.
 
 use std::io;
 
@@ -12,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::path::WorkspacePath;
 use super::{jail, regular_file};
 
-/// Names looked at in one walk.
+/// Most names that are read in one walk.
 const MOST_NAMES: usize = 200_000;
 
 /// Depth of folders that are walked.
@@ -21,10 +22,10 @@ const DEEPEST: usize = 64;
 /// Bytes of a `.gitignore` that are read.
 const LONGEST_IGNORE_FILE: u64 = 256 * 1024;
 
-/// Bytes of one of its lines: no path on Linux is longer, and deeper nesting is hostile.
+/// Most bytes of one of its lines: no path on Linux is longer, and deeper nesting is hostile.
 const LONGEST_RULE: usize = 4096;
 
-/// Rules of one file: more than an honest one has, and as many as fit into a worker's memory.
+/// Most rules of one file: more than an honest one has, and as many as fit into a worker's memory.
 const MOST_RULES: usize = 4096;
 
 /// Whether a walk continues.
@@ -51,7 +52,8 @@ struct Walk<'a> {
 
 /// Calls `visit` with each regular file below `folder`, in the order of their names.
 ///
-/// `path` is the path of `folder` in its workspace. Unreadable folders are skipped, and files and folders that `is_left_out` names.
+/// `path` is the path of `folder` in its workspace. Unreadable folders are skipped, and so are files and folders for
+/// which `is_left_out` is true.
 pub fn files(
     folder: &Dir,
     path: &WorkspacePath,
@@ -76,7 +78,7 @@ impl Walk<'_> {
         path: &WorkspacePath,
         rules: &mut Vec<(usize, Gitignore)>,
     ) -> Step {
-        // A rule is about paths below the folder it is in, so the length of that folder's path is kept with it.
+        // A rule is about paths below its folder, so the length of that folder's path is kept with it.
         let prefix = if path.is_root() {
             0
         } else {
@@ -129,7 +131,8 @@ impl Walk<'_> {
     }
 }
 
-/// The regular files and folders of a folder, of its first `most` names; links and special files are not walked.
+/// Returns the regular files and folders of a folder, of its first `most` names; links and special files are not
+/// walked.
 fn sorted_names(folder: &Dir, most: usize) -> io::Result<Vec<(String, bool)>> {
     let mut names = Vec::new();
     for entry in folder.entries()?.take(most) {
@@ -146,7 +149,7 @@ fn sorted_names(folder: &Dir, most: usize) -> io::Result<Vec<(String, bool)>> {
     Ok(names)
 }
 
-/// The innermost rule that matches a path decides.
+/// Returns whether the innermost rule that matches a path ignores it.
 fn is_ignored(rules: &[(usize, Gitignore)], path: &WorkspacePath, is_folder: bool) -> bool {
     for (prefix, rules) in rules.iter().rev() {
         match rules.matched(&path.as_str()[*prefix..], is_folder) {

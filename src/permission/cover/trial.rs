@@ -1,4 +1,4 @@
-//! Tries changes of a text on one pattern, to see which of its letters a wildcard took in.
+//! Tries changes of a text on one pattern, to see which of its letters a wildcard matched.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Changes will be made in `text`, between `before` and `after`.
+    /// Prepares changes in `text`, between `before` and `after`.
     pub(super) fn new(
         pattern: &'a Pattern,
         effort: &'a Effort,
@@ -41,15 +41,15 @@ impl<'a> Trial<'a> {
         0..self.text.len()
     }
 
-    /// Whether the pattern still matches with `other` at `place`. What cannot be tried counts as a wildcard, and as
-    /// [`Uncovered::Untried`].
+    /// Returns whether the pattern still matches with `other` at `place`. Text that cannot be tried counts as a
+    /// wildcard, and as [`Uncovered::Untried`].
     pub(super) fn fits(&self, place: &Range<usize>, other: &str) -> bool {
         self.fits_cut(self.text, place, other)
     }
 
-    /// The same with `text`, a beginning of this one.
+    /// Does the same with `text`, a beginning of this one.
     pub(super) fn fits_cut(&self, text: &str, place: &Range<usize>, other: &str) -> bool {
-        // No text is built that is not tried.
+        // No text is built without being tried.
         if self.is_over() {
             return true;
         }
@@ -68,7 +68,7 @@ impl<'a> Trial<'a> {
             })
     }
 
-    /// Whether the pattern spells all letters at `places`; `None` where that is found by trying only.
+    /// Returns whether the pattern spells all letters at `places`; `None` if only trying can show that.
     pub(super) fn spells(&self, places: &[Range<usize>]) -> Option<bool> {
         if self.is_over() {
             return Some(false);
@@ -91,7 +91,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Words that differ from `word` in one letter, and strange ones.
+/// Returns words that differ from `word` in one letter, and strange ones.
 pub(super) fn neighbours(word: &str) -> Vec<String> {
     /// Letters that are exchanged; a pattern that spells a word spells its beginning.
     const LETTERS: usize = 12;
@@ -116,10 +116,10 @@ pub(super) fn neighbours(word: &str) -> Vec<String> {
     others
 }
 
-/// For each letter and digit at `place`, whether a wildcard matched it.
+/// Returns, for each letter and digit at `place`, whether a wildcard matched it.
 ///
-/// A wildcard did if two of the four letters next to it in the alphabet match as well: a range of three or more that
-/// contains the letter contains two of them. A single one may be spelled: `bash|dash`.
+/// A wildcard did if two of the four neighbouring letters in the alphabet match as well: a range of three or more with
+/// the letter contains two of them. A single one may be spelled: `bash|dash`.
 pub(super) fn free_letters<'a>(
     trial: &'a Trial<'_>,
     place: &Range<usize>,
@@ -145,13 +145,14 @@ pub(super) fn free_letters<'a>(
         })
 }
 
-/// Whether wildcards matched all letters at `place`, and there are any.
+/// Returns whether wildcards matched all letters at `place`, and there are any.
 pub(super) fn is_all_free(trial: &Trial<'_>, place: &Range<usize>) -> bool {
     let mut free = free_letters(trial, place).peekable();
     free.peek().is_some() && free.all(|is_free| is_free)
 }
 
-/// The first of `places` that the pattern does not spell. `is_loose` tries one of them where that is not known otherwise.
+/// Returns the first of `places` that the pattern does not spell. `is_loose` tries one of them if that is not known
+/// otherwise.
 pub(super) fn unspelled(
     trial: &Trial<'_>,
     places: &[Range<usize>],

@@ -1,4 +1,4 @@
-//! How far a pattern determines the URLs of a command: their hosts above all.
+//! How far a pattern determines the URLs of a command, especially their hosts.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) fn urls(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     {
         return Some(uncovered);
     }
-    // When the pattern determines one URL, it must determine all of them.
+    // If the pattern determines one URL, it must determine all of them.
     let free = |place: &Range<usize>| trial.fits(place, STRANGE);
     if arguments().filter(is_url).all(|word| free(&word.place())) {
         return None;
@@ -37,7 +37,7 @@ fn is_fetcher(command: &Simple) -> bool {
         .is_some_and(|program| matches!(program.value(), "curl" | "wget" | "http" | "xh"))
 }
 
-/// The URL at `place` of `text`: its host must be determined up to its end, or not at all.
+/// Checks the URL at `place` of `text`: its host must be determined up to its end, or not at all.
 pub(super) fn url_in(trial: &Trial<'_>, place: &Range<usize>) -> Option<Uncovered> {
     let text = trial.text;
     let whole = text.get(place.clone())?;
@@ -79,8 +79,8 @@ pub(super) fn url_in(trial: &Trial<'_>, place: &Range<usize>) -> Option<Uncovere
     None
 }
 
-/// Whether the host that the pattern names stands behind the URL's own: `https://.*\.example\.com/.*` matches
-/// `https://evil.example/x.example.com/`, for its wildcard takes in slashes.
+/// Returns whether the host that the pattern names comes after the URL's own: `https://.*\.example\.com/.*` matches
+/// `https://evil.example/x.example.com/`, because its wildcard matches slashes.
 fn names_host_behind(trial: &Trial<'_>, place: &Range<usize>, host: &str) -> bool {
     let fits = |address: &str| {
         let paths = ["", "/", "/zq", "/Zq7"].into_iter();
@@ -100,9 +100,9 @@ fn names_host_behind(trial: &Trial<'_>, place: &Range<usize>, host: &str) -> boo
         .any(fits)
 }
 
-/// Whether a wildcard takes in the end of the host at `place` and not all of it.
+/// Returns whether a wildcard matches the end of the host at `place` and not all of it.
 ///
-/// A port and the last number of an address are not names that somebody else could register.
+/// A port and the last number of an address are not names that others could register.
 fn is_open_at_its_end(trial: &Trial<'_>, place: &Range<usize>) -> bool {
     let host = trial.text.get(place.clone()).unwrap_or_default();
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

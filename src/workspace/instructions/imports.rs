@@ -1,9 +1,9 @@
-//! Reads one file of instructions with what it imports: links within the repository, `@path` as Claude Code has it, and
-//! the encodings of Windows' editors.
+//! Reads one file of instructions with its imports: links within the repository, `@path` as in Claude Code, and the
+//! encodings of Windows' editors.
 //!
-//! Nothing outside the workspace is read, and only files whose names say that they are prose: a repository must not bring
-//! secrets of its workspace, such as `.env`, into each request. An import is judged as a call of `view` would be. Whatever is
-//! not included is named.
+//! Nothing outside the workspace is read, and only files with names for prose: a repository must not bring secrets of
+//! its workspace, such as `.env`, into each request. An import is judged like a call of `view`. Files that are not
+//! included are named.
 
 use std::path::Path;
 
@@ -15,36 +15,36 @@ use super::{Stamp, stamp_of_any};
 use crate::permission::{Action, Decision, Rights};
 use crate::text;
 
-/// How deep imports may follow each other, as in Claude Code.
+/// Deepest chain of imports, as in Claude Code.
 const MOST_HOPS: usize = 5;
 
-/// Files that one file of instructions may import.
+/// Most files that one file of instructions may import.
 const MOST_FILES: usize = 32;
 
-/// Remarks about what is not included.
+/// Most remarks about files that are not included.
 const MOST_NOTES: usize = 10;
 
 /// Endings of names of files that may be imported.
 const PROSE: [&str; 5] = ["md", "mdc", "markdown", "txt", "rst"];
 
-/// A file of instructions with what it imports.
+/// A file of instructions with its imports.
 pub(super) struct Whole<'a> {
     files: &'a Dir,
     most: usize,
-    /// What the agent may do; `None` allows nothing.
+    /// The agent's rights; `None` allows nothing.
     rights: Option<&'a Rights>,
-    /// Whether the rights were asked.
+    /// Whether the rights were checked.
     pub(super) was_judged: bool,
     pub(super) text: String,
-    /// The files that were imported or looked for, as they were.
+    /// The files that were imported or searched for, with their state.
     pub(super) imported: Vec<(String, Option<Stamp>)>,
-    /// The paths without links of what is included.
+    /// The paths of the included files, without links.
     included: Vec<String>,
     notes: Vec<String>,
     left_out: usize,
 }
 
-/// A text file, and what has to be said about its encoding.
+/// A text file, with a remark about its encoding.
 struct Decoded {
     text: String,
     is_guessed: bool,
@@ -76,7 +76,7 @@ enum Fault {
 }
 
 impl<'a> Whole<'a> {
-    /// An empty text, which takes `most` bytes and no import after that.
+    /// Creates an empty text, which takes `most` bytes and no import after that.
     pub(super) fn new(files: &'a Dir, most: usize, rights: Option<&'a Rights>) -> Self {
         Self {
             files,
@@ -91,7 +91,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Takes the file `name` with its imports; false where it says nothing or cannot be read, which is noted.
+    /// Adds the file `name` with its imports; false if it is empty or cannot be read, which is noted.
     pub(super) fn begin(&mut self, name: &str) -> bool {
         let found = self.resolved(name).and_then(|path| {
             // A repository may make this name a link to `.env`.
@@ -126,7 +126,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// What is not included and why, a line each.
+    /// Returns the files that are not included and why, one line each.
     pub(super) fn notes(&self) -> Vec<String> {
         let more = self.left_out;
         let rest = (more > 0).then(|| format!("[{more} more remarks are left out.]"));
@@ -149,10 +149,10 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// The path without links, from the top of the workspace.
+    /// Returns the path without links, from the top of the workspace.
     fn resolved(&self, path: &str) -> Result<String, Fault> {
         let found = self.files.canonicalize(path).map_err(|_| {
-            // What is there and has no place within the workspace is a link.
+            // A path that exists but has no place within the workspace is a link.
             match self.files.symlink_metadata(path) {
                 Ok(_) => Fault::Outside,
                 Err(_) => Fault::Missing,
@@ -183,7 +183,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Adds a text line by line, with the files that its lines import in their places.
+    /// Adds a text line by line, with the files that its lines import in place of those lines.
     fn add(&mut self, name: &str, path: &str, decoded: Decoded, hops: usize) {
         if decoded.is_guessed {
             let name = text::code_span(&text::one_line(name, 120));
@@ -212,7 +212,7 @@ impl<'a> Whole<'a> {
             let is_alone = |path: &&str| line.trim().strip_prefix('@') == Some(path);
             let stands_alone = paths.first().is_some_and(is_alone);
             let before = self.text.len();
-            // Beyond the bound, only the names of files that have no room count.
+            // Beyond the bound, only the names of files without room count.
             let is_full = before > self.most;
             if !stands_alone && !is_full {
                 self.text.push_str(line);
@@ -221,7 +221,7 @@ impl<'a> Whole<'a> {
             for path in paths {
                 self.import(&folder, path, hops + 1);
             }
-            // The words of the author stay where nothing takes their place.
+            // The author's words stay if nothing replaces them.
             if stands_alone && !is_full && self.text.len() == before {
                 self.text.push_str(line);
                 self.text.push('\n');
@@ -234,13 +234,13 @@ impl<'a> Whole<'a> {
         match self.imported_text(folder, path, hops) {
             Ok(Some((place, decoded))) => self.add(path, &place, decoded, hops),
             Ok(None) => {}
-            // `@scope/package` is a name like this too.
+            // `@scope/package` is also such a name.
             Err(Fault::Missing) if !is_prose(path) => {}
             Err(fault) => self.note(path, &fault.to_string()),
         }
     }
 
-    /// Reads the file that `path` names; `None` where it is included already.
+    /// Reads the file that `path` names; `None` if it is already included.
     fn imported_text(
         &mut self,
         folder: &Path,
@@ -282,7 +282,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Whether `path` climbs above the folder that it begins in.
+/// Returns whether `path` climbs above its starting folder.
 fn leaves(path: &str) -> bool {
     let mut depth = 0_i32;
     path.split('/').any(|part| {
@@ -295,7 +295,7 @@ fn leaves(path: &str) -> bool {
     })
 }
 
-/// Whether a path names prose: by its ending, and not hidden, as `.env.md` would be.
+/// Returns whether a path names prose: by its ending, and not hidden, as `.env.md` would be.
 fn is_prose(path: &str) -> bool {
     let path = Path::new(path);
     let is_hidden = path
@@ -343,7 +343,7 @@ impl Fence {
     }
 }
 
-/// The paths that a line imports: after an `@` that begins a word, not within code.
+/// Returns the paths that a line imports: after an `@` that begins a word, not within code.
 fn imports(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -365,18 +365,18 @@ fn imports(line: &str) -> Vec<&str> {
     found
 }
 
-/// The start of a text file with Unix line ends; `None` where it is not text.
+/// Returns the start of a text file with Unix line ends; `None` if it is not text.
 pub(super) fn read_text(files: &Dir, path: &str, most: usize) -> Option<String> {
     let bytes = regular_file::head(files, path, bytes_for(most)).ok()??;
     Some(decoded(bytes, most)?.text)
 }
 
-/// Bytes of a file for `most` bytes of its text: UTF-16 has two for each Latin letter.
+/// Returns the bytes of a file for `most` bytes of its text: UTF-16 has two for each Latin letter.
 fn bytes_for(most: usize) -> u64 {
     2 * most as u64 + 2
 }
 
-/// The first `most` bytes of a text, or a little less; `None` where `bytes` are no text.
+/// Returns the first `most` bytes of a text, or a little less; `None` if `bytes` are not text.
 fn decoded(mut bytes: Vec<u8>, most: usize) -> Option<Decoded> {
     let utf_16 = match bytes.get(..2) {
         Some(b"\xff\xfe") => Some(UTF_16LE),
@@ -392,7 +392,7 @@ fn decoded(mut bytes: Vec<u8>, most: usize) -> Option<Decoded> {
         }
         bytes.truncate(most);
         if let Err(error) = std::str::from_utf8(&bytes) {
-            // Cut within a character at the end of what was read; anywhere else it is not UTF-8.
+            // Cut within a character at the end of the part that was read; at any other place it is not UTF-8.
             match error.error_len() {
                 None => bytes.truncate(error.valid_up_to()),
                 Some(_) => is_guessed = true,
