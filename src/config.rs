@@ -1,7 +1,7 @@
-//! Configuration: `config.json`, the environment, secrets, and which value applies.
+//! Configuration: `config.json`, the environment, secrets, and the merge of their values.
 //!
-//! Four sources are asked in turn: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
-//! [`effective`] merges them; it is pure, so whoever holds the four values can ask at any time.
+//! Four sources are read in order: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
+//! [`effective`] merges them. It is pure, so a caller with the four values can use it at any time.
 
 mod check;
 mod day_budget;

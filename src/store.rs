@@ -1,10 +1,10 @@
-//! The database with the program's own verbs; SQL stays in this module.
+//! The database with the program's own operations; SQL stays in this module.
 //!
-//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no call that
-//! writes returns before its transaction is on the disk. Reads use a few connections of their own (`readers`).
+//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no call
+//! that writes returns before its transaction is on the disk. Reads use a few separate connections (`readers`).
 //!
-//! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` explains the whole
-//! way):
+//! The ledger's steps, each committed before the next may begin (`docs/maintaining/ledger.md` explains the whole
+//! process):
 //!
 //! ```text
 //! accept ▸ begin_turn ▸ record_and_start ▸ open_questions ▸ decide_question
@@ -148,7 +148,7 @@ struct Inner {
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Connections that read. Each has a cache of pages; more would wait for the same disk.
+/// Connections for reading. Each has a cache of pages; more would wait for the same disk.
 const READERS: u32 = 3;
 
 impl std::fmt::Debug for Store {
@@ -158,7 +158,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the database file `path`, making or upgrading it as needed. Hold the home's [`HomeLock`] before.
+    /// Opens the database file `path`, and creates or upgrades it as needed. Acquire the home's [`HomeLock`] first.
     ///
     /// After an unclean stop (or a change by another program) the whole file is checked first.
     ///
@@ -190,7 +190,7 @@ impl Store {
         let writer = self.inner.writer.lock().take();
         let Some(writer) = writer else { return };
         self.inner.readers.close().await;
-        // This fails only when the writer has ended already.
+        // This fails only if the writer has already ended.
         let _ = self.inner.jobs.send(Message::Stop).await;
         // An error means that it panicked, which has been logged.
         let _ = writer.await;
@@ -204,12 +204,12 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When `target` exists or cannot be written.
+    /// Fails if `target` exists or cannot be written.
     pub async fn backup(&self, target: &Path) -> Result<(), StoreError> {
         open::vacuum_into(&mut *self.reader().await?, target).await
     }
 
-    /// Hands `batch` to the writer; it is stored when this returns. Returns how many rows each statement changed.
+    /// Passes `batch` to the writer; it is stored when this returns. Returns how many rows each statement changed.
     ///
     /// Dropping the future does not undo it.
     async fn run(&self, batch: Batch) -> Result<Vec<u64>, StoreError> {
@@ -218,7 +218,8 @@ impl Store {
             .await
     }
 
-    /// Like [`Self::run`], with what `read` makes of the rows that the statements give. Its error undoes the batch.
+    /// Runs it like [`Self::run`], and returns the results of `read` for the rows of the statements. An error of `read`
+    /// undoes the batch.
     async fn rows<T: Send + 'static>(
         &self,
         batch: Batch,
@@ -229,7 +230,7 @@ impl Store {
             .await
     }
 
-    /// Like [`Self::rows`], for a batch that must give one.
+    /// Runs it like [`Self::rows`], for a batch that must give one row.
     async fn row<T: Send + 'static>(
         &self,
         batch: Batch,
@@ -239,7 +240,7 @@ impl Store {
         row.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    /// Like [`Self::run`], for work in which a step depends on what an earlier one found.
+    /// Runs it like [`Self::run`], for work in which a step depends on the result of an earlier one.
     async fn write<T: Send + 'static>(
         &self,
         work: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
@@ -265,7 +266,7 @@ impl Store {
         })
     }
 
-    /// Returns a connection that can only read. It sees everything that was stored before.
+    /// Returns a read-only connection. It sees everything that was stored before.
     async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
         readers::reader(&self.inner.readers).await
     }

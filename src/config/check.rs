@@ -1,4 +1,4 @@
-//! Checks that the types of the keys cannot make: names that must be known, patterns that must compile.
+//! Checks that the types of the keys cannot make: names that must exist, patterns that must compile.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::permission::{ProfileError, Profiles};
 use crate::text;
 
-/// A mistake in a configuration whose syntax and types are right.
+/// A mistake in a configuration with correct syntax and types.
 pub(super) struct Mistake {
     /// The keys that lead to it.
     keys: Vec<String>,
@@ -17,11 +17,11 @@ pub(super) struct Mistake {
 }
 
 impl Config {
-    /// The built-in profiles and those of this configuration.
+    /// Returns the built-in profiles and those of this configuration.
     ///
     /// # Errors
     ///
-    /// Never for a configuration that was read from a file: reading refuses invalid profiles.
+    /// Never fails for a configuration that was read from a file: reading refuses invalid profiles.
     pub fn permission_profiles(&self) -> Result<Profiles, ProfileError> {
         let named = self
             .profiles
@@ -30,7 +30,7 @@ impl Config {
         Profiles::with(named).map_err(|(_, error)| error)
     }
 
-    /// The environment variables that this configuration expects secrets in.
+    /// Returns the environment variables in which this configuration expects secrets.
     pub fn secret_names(&self) -> impl Iterator<Item = &str> {
         let keys = self
             .providers
@@ -49,14 +49,14 @@ impl Config {
     }
 }
 
-/// Folders that hold what agents must not see: secrets of the system, homes, other services' data.
+/// Folders with data that agents must not see: secrets of the system, homes, other services' data.
 const TOO_WIDE: [&str; 14] = [
     "/", "/home", "/root", "/etc", "/proc", "/sys", "/dev", "/run", "/var", "/var/lib", "/var/log",
     "/boot", "/tmp", "/var/tmp",
 ];
 
 impl Config {
-    /// The first folder of `sandbox_read` that agents' commands must not read, and why; `home` is Chorus's own.
+    /// Returns the first folder of `sandbox_read` that agents' commands must not read, and why; `home` is Chorus's own.
     pub fn unreadable_folder(&self, home: Option<&Path>) -> Option<(&Path, String)> {
         self.sandbox_read
             .iter()
@@ -65,12 +65,12 @@ impl Config {
 }
 
 impl Config {
-    /// The first of `folders` that no agent may be bound to, and why; `home` is Chorus's own.
+    /// Returns the first of `folders` that no agent may be bound to, and why; `home` is Chorus's own.
     pub fn refused_folder(&self, home: Option<&Path>) -> Option<(&Path, FolderRefusal)> {
         folders::refused_root(&self.folders, home.filter(|home| home.is_absolute()))
     }
 
-    /// Those of `folders` that do not lead to a folder by their letters, with a sentence about each.
+    /// Returns those of `folders` whose letters do not lead to a folder, with a sentence about each.
     pub fn folder_warnings(&self) -> Vec<String> {
         let warning = |root: &PathBuf| match std::fs::canonicalize(root) {
             Ok(real) if real != *root => Some(format!(
@@ -88,7 +88,7 @@ impl Config {
     }
 }
 
-/// Checked as it is written and as it resolves: a link to `/` is `/`.
+/// Checks the folder as it is written and as it resolves: a link to `/` is `/`.
 pub(super) fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
     if !folder.is_absolute() {
         return Some("write the whole path, from / on".to_owned());
@@ -118,7 +118,7 @@ pub(super) fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<Strin
     None
 }
 
-/// The first mistake, if there is one. `home` is the folder that the file is in.
+/// Returns the first mistake, if there is one. `home` is the folder of the file.
 pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
     let found = |keys: &[&str], reason: String| {
         Some(Mistake {
@@ -214,7 +214,7 @@ fn is_address(url: &str) -> bool {
 }
 
 impl Mistake {
-    /// Finds the place in `text`: each key in turn, after the one before it.
+    /// Finds the place in `text`: each key in turn, after the previous one.
     pub(super) fn at(self, text: &str, path: &Path) -> Problem {
         let mut at = 0;
         for key in &self.keys {

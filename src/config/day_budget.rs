@@ -1,23 +1,23 @@
-//! What one agent may spend in one day, with the default that holds where nobody set a limit.
+//! The most that one agent may spend in one day, with the default limit.
 
 use super::keys::Budgets;
 use super::units::Usd;
 
-/// Money that one agent may spend in one day where nobody set another limit, in US dollars.
+/// Default limit for the money that one agent may spend in one day, in US dollars.
 pub const DEFAULT_DAY_USD: f64 = 20.0;
 
-/// Tokens of models without a known price that one agent may use in one day where the operator set no limit.
+/// Default limit for the tokens of models without a known price that one agent may use in one day.
 pub const DEFAULT_DAY_TOKENS: u64 = 20_000_000;
 
-/// Money that the unattended turns of one agent may cost in one day where the operator set no other limit.
+/// Default limit for the money that the unattended turns of one agent may cost in one day.
 pub(super) const DEFAULT_UNATTENDED_DAY: Usd = Usd::FIVE;
 
-/// What the turns of one agent that no person began may use in one day (UTC).
+/// The most that the turns of one agent that no person began may use in one day (UTC).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UnattendedDay {
     /// Money in US dollars; 0 means that no such turn begins.
     pub usd: f64,
-    /// Tokens of models whose price is not known.
+    /// Tokens of models without a known price.
     pub unpriced: u64,
 }
 
@@ -30,35 +30,35 @@ impl UnattendedDay {
         }
     }
 
-    /// Whether no unattended turn begins at all.
+    /// Returns whether no unattended turn begins at all.
     pub fn is_off(&self) -> bool {
         self.usd <= 0.0
     }
 }
 
-/// What one agent may spend in one day (UTC); the default has no limit.
+/// The most that one agent may spend in one day (UTC); the default has no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DayBudget {
     /// Money in US dollars; `None` means no limit.
     pub usd: Option<f64>,
-    /// Tokens of models whose price is not known; `None` means no limit.
+    /// Tokens of models without a known price; `None` means no limit.
     pub unpriced: Option<u64>,
-    /// Who set the money.
+    /// The source of the money limit.
     pub set: DaySet,
 }
 
-/// Who set the money of a day.
+/// The source of a day's money limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DaySet {
-    /// The operator, or somebody for the agent.
+    /// The operator, or a person for the agent.
     #[default]
     ByPeople,
-    /// Nobody: it is the default.
+    /// The default.
     ByDefault,
 }
 
 impl DayBudget {
-    /// The limit of an agent whose own one is `own`. Zero means no limit, in either place.
+    /// Returns the limit of an agent with its own limit `own`. Zero means no limit, in either place.
     pub fn of(own: Option<f64>, budgets: &Budgets) -> Self {
         let whole = budgets.agent_day.map(Usd::get);
         let usd = own.or(whole);
@@ -78,7 +78,7 @@ impl DayBudget {
         }
     }
 
-    /// Whether `own`, an agent's own limit, allows more than this one.
+    /// Returns whether `own`, an agent's own limit, allows more than this one.
     pub fn is_lifted_by(&self, own: Option<f64>) -> bool {
         match own {
             None => false,

@@ -1,7 +1,7 @@
-//! What agents and Discord servers may set for themselves, an entry for each key, and which value applies:
-//! `agent.json`, else the server's settings, else `config.json`, else built-in.
+//! The settings of agents and Discord servers, one entry per key, and the merge of their values: `agent.json`, then the
+//! server's settings, then `config.json`, then built-in.
 //!
-//! Pure: the callers hold the sources and ask at each step, so a change takes effect at the next one.
+//! Pure: the callers have the sources and merge them at each step, so a change takes effect at the next one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,34 +23,34 @@ use crate::permission::GrantTable;
 /// Commands, completion, checks, the audit log and the documentation are generated from it.
 #[derive(Debug)]
 pub struct Key {
-    /// Its name in `agent.json`, in the server's settings and, where the whole daemon has it too, in `config.json`.
+    /// Its name in `agent.json`, in the server's settings and, if the whole daemon has it too, in `config.json`.
     pub name: &'static str,
-    /// What it decides: the comment above its entry, a row of `docs/commands.md`.
+    /// Its meaning: the comment above its entry, a row of `docs/commands.md`.
     pub help: &'static str,
-    /// What people write for it.
+    /// The kind of its value.
     pub kind: ValueKind,
-    /// Who may set it for an agent, besides the command itself; `None`: agents have no such key.
+    /// The right needed to set it for an agent, in addition to the command itself; `None`: agents have no such key.
     pub agent: Option<Right>,
-    /// What `default` writes for an agent.
+    /// The value that `default` writes for an agent.
     pub unset: Unset,
-    /// Who may set it for a server, besides the command itself; `None`: servers have no such key.
+    /// The right needed to set it for a server, in addition to the command itself; `None`: servers have no such key.
     pub server: Option<Right>,
-    /// Its label in `/settings show`, and what that shows; `None`: it is not shown there.
+    /// Its label in `/settings show`, and its value there; `None`: it is not shown there.
     pub shown: Option<(&'static str, Show)>,
 }
 
-/// Selects what is shown of a key out of what applies to a server.
+/// Selects a key's value from the settings of a server.
 pub type Show = fn(&Server) -> Shown<'_>;
 
-/// What `/settings show` shows for a key.
+/// The value of a key in `/settings show`.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'a> {
-    /// The model that agents ask which name none, with what is known of it.
+    /// The model of agents that name none, with its facts.
     Model,
     Profile(&'a str),
     /// The model of a mode; `None` means the agent's own.
     Tier(Option<&'a str>),
-    /// None is never.
+    /// `None` means never.
     Duration(Option<Duration>),
     Roles {
         roles: &'a [RoleId],
@@ -62,11 +62,12 @@ pub enum Shown<'a> {
     Zone(Option<&'a str>),
 }
 
-/// What somebody needs to set a key, besides the right to use the command (`docs/decisions/0106-keys-that-widen.md`).
+/// The right a person needs to set a key, in addition to the right to use the command
+/// (`docs/decisions/0106-keys-that-widen.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     Command,
-    /// What the value itself requires.
+    /// The right that the value itself requires.
     ForValue,
     /// The right to grant `open`: the key removes a sandbox layer or a limit, as that profile would.
     GrantOpen,
@@ -74,10 +75,10 @@ pub enum Right {
     GrantOwnProfile,
 }
 
-/// What the word `default` writes for an agent.
+/// The value that the word `default` writes for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unset {
-    /// Nothing: the key needs a value, and the word is one like any other.
+    /// No value: the key needs one, and the word has no special meaning.
     Refused,
     /// Null: the next source decides.
     Inherited,
@@ -134,7 +135,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Makes a static of each entry and the list of them all; the comment above an entry is its help.
+/// Creates a static for each entry and the list of them all; the comment above an entry is its help.
 macro_rules! keys {
     ($($(#[doc = $help:literal])+ $name:ident = $key:expr;)+) => {
         $($(#[doc = $help])+ pub static $name: Key = $key.with_help(concat!($($help),+));)+
@@ -281,30 +282,30 @@ keys! {
         .for_agents(Right::GrantOpen, Unset::Inherited);
 }
 
-/// The keys of `/agent config`, with who may set them.
+/// Returns the keys of `/agent config`, with the right to set each.
 pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().copied().filter(|key| key.agent.is_some())
 }
 
-/// Shortest time that a question waits; a shorter one may have been set before there was this limit.
+/// Shortest time that a question waits; a shorter one may have been set before this limit existed.
 const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Seconds of a year, the longest in `config.json` too.
+/// Seconds of a year, which is also the longest time in `config.json`.
 const YEAR: u64 = 365 * DAY;
 
 /// Longest time that a question waits.
 const LONGEST_QUESTION: Duration = Duration::from_secs(DAY);
 
-/// Whoever waits longer than this has turned to something else.
+/// A person who waits longer than this has turned to something else.
 const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(30);
 
-/// A role that nobody has.
+/// A role that no member has.
 const NO_ROLE: RoleId = RoleId(0);
 
-/// What one Discord server's administrators set with `/settings`; `None` where nothing is set.
+/// The `/settings` of one Discord server; `None` for keys that are not set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -331,7 +332,7 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the rows of one server: a key and a JSON value each. An invalid row counts as not set, so that one bad row
-    /// never stops an agent; but where an empty list would mean everybody, only administrators are left.
+    /// never stops an agent. But if an empty list would mean everyone, only administrators are allowed.
     pub fn from_rows(rows: &BTreeMap<String, Value>) -> Self {
         let mut sensible = Map::new();
         for (name, value) in rows {
@@ -347,7 +348,7 @@ impl Settings {
         Self::deserialize(Value::Object(sensible)).unwrap_or_default()
     }
 
-    /// Whether `value` is valid in the row `name`.
+    /// Returns whether `value` is valid in the row `name`.
     fn takes(name: &str, value: &Value) -> bool {
         let row = Map::from_iter([(name.to_owned(), value.clone())]);
         !value.is_null() && Self::deserialize(Value::Object(row)).is_ok()
@@ -359,33 +360,33 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     Ok((!name.is_empty()).then_some(name))
 }
 
-/// What applies to one agent now.
+/// The values that apply to one agent now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
-    /// Models to ask, in order, each once: its own (the server's where it names none), then its fall-backs. Empty: none is
-    /// configured.
+    /// Models to ask, in order, each once: its own (the server's if it names none), then its fallbacks. Empty if none
+    /// is configured.
     pub models: Vec<String>,
     /// Silence after which its context is saved and cleared; `None` means never.
     pub idle_timeout: Option<Duration>,
-    /// Work one turn may take.
+    /// Work that one turn may take.
     pub turn_timeout: Duration,
     /// Work after which a turn mentions its author when it ends; `None` means never.
     pub notify_after: Option<Duration>,
     /// Most money one turn may cost, in US dollars.
     pub budget_turn: Option<f64>,
-    /// What one day (UTC) may cost.
+    /// The limit for one day (UTC).
     pub budget_day: DayBudget,
     /// How its commands are confined.
     pub sandbox: SandboxMode,
-    /// Whether its commands reach the network.
+    /// Whether its commands can reach the network.
     pub network: bool,
     /// Roles whose members may talk to it; empty means everyone who sees the channel.
     pub access_roles: Vec<RoleId>,
-    /// What applies to the whole server.
+    /// The values that apply to the whole server.
     pub server: Server,
 }
 
-/// What applies to one Discord server now.
+/// The values that apply to one Discord server now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// Default model.
@@ -394,7 +395,7 @@ pub struct Server {
     pub tiers: Tiers,
     /// Permission profile for new agents.
     pub default_permissions: String,
-    /// Silence after which a context is saved and cleared, where the agent says nothing; `None` means never.
+    /// Silence after which a context is saved and cleared, if the agent sets no time; `None` means never.
     pub idle_timeout: Option<Duration>,
     /// How long a question waits.
     pub approval_timeout: Duration,
@@ -408,7 +409,7 @@ pub struct Server {
     pub access_roles: Vec<RoleId>,
 }
 
-/// Merges what the sources say about `agent`.
+/// Merges the values of the sources for `agent`.
 pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effective {
     let server = server(settings, config);
     let idle_timeout = match agent.idle_timeout {
@@ -437,7 +438,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
     }
 }
 
-/// Merges what the sources say about a server.
+/// Merges the values of the sources for a server.
 pub fn server(settings: &Settings, config: &Config) -> Server {
     let or =
         |set: &Option<Vec<RoleId>>, config: &Vec<RoleId>| set.as_ref().unwrap_or(config).clone();
@@ -477,7 +478,7 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
     }
 }
 
-/// The models that an agent asks in a mode, in order: the mode's own model replaces the agent's first.
+/// Returns the models that an agent asks in a mode, in order: the mode's own model replaces the agent's first.
 pub fn models(agent: &AgentConfig, server: &Server, mode: Mode) -> Vec<String> {
     targets(agent, server.default_model.as_ref(), server.tiers.of(mode))
 }
@@ -503,8 +504,8 @@ fn targets(agent: &AgentConfig, default: Option<&String>, tier: Option<&String>)
     models
 }
 
-/// Whether somebody chose this model. The demo model is used where nobody did; earlier versions of the playground wrote its
-/// name into configurations.
+/// Returns whether this model was chosen. The demo model is used if none was; earlier versions of the playground wrote
+/// its name into configurations.
 pub fn is_chosen(model: &str) -> bool {
     !["demo", "demo/demo", "anthropic/demo"].contains(&model)
 }

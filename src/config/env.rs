@@ -1,9 +1,9 @@
-//! Reads the environment: where home is, which Discord, and the secrets.
+//! Reads the environment: the home, the Discord address, and the secrets.
 //!
-//! A value is looked for in the process's environment, in systemd's credentials (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or
-//! lower case, or `chorus_<NAME>`), in the file that `--env-file` names, and in `.env` of the home; in each place as the
-//! variable itself, then as the file that `<NAME>_FILE` names. Blank is unset. No file is looked for in the working directory,
-//! where others may write. Nothing is put into the process's own environment.
+//! A value is searched for in the process's environment, in systemd's credentials (`$CREDENTIALS_DIRECTORY/<NAME>`, in
+//! upper or lower case, or `chorus_<NAME>`), in the file of `--env-file`, and in `.env` of the home; in each place
+//! first as the variable itself, then as the file that `<NAME>_FILE` names. Blank is unset. No file in the working
+//! directory is read, because others may write there. Nothing is put into the process's own environment.
 
 mod dotenv;
 mod error;
@@ -27,22 +27,22 @@ pub use source::{Origin, Source};
 pub use trust::Fault;
 pub(super) use trust::{Refusal, check_config};
 
-/// What the environment says.
+/// The values of the environment.
 #[derive(Clone, Debug)]
 pub struct Env {
-    /// Home directory of the daemon, absolute (`CHORUS_HOME`, else `~/.chorus-agents`).
+    /// Home directory of the daemon, absolute (`CHORUS_HOME`, by default `~/.chorus-agents`).
     pub paths: Paths,
     /// The bot's token (`DISCORD_TOKEN`).
     pub discord_token: Option<Secret>,
-    /// Server to register commands in at once, instead of globally (`DEV_GUILD_ID`).
+    /// Server in which to register commands at once, instead of globally (`DEV_GUILD_ID`).
     pub dev_guild_id: Option<GuildId>,
-    /// Servers that are served besides those of `config.json` (`SERVERS`, ids with commas between).
+    /// Servers that are accepted in addition to those of `config.json` (`SERVERS`, ids separated by commas).
     pub servers: Vec<GuildId>,
-    /// Base of another Discord, such as `http://127.0.0.1:4000` (`CHORUS_DISCORD_API_URL`); no slash at its end.
+    /// Base URL of another Discord, such as `http://127.0.0.1:4000` (`CHORUS_DISCORD_API_URL`); no slash at its end.
     pub discord_api_url: Option<String>,
     /// Template for new agents (`CHORUS_TEMPLATE_DIR`).
     pub template_dir: Option<PathBuf>,
-    /// The daemon may run as root (`CHORUS_ALLOW_ROOT=1`).
+    /// Whether the daemon may run as root (`CHORUS_ALLOW_ROOT=1`).
     pub allow_root: bool,
     /// `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` (without `/v1`).
     pub anthropic: ProviderEnv,
@@ -50,7 +50,7 @@ pub struct Env {
     pub openai: ProviderEnv,
     /// `GEMINI_API_KEY`, `GEMINI_BASE_URL`.
     pub gemini: ProviderEnv,
-    /// The file that `--env-file` named, absolute.
+    /// The file of `--env-file`, absolute.
     env_file: Option<PathBuf>,
     variables: Variables,
 }
@@ -72,7 +72,7 @@ pub const ADDRESSES: [&str; 5] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// Variables of the Python original that are not used, and what replaces them.
+/// Variables of the Python original that are not used, and their replacements.
 const IGNORED: [(&str, &str); 5] = [
     (
         "CHORUS_SCOPE_PATH",
@@ -105,11 +105,12 @@ pub struct ProviderEnv {
 }
 
 impl Env {
-    /// Reads these `variables` of a process, the file that `--env-file` named, and the `.env` of the home.
+    /// Reads these `variables` of a process, the file of `--env-file`, and the `.env` of the home.
     ///
     /// # Errors
     ///
-    /// When a value is invalid, a file cannot be read or may not supply configuration, or there is no home directory.
+    /// Fails if a value is invalid, a file cannot be read or may not supply configuration, or there is no home
+    /// directory.
     pub fn read(
         variables: impl IntoIterator<Item = (String, String)>,
         env_file: Option<&Path>,
@@ -140,31 +141,31 @@ impl Env {
         })
     }
 
-    /// The same environment, with its files read again.
+    /// Returns the same environment, with its files read again.
     ///
     /// # Errors
     ///
-    /// See [`Env::read`].
+    /// Fails like [`Env::read`].
     pub fn read_again(&self) -> Result<Self, EnvError> {
         Self::read(self.variables.process.clone(), self.env_file.as_deref())
     }
 
-    /// Checks that a stranger did not make the home where everybody may make folders, such as `/tmp`. Users other than root
-    /// read no such home at all.
+    /// Checks that no other user created the home in a folder that everyone may write, such as `/tmp`. Users other than
+    /// root read no such home at all.
     ///
     /// # Errors
     ///
-    /// When a stranger made it.
+    /// Fails if another user created it.
     pub fn check_home(&self) -> Result<(), EnvError> {
         check_home(&self.paths.home)
     }
 
-    /// Returns the files with secrets that others of this machine may read: those of variables, and those that hold the
+    /// Returns the files with secrets that others of this machine may read: those of variables, and those with the
     /// secrets called `names`.
     ///
     /// # Errors
     ///
-    /// When a file that should hold a secret cannot be read.
+    /// Fails if a file that should contain a secret cannot be read.
     pub fn files_open_to_others<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
@@ -180,7 +181,8 @@ impl Env {
         Ok(files)
     }
 
-    /// Returns the `.env` in the working directory `directory`, which is not read, unless it is a file that is.
+    /// Returns the `.env` in the working directory `directory`, which is not read, unless it is one of the files that
+    /// are read.
     pub fn unread_dotenv(&self, directory: &Path) -> Option<UnreadDotenv> {
         let path = directory.join(".env");
         path.symlink_metadata().ok()?;
@@ -198,41 +200,41 @@ impl Env {
         self.variables.repeated()
     }
 
-    /// Variables of the Python original that are set but not used, each with what replaces it.
+    /// Returns the variables of the Python original that are set but not used, each with its replacement.
     pub fn ignored(&self) -> Vec<(&'static str, &'static str)> {
         let is_set = |(name, _): &(&str, &str)| self.text(name).is_some();
         IGNORED.into_iter().filter(is_set).collect()
     }
 
-    /// A secret that the configuration names by its variable.
+    /// Returns a secret that the configuration names by its variable.
     ///
     /// # Errors
     ///
-    /// When the file that should hold it cannot be read.
+    /// Fails if the file that should contain it cannot be read.
     pub fn secret(&self, name: &str) -> Result<Option<Secret>, EnvError> {
         Ok(self.variables.secret(name)?.map(|(secret, _)| secret))
     }
 
-    /// Returns where the secret called `name` comes from; `None` where it is not set.
+    /// Returns the source of the secret called `name`; `None` if it is not set.
     ///
     /// # Errors
     ///
-    /// See [`Env::secret`].
+    /// Fails like [`Env::secret`].
     pub fn secret_source(&self, name: &str) -> Result<Option<Source>, EnvError> {
         Ok(self.variables.secret(name)?.map(|(_, source)| source))
     }
 
-    /// Returns where a variable that holds no secret is set.
+    /// Returns where a variable is set that is not a secret.
     pub fn origin(&self, name: &str) -> Option<Origin> {
         Some(self.variables.assigned(name)?.origin())
     }
 
-    /// A variable that holds no secret.
+    /// Returns a variable that is not a secret.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.variables.plain(name)
     }
 
-    /// Every secret among the known variables: these must never be shown.
+    /// Returns every secret among the known variables: these must never be shown.
     pub fn secrets(&self) -> Vec<Secret> {
         [
             &self.discord_token,
@@ -247,11 +249,11 @@ impl Env {
     }
 }
 
-/// A `.env` in the working directory, which is not read. Nothing is known of its content.
+/// A `.env` in the working directory, which is not read. Its content is not known.
 #[derive(Debug)]
 pub struct UnreadDotenv {
     path: PathBuf,
-    /// Agents may have written it, so that no option has it read.
+    /// Agents may have written it, so no option makes the program read it.
     is_of_agents: bool,
 }
 
@@ -270,7 +272,7 @@ impl fmt::Display for UnreadDotenv {
 }
 
 impl Variables {
-    /// The home, as the environment itself chooses it: no file may lead to another one.
+    /// Returns the home from the environment itself: no file may lead to another one.
     fn home(&self) -> Result<PathBuf, EnvError> {
         let user_home = self.of_process("HOME").map(PathBuf::from);
         let Some(chosen) = self.of_process("CHORUS_HOME") else {
@@ -286,7 +288,7 @@ impl Variables {
         whole("CHORUS_HOME", &home)
     }
 
-    /// The template's folder. A file may name it by a path that begins at the file.
+    /// Returns the template's folder. A file may name it by a path relative to the file.
     fn template_dir(&self) -> Result<Option<PathBuf>, EnvError> {
         let Some(set) = self.assigned("CHORUS_TEMPLATE_DIR") else {
             return Ok(None);
@@ -376,7 +378,7 @@ fn check_home(home: &Path) -> Result<(), EnvError> {
     })
 }
 
-/// The whole path of the file that `--env-file` names, as somebody typed it.
+/// Returns the full path of the file of `--env-file`, as the user typed it.
 fn absolute(path: &Path) -> Result<PathBuf, EnvError> {
     std::path::absolute(path).map_err(|source| EnvError::Unreadable {
         name: "--env-file".to_owned(),
@@ -385,11 +387,11 @@ fn absolute(path: &Path) -> Result<PathBuf, EnvError> {
     })
 }
 
-/// Where containers have their secrets, each for one container, with modes that nobody can change.
+/// Where containers have their secrets, each for one container, with modes that cannot be changed.
 const OF_CONTAINERS: &str = "/run/secrets";
 
-/// Whether others may read a file: everybody, or a group where its owner is this very user, who needs none. A file that
-/// root keeps for the daemon's group is right.
+/// Returns whether others may read a file: everyone, or a group if its owner is the current user, who needs no group. A
+/// file that root keeps for the daemon's group is fine.
 fn is_open_to_others(file: &Path) -> bool {
     if file.starts_with(OF_CONTAINERS) {
         return false;
@@ -402,7 +404,7 @@ fn is_open_to_others(file: &Path) -> bool {
     metadata.permissions().mode() & others != 0
 }
 
-/// `path` with `.` and `..` resolved by the text alone, as the directory need not exist yet.
+/// Resolves `.` and `..` in `path` from its text only, because the directory need not exist yet.
 pub(super) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

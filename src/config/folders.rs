@@ -1,6 +1,6 @@
-//! The key `folders`: which folders of the machine agents may be bound to.
+//! The key `folders`: the folders of the machine that agents may be bound to.
 //!
-//! Judges roots and folders by where they lie ([`Place`]). It binds nothing and opens no file of a folder.
+//! Judges roots and folders by their place ([`Place`]). It binds nothing and opens no file of a folder.
 
 mod place;
 
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub use place::Place;
 
-/// Folders of the system. What lies in them or around them is no agent's either.
+/// Folders of the system. An agent may not use folders in them or around them either.
 const SYSTEM: [&str; 9] = [
     "/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/usr", "/bin", "/sbin",
 ];
@@ -17,19 +17,19 @@ const SYSTEM: [&str; 9] = [
 /// The beginning of the names of further ones in `/`.
 const LIBRARIES: &str = "lib";
 
-/// Where desktops mount disks, although it lies in a folder of the system.
+/// Where desktops mount disks, although it is in a folder of the system.
 const MEDIA: &str = "/run/media";
 
-/// Folders that everybody writes to. What lies in them may be an agent's.
+/// Folders that everyone can write to. Their contents may belong to an agent.
 const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// Where the homes of people usually lie.
+/// The usual place of people's homes.
 const HOMES: &str = "/home";
 
 /// The first user id of people, and the last one.
 const PEOPLE: std::ops::RangeInclusive<u32> = 1000..=60_000;
 
-/// Why a folder is no agent's.
+/// Why an agent may not use a folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FolderRefusal {
     #[error("write the whole path, from / on")]
@@ -52,7 +52,7 @@ pub enum FolderRefusal {
     Chorus(PathBuf, Relation),
 }
 
-/// How a folder lies to another one.
+/// The position of a folder relative to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Equal,
@@ -69,7 +69,7 @@ fn around(other: &Path, relation: Relation, what: &str) -> String {
     }
 }
 
-/// What a folder is judged for.
+/// The purpose for which a folder is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Folders below it can be given to agents.
@@ -78,7 +78,7 @@ pub enum Use {
     Workspace,
 }
 
-/// The folders of this machine that no agent works in.
+/// The folders of this machine that agents may not use.
 #[derive(Debug)]
 pub struct Reserved {
     system: Vec<Place>,
@@ -88,7 +88,7 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Looks at this machine. `chorus` is the home of Chorus, if it is known.
+    /// Examines this machine. `chorus` is the home of Chorus, if it is known.
     pub fn of_this_machine(chorus: Option<&Path>) -> Self {
         let found = |paths: Vec<PathBuf>| -> Vec<Place> {
             paths
@@ -110,12 +110,12 @@ impl Reserved {
         }
     }
 
-    /// Returns why the folder at `place` cannot be used so, if it cannot.
+    /// Returns why the folder at `place` cannot be used for this purpose, if it cannot.
     pub fn refusal(&self, place: &Place, used: Use) -> Option<FolderRefusal> {
         if place.is_root() {
             return Some(FolderRefusal::Root);
         }
-        // What is mounted below a root is judged when somebody names it.
+        // A mount below a root is judged when it is named.
         let relation = |other: &Place| match used {
             Use::Root => place.own_relation(other),
             Use::Workspace => place.relation(other),
@@ -166,8 +166,8 @@ pub fn refused_letters(root: &Path) -> Option<FolderRefusal> {
     is_in_one.then_some(FolderRefusal::Repository)
 }
 
-/// Returns the first folder from `root` down to `folder` that git takes for a repository without a working directory. Who writes
-/// there decides what git runs.
+/// Returns the first folder from `root` down to `folder` that git accepts as a repository without a working directory.
+/// Anyone who writes there decides what git runs.
 pub fn repository_around<'a>(root: &Path, folder: &'a Path) -> Option<&'a Path> {
     let is_repository = |folder: &&Path| {
         folder.join("HEAD").exists()
@@ -178,8 +178,8 @@ pub fn repository_around<'a>(root: &Path, folder: &'a Path) -> Option<&'a Path> 
     around.find(is_repository)
 }
 
-/// Returns the first hidden name on the way from `root` down to `folder`. Programs keep settings in hidden folders (`.git`,
-/// `.husky`, `.config`), and some start what these name.
+/// Returns the first hidden name on the way from `root` down to `folder`. Programs keep settings in hidden folders
+/// (`.git`, `.husky`, `.config`), and some start programs that these name.
 pub fn hidden_below<'a>(root: &Path, folder: &'a Path) -> Option<&'a str> {
     let below = folder.strip_prefix(root).ok()?;
     below
@@ -188,7 +188,8 @@ pub fn hidden_below<'a>(root: &Path, folder: &'a Path) -> Option<&'a str> {
         .find(|name| name.starts_with('.') || name.to_ascii_lowercase().starts_with("git~"))
 }
 
-/// Returns the first root that cannot be one, and why. A root that does not exist is judged by its nearest folder that does.
+/// Returns the first root that cannot be one, and why. A root that does not exist is judged by its nearest existing
+/// folder.
 pub(super) fn refused_root<'a>(
     roots: &'a [PathBuf],
     chorus: Option<&Path>,
@@ -206,7 +207,7 @@ pub(super) fn refused_root<'a>(
     })
 }
 
-/// Judges a root that does not exist: it would lie in the nearest folder that does.
+/// Judges a root that does not exist: it would be in the nearest existing folder.
 fn refused_missing(
     root: &Path,
     reserved: &Reserved,

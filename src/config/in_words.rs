@@ -8,7 +8,7 @@ use super::effective::Key;
 use super::value_kind::ValueKind;
 use crate::text::{self, code_span};
 
-/// The name of a key as the beginning of a sentence: `Idle timeout`.
+/// Returns the name of a key as the beginning of a sentence: `Idle timeout`.
 pub fn label(key: &Key) -> String {
     let words = key.name.replace('_', " ");
     let mut letters = words.chars();
@@ -18,7 +18,7 @@ pub fn label(key: &Key) -> String {
         .unwrap_or_default()
 }
 
-/// A value of a key, as the end of a sentence. Null is the value that the next source decides.
+/// Returns a value of a key, as the end of a sentence. Null is the value from the next source.
 pub fn value(key: &Key, value: &Value) -> String {
     match (key.kind, value) {
         (_, Value::Null) => "the default".to_owned(),
@@ -57,7 +57,7 @@ pub fn value(key: &Key, value: &Value) -> String {
 /// Characters of a text that is shown in a sentence.
 const LONG: usize = 100;
 
-/// A time in its largest whole unit.
+/// Formats a time in its largest whole unit.
 fn time(seconds: u64) -> String {
     match seconds {
         hours if hours.is_multiple_of(3_600) => format!("{} h", hours / 3_600),

@@ -1,4 +1,4 @@
-//! The keys of `config.json`: what each means, its unit, range and default.
+//! The keys of `config.json`, each with its meaning, unit, range and default.
 //!
 //! The schema that `chorus schema` prints is derived from here, doc comments included.
 
@@ -232,7 +232,7 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// The model for a mode; `None` means the agent's own.
+    /// Returns the model for a mode; `None` means the agent's own.
     pub fn of(&self, mode: Mode) -> Option<&String> {
         match mode {
             Mode::Lightweight => self.lightweight.as_ref(),
@@ -326,7 +326,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// The word that providers use too.
+    /// Returns the word that providers also use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -386,7 +386,7 @@ impl Default for McpConfig {
     }
 }
 
-/// Memory that one program may have.
+/// Memory limit of one program.
 pub type ProgramMemory = Bytes<{ 16 << 20 }, TIB>;
 
 /// What one program that Chorus talks to may use.

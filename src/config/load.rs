@@ -1,4 +1,4 @@
-//! Reads `config.json` and reports for each mistake where it is and what to write instead.
+//! Reads `config.json` and reports each mistake with its place and a correction.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, others may have written it, or it is invalid.
+    /// Fails if it cannot be read, others may have written it, or it is invalid.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         match read(path) {
             Ok(text) => Self::parse(&text, path),
@@ -41,11 +41,11 @@ impl Config {
         }
     }
 
-    /// Reads `text`, which came from `path`.
+    /// Reads `text`, the content of `path`.
     ///
     /// # Errors
     ///
-    /// The first mistake in it.
+    /// Fails with the first mistake in it.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let invalid = |error| ConfigError::Invalid(explain(&error, text, path));
         let config: Self = serde_json::from_str(text).map_err(invalid)?;
@@ -60,7 +60,7 @@ impl Config {
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable {
         path: PathBuf,
@@ -82,12 +82,12 @@ fn read(path: &Path) -> Result<String, Refusal> {
     Ok(text)
 }
 
-/// The JSON Schema of `config.json`.
+/// Returns the JSON Schema of `config.json`.
 pub fn schema() -> Schema {
     schemars::schema_for!(Config)
 }
 
-/// The keys of `config.json` that are read once, when the daemon starts.
+/// Returns the keys of `config.json` that are read only at the start of the daemon.
 pub fn keys_at_start() -> Vec<String> {
     let schema = schema();
     let keys = schema.get("properties").and_then(Value::as_object);
@@ -98,7 +98,7 @@ pub fn keys_at_start() -> Vec<String> {
         .collect()
 }
 
-/// Turns serde's error into a [`Problem`]: names the key, and the nearest known one for one it does not know.
+/// Turns serde's error into a [`Problem`]: names the key, and for an unknown key the nearest known one.
 fn explain(error: &serde_json::Error, text: &str, path: &Path) -> Problem {
     Problem {
         path: path.to_owned(),
@@ -108,7 +108,7 @@ fn explain(error: &serde_json::Error, text: &str, path: &Path) -> Problem {
     }
 }
 
-/// What serde found wrong in `text`, without its place: in the same words for every file that people write.
+/// Returns serde's error about `text`, without its place, in the same words for every file that people write.
 pub fn reason(error: &serde_json::Error, text: &str) -> String {
     let full = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -122,7 +122,7 @@ pub fn reason(error: &serde_json::Error, text: &str) -> String {
     }
 }
 
-/// serde names an unknown key or variant and all that it knows there, each in backquotes.
+/// Explains an unknown key or variant: serde names it and all that it knows there, each in backquotes.
 fn unknown_name(message: &str) -> Option<String> {
     let kind = if message.starts_with("unknown field") {
         "key"
@@ -145,7 +145,7 @@ fn unknown_name(message: &str) -> Option<String> {
 
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"\\]*)"\s*:"#).ok());
 
-/// The last key before the place of the error: the one whose value is wrong. A syntax error has none.
+/// Returns the last key before the place of the error, whose value is wrong. A syntax error has none.
 fn key_before<'a>(text: &'a str, error: &serde_json::Error) -> Option<&'a str> {
     if !error.is_data() {
         return None;
@@ -155,7 +155,7 @@ fn key_before<'a>(text: &'a str, error: &serde_json::Error) -> Option<&'a str> {
     keys.last()?.get(1).map(|key| key.as_str())
 }
 
-/// Byte offset of a position as serde counts it (columns in bytes, from 1).
+/// Returns the byte offset of a position as serde counts it (columns in bytes, from 1).
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text
         .split_inclusive('\n')

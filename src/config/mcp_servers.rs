@@ -10,7 +10,7 @@ use super::check::why_unreadable;
 use super::keys::{Config, ProgramMemory};
 
 impl Config {
-    /// The servers of `mcpServers` by name. The file was checked when it was read, so none is left out.
+    /// Returns the servers of `mcpServers` by name. The file was checked when it was read, so none is left out.
     pub fn mcp_entries(&self) -> BTreeMap<String, Entry> {
         let read = |(name, value): (&String, &Value)| {
             Some((name.clone(), Entry::read(value, Place::Operator).ok()?))
@@ -18,16 +18,16 @@ impl Config {
         self.mcp_servers.iter().filter_map(read).collect()
     }
 
-    /// Why nothing that is confined may read `folder`, if so; `home` is Chorus's own.
+    /// Returns why no confined program may read `folder`, if so; `home` is Chorus's own.
     pub fn why_unreadable(folder: &Path, home: &Path) -> Option<String> {
         why_unreadable(folder, Some(home))
     }
 
-    /// Checks every entry. `home` is the folder that the file is in.
+    /// Checks every entry. `home` is the folder of the file.
     ///
     /// # Errors
     ///
-    /// The keys that lead to the first mistake, and the reason.
+    /// Fails with the keys that lead to the first mistake, and the reason.
     pub(super) fn check_mcp_servers(
         &self,
         home: Option<&Path>,
@@ -65,7 +65,7 @@ impl Config {
 ///
 /// # Errors
 ///
-/// Why it is no size, or out of range.
+/// Fails if it is not a size, or out of range.
 pub fn memory_of(text: &str) -> Result<ProgramMemory, serde_json::Error> {
     serde_json::from_value(Value::String(text.to_owned()))
 }

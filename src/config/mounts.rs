@@ -1,13 +1,13 @@
 //! The mounts of this process, as `/proc/self/mountinfo` lists them.
 //!
-//! A bind mount shows a folder a second time, and its path does not say which folder it shows. The list does: it names the file system
-//! and the folder in it.
+//! A bind mount shows a folder a second time, and its path does not reveal which folder. The list does: it names the
+//! file system and the folder in it.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// A place in a file system, however often that is mounted.
+/// A place in a file system, regardless of how often that is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     /// The device of the file system, as `major:minor`.
@@ -17,7 +17,7 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// Whether it is `other`, or lies in it.
+    /// Returns whether it is `other`, or inside it.
     pub(super) fn is_in(&self, other: &Self) -> bool {
         self.device == other.device && self.folder.starts_with(&other.folder)
     }
@@ -35,7 +35,7 @@ struct Mount {
 pub(super) struct Mounts(Vec<Mount>);
 
 impl Mounts {
-    /// Reads the list; it is empty where there is no `/proc`.
+    /// Reads the list; it is empty if there is no `/proc`.
     pub(super) fn now() -> Self {
         let list = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
         Self::parse(&list)
@@ -52,7 +52,7 @@ impl Mounts {
     /// Returns the place of `path`, which has no links in it.
     pub(super) fn spot(&self, path: &Path) -> Option<Spot> {
         let over = self.0.iter().filter(|mount| path.starts_with(&mount.at));
-        // Of mounts at the same place the last one is seen: `max_by_key` returns it.
+        // Of several mounts at the same place, the last one is visible: `max_by_key` returns it.
         let mount = over.max_by_key(|mount| mount.at.components().count())?;
         let below = path.strip_prefix(&mount.at).ok()?;
         Some(Spot {

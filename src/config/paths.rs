@@ -1,4 +1,4 @@
-//! Where things lie in the home directory.
+//! Paths in the home directory.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The names below `home`.
+    /// Creates the names below `home`.
     pub fn new(home: impl Into<PathBuf>) -> Self {
         Self { home: home.into() }
     }
 
-    /// The operator's configuration.
+    /// Returns the operator's configuration.
     pub fn config(&self) -> PathBuf {
         self.home.join("config.json")
     }
@@ -24,17 +24,17 @@ impl Paths {
         self.home.join("db").join("chorus.db")
     }
 
-    /// The folder of all agents.
+    /// Returns the folder of all agents.
     pub fn agents(&self) -> PathBuf {
         self.home.join("agents")
     }
 
-    /// One agent's folder. `name` is a valid agent name: it was one when the agent was registered.
+    /// Returns one agent's folder. `name` is a valid agent name: that was checked when the agent was registered.
     pub fn agent(&self, name: &str) -> PathBuf {
         self.agents().join(name)
     }
 
-    /// The result of the last model discovery.
+    /// Returns the result of the last model discovery.
     pub fn available_models(&self) -> PathBuf {
         self.home.join("available_models.json")
     }

@@ -1,4 +1,4 @@
-//! One mistake in a file, and where it is.
+//! One mistake in a file, and its place.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct Problem {
     pub path: PathBuf,
-    /// Line, counted from 1; 0 when the whole file is meant.
+    /// Line, counted from 1; 0 for the whole file.
     pub line: usize,
-    /// Column, counted from 1; 0 when the whole line is meant.
+    /// Column, counted from 1; 0 for the whole line.
     pub column: usize,
-    /// What is wrong and what to write instead.
+    /// The mistake, and its correction.
     pub reason: String,
 }
 

@@ -14,7 +14,7 @@ impl Secret {
         Self(SecretString::from(text.into()))
     }
 
-    /// The text itself, for the one place that sends it.
+    /// Returns the text itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }

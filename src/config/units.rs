@@ -15,12 +15,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Seconds<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Seconds<MIN, MAX> {
-    /// `seconds`, or the nearest end of the range.
+    /// Returns `seconds`, or the nearest end of the range.
     pub const fn new(seconds: u64) -> Self {
         Self(clamped(seconds, MIN, MAX))
     }
 
-    /// The length of time.
+    /// Returns the length of time.
     pub const fn get(self) -> Duration {
         Duration::from_secs(self.0)
     }
@@ -31,12 +31,12 @@ impl<const MIN: u64, const MAX: u64> Seconds<MIN, MAX> {
 pub struct Bytes<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Bytes<MIN, MAX> {
-    /// `bytes`, or the nearest end of the range.
+    /// Returns `bytes`, or the nearest end of the range.
     pub const fn new(bytes: u64) -> Self {
         Self(clamped(bytes, MIN, MAX))
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -47,12 +47,12 @@ impl<const MIN: u64, const MAX: u64> Bytes<MIN, MAX> {
 pub struct Count<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
-    /// `count`, or the nearest end of the range.
+    /// Returns `count`, or the nearest end of the range.
     pub const fn new(count: u64) -> Self {
         Self(clamped(count, MIN, MAX))
     }
 
-    /// The count. Ranges of counts lie within 32 bits.
+    /// Returns the count. Ranges of counts are within 32 bits.
     pub const fn get(self) -> u32 {
         self.0 as u32
     }
@@ -66,12 +66,12 @@ impl Usd {
     /// Five dollars.
     pub const FIVE: Self = Self(5.0);
 
-    /// `sum`, unless it is negative or not a number.
+    /// Returns `sum`, unless it is negative or not a number.
     pub fn new(sum: f64) -> Option<Self> {
         (sum.is_finite() && sum >= 0.0).then_some(Self(sum))
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -89,7 +89,7 @@ const fn clamped(value: u64, min: u64, max: u64) -> u64 {
 
 /// How one kind of number is read and described.
 struct Kind {
-    /// With its article, as errors say it: `a duration`.
+    /// With its article, as errors name it: `a duration`.
     what: &'static str,
     /// How to write it.
     example: &'static str,
@@ -181,7 +181,7 @@ impl Visitor<'_> for Kind {
     }
 }
 
-/// The seconds in a text with a unit.
+/// Returns the seconds in a text with a unit.
 pub(super) fn parse_duration(text: &str) -> Option<u64> {
     humantime::parse_duration(text)
         .ok()
@@ -208,7 +208,7 @@ fn parse_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Reading, writing and describing, the same for the three kinds of ranged numbers.
+/// Reads, writes and describes the three kinds of ranged numbers.
 macro_rules! ranged {
     ($($name:ident, $kind:ident, $schema:literal, $text:literal;)*) => {$(
         impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for $name<MIN, MAX> {

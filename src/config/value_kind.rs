@@ -13,22 +13,22 @@ use crate::permission::GrantTable;
 use crate::text;
 use crate::text::json::refuse_double_keys;
 
-/// Bytes of a system prompt, from any source.
+/// Most bytes of a system prompt, from any source.
 pub const PROMPT_MAX: usize = 64 << 10;
 
-/// The kind of value that people write for a key. What only the daemon knows, such as which models exist, is checked by
-/// whoever sets it.
+/// The kind of value that people write for a key. The caller checks facts that only the daemon knows, such as which
+/// models exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Instructions, kept unchanged.
     Prompt,
     Name,
     Model,
-    /// Models in order, with commas between.
+    /// Models in order, separated by commas.
     Models,
-    /// Names of roles with commas between, or `none`.
+    /// Names of roles separated by commas, or `none`.
     RoleNames,
-    /// At most so many names of roles, separated by commas, or `none`; a turn passes through them.
+    /// Up to this many names of roles, separated by commas, or `none`; a turn passes through them.
     Advisors {
         most: usize,
     },
@@ -36,13 +36,13 @@ pub enum ValueKind {
     Handoff {
         most: usize,
     },
-    /// Names of roles with commas between, `none`, or JSON.
+    /// Names of roles separated by commas, `none`, or JSON.
     Router,
     /// The name of a permission profile, or a profile in JSON.
     Profile,
     /// Seconds, or a number with a unit.
     Duration {
-        /// The shortest in seconds: where it is 0, that is never.
+        /// The shortest in seconds; 0 means never.
         least: u64,
         /// The longest in seconds.
         most: u64,
@@ -50,13 +50,13 @@ pub enum ValueKind {
         offered: &'static [&'static str],
     },
     Switch,
-    /// A folder of the machine, by its whole path.
+    /// A folder of the machine, by its full path.
     Folder,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// The name of a role that a charter describes, or a charter.
+    /// The name of a role with a charter, or a charter.
     Charter,
-    /// Roles by mention or id, with commas between.
+    /// Roles by mention or id, separated by commas.
     Roles,
     /// US dollars.
     Money,
@@ -68,7 +68,7 @@ pub enum ValueKind {
     Zone,
 }
 
-/// Why a text is not a value of its kind: a sentence that says what to write.
+/// Why a text is not a value of its kind: a sentence with the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadValue(String);
@@ -82,7 +82,7 @@ impl BadValue {
 /// The word for an empty list of roles.
 const NOBODY: &str = "none";
 
-/// Whether `text` asks for the value that applies where nothing is set.
+/// Returns whether `text` asks for the default value.
 pub fn is_default(text: &str) -> bool {
     let word = text.trim();
     ["default", "none", "null"]
@@ -91,11 +91,11 @@ pub fn is_default(text: &str) -> bool {
 }
 
 impl ValueKind {
-    /// The value that a person meant by `text`, as `agent.json` and the server's settings hold it.
+    /// Returns the value of `text` in the form of `agent.json` and the server's settings.
     ///
     /// # Errors
     ///
-    /// What to write instead.
+    /// Fails with what to write instead.
     pub fn read(self, text: &str) -> Result<Value, BadValue> {
         let text = text.trim();
         match self {
@@ -122,7 +122,7 @@ impl ValueKind {
         }
     }
 
-    /// The words that completion offers; the names of models and profiles are known to the daemon only.
+    /// Returns the words that completion offers; only the daemon knows the names of models and profiles.
     pub const fn offered(self) -> &'static [&'static str] {
         match self {
             Self::Duration { offered, .. } => offered,
@@ -303,7 +303,7 @@ fn roles(text: &str) -> Result<Value, BadValue> {
     if text == "everyone" {
         return Ok(json!([]));
     }
-    // An empty list means everyone: a list that is not understood must never become one.
+    // An empty list means everyone: an invalid list must never become one.
     let ids: Option<Vec<RoleId>> = text
         .trim_start_matches('[')
         .trim_end_matches(']')
@@ -320,7 +320,7 @@ fn roles(text: &str) -> Result<Value, BadValue> {
         })
 }
 
-/// The id in a mention such as `<@&123>`, or in a JSON text.
+/// Returns the id in a mention such as `<@&123>`, or in a JSON text.
 fn role(part: &str) -> &str {
     let mention = part
         .strip_prefix("<@&")

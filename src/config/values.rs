@@ -8,14 +8,14 @@ use std::net::{IpAddr, SocketAddr};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
-/// A loopback address, or null.
+/// Reads a loopback address, or null.
 pub(super) fn loopback<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<SocketAddr>, D::Error> {
     Loopback.deserialize(deserializer)
 }
 
-/// Names or addresses of hosts, without a port.
+/// Reads names or addresses of hosts, without a port.
 pub(super) fn host_names<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {

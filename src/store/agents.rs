@@ -1,4 +1,4 @@
-//! The index of agents: which ones exist, where, in which state.
+//! The index of agents: which ones exist, where, and in which state.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::statement::{Statement, sql};
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
-/// An agent as the index holds it; its `agent.json` is authoritative.
+/// An agent in the index; its `agent.json` is authoritative.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRow {
     /// Key of all its rows.
@@ -21,17 +21,17 @@ pub struct AgentRow {
     pub name: String,
     /// The server it lives in.
     pub guild_id: GuildId,
-    /// Its channel; `None` while it is being made.
+    /// Its channel; `None` while it is being created.
     pub channel_id: Option<ChannelId>,
     /// Model to ask first.
     pub model: Option<String>,
     pub permissions: ProfileRef,
     pub owner_id: Option<UserId>,
     pub created_at: DateTime<Utc>,
-    /// When it was made again over the files of a destroyed agent.
+    /// When it was recreated over the files of a destroyed agent.
     #[serde(default)]
     pub back_since: Option<DateTime<Utc>>,
-    /// The state of its life.
+    /// Its status.
     pub status: AgentStatus,
 }
 
@@ -64,12 +64,12 @@ impl Store {
         }
     }
 
-    /// Updates the row from what `agent.json` says now.
+    /// Updates the row from the current `agent.json`.
     pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         self.insert_agent(agent).await
     }
 
-    /// All agents ever, including destroyed ones, by name and then age. One whose row cannot be read is left out.
+    /// Returns all agents, including destroyed ones, by name and then age. One with an unreadable row is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
         let query = agents_where("ORDER BY name, created_at");
         query
@@ -82,7 +82,7 @@ impl Store {
         query.first(&mut *self.reader().await?, agent).await
     }
 
-    /// The agent called `name`, destroyed ones left out.
+    /// Returns the agent called `name`, ignoring destroyed ones.
     pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
         let query = agents_where("WHERE name = ? AND status <> 'destroyed'").bind(name);
         query.first(&mut *self.reader().await?, agent).await
@@ -112,12 +112,12 @@ pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError>
     Ok(())
 }
 
-/// The columns and a condition of ours; both are constants of this file.
+/// Returns a statement with the columns and a condition of ours; both are constants of this file.
 fn agents_where(condition: &'static str) -> Statement {
     sql(format!("{COLUMNS} {condition}"))
 }
 
-/// What another agent has already, if that is the cause of the error.
+/// Returns the name or channel that another agent already has, if that is the cause of the error.
 fn taken(error: &sqlx::Error) -> Option<Registered> {
     let refusal = error.as_database_error()?;
     refusal.is_unique_violation().then(|| {

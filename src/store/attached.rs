@@ -1,4 +1,4 @@
-//! What is stored with a step, in its transaction.
+//! Rows that are stored with a step, in its transaction.
 
 use sqlx::query;
 
@@ -7,16 +7,16 @@ use super::audit::{AuditRow, insert_audit};
 use super::batch::Batch;
 use crate::domain::TurnId;
 
-/// What is stored with a step, in its transaction: decisions for the audit log, and what was spent.
+/// Rows that are stored with a step, in its transaction: decisions for the audit log, and costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachedRows {
     /// Rows for the audit log.
     pub audit: Vec<AuditRow>,
     /// Requests and tool runs that ended.
     pub attempts: Vec<AttemptRow>,
-    /// What a turn began with, once that is known: its targets, its tools, its limits.
+    /// A turn's beginning, once known: its targets, its tools, its limits.
     pub begun_with: Option<(TurnId, String)>,
-    /// The root of a run whose words pass a role before people get them.
+    /// The root of a run with text that a role has to pass before people get it.
     pub hides_words: Option<TurnId>,
 }
 

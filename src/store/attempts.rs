@@ -22,7 +22,7 @@ pub struct AttemptRow {
     pub at: DateTime<Utc>,
     pub guild: Option<GuildId>,
     pub agent: AgentId,
-    /// The turn it served; `None` for work beside turns (a summary).
+    /// The turn it served; `None` for work outside turns (a summary).
     pub turn: Option<TurnId>,
     /// The turn that caused that one.
     pub parent: Option<TurnId>,
@@ -33,9 +33,9 @@ pub struct AttemptRow {
     /// The person who is charged.
     pub user: Option<UserId>,
     pub kind: AttemptKind,
-    /// Provider asked; empty for a tool.
+    /// Requested provider; empty for a tool.
     pub provider: String,
-    /// Model asked, or the tool's name.
+    /// Requested model, or the tool's name.
     pub model: String,
     pub outcome: AttemptOutcome,
     pub usage: Usage,
@@ -43,7 +43,7 @@ pub struct AttemptRow {
     pub duration: Duration,
     /// The provider's id of the request.
     pub request_id: Option<String>,
-    /// One line more, for people.
+    /// Another line, for people.
     pub detail: Option<String>,
 }
 
@@ -58,11 +58,11 @@ pub struct UsageFilter {
     pub below: Option<TurnId>,
     /// The person who is charged.
     pub user: Option<UserId>,
-    /// Which turns it was for.
+    /// The turns it served.
     pub served: Served,
 }
 
-/// Turns by who watches them.
+/// Turns by their audience.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Served {
     #[default]
@@ -81,8 +81,8 @@ impl Served {
 }
 
 impl UsageFilter {
-    /// The condition, with a place for each value that [`bind_filter`] binds: only what is asked for, so that an index can
-    /// be used.
+    /// Returns the condition, with a place for each value that [`bind_filter`] binds. It contains only the requested
+    /// parts, so that an index can be used.
     fn sql(&self) -> String {
         let conditions = [
             self.since.map(|_| " AND at >= ?"),
@@ -97,7 +97,7 @@ impl UsageFilter {
         format!("WHERE provider <> '' AND kind <> 'queue'{asked}")
     }
 
-    /// The same for rows after one that is bound first: they are few, so only the index of rows is to be used.
+    /// Returns the same for rows after one that is bound first: they are few, so only the index of rows should be used.
     fn sql_behind(&self) -> String {
         let conditions = [
             self.since.map(|_| " AND +at >= ?"),
@@ -120,12 +120,12 @@ pub struct Sum {
     pub usd: f64,
     /// Of requests and answers.
     pub tokens: u64,
-    /// Those among the tokens whose price is not known.
+    /// Tokens among them without a known price.
     pub unpriced: u64,
 }
 
 impl Sum {
-    /// A request that cost so much and took so many tokens.
+    /// Creates the sum for a request with this cost and these tokens.
     pub fn of(cost: Cost, tokens: u64) -> Self {
         Self {
             usd: cost.known_usd(),
@@ -138,29 +138,29 @@ impl Sum {
     }
 }
 
-/// What was spent up to some row of the ledger.
+/// The spending up to some row of the ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpentUpTo {
     pub sum: Sum,
     row: i64,
 }
 
-/// What one role of an agent used.
+/// The use of one role of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleUsage {
     pub agent: AgentId,
-    /// None for the agent itself.
+    /// `None` for the agent itself.
     pub role: Option<String>,
-    /// Requests, failed ones too.
+    /// Requests, including failed ones.
     pub requests: u64,
     pub usage: Usage,
     /// Money, as far as prices are known.
     pub known_usd: f64,
-    /// Requests with tokens whose price is not known.
+    /// Requests with tokens without a known price.
     pub unpriced: u64,
 }
 
-/// What one agent used of one model in one day.
+/// The use of one model by one agent in one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageLine {
     /// Day in UTC, `YYYY-MM-DD`.
@@ -168,12 +168,12 @@ pub struct UsageLine {
     pub agent: AgentId,
     pub provider: String,
     pub model: String,
-    /// Requests, failed ones too.
+    /// Requests, including failed ones.
     pub requests: u64,
     pub usage: Usage,
     /// Money, as far as prices are known.
     pub known_usd: f64,
-    /// Requests with tokens whose price is not known; with any, `known_usd` is not the whole sum.
+    /// Requests with tokens without a known price; if there are any, `known_usd` is not the whole sum.
     pub unpriced: u64,
     /// The part of sub-agents in it.
     pub of_children: ChildrenUse,
@@ -189,7 +189,7 @@ pub struct ChildrenUse {
 }
 
 impl UsageLine {
-    /// The whole sum, or that it is not known.
+    /// Returns the whole sum, or that it is not known.
     pub const fn cost(&self) -> Cost {
         if self.unpriced == 0 {
             Cost::Usd(self.known_usd)
@@ -199,13 +199,13 @@ impl UsageLine {
     }
 }
 
-/// The share of child turns in the same rows. Their run is named by another turn than theirs.
+/// The share of child turns in the same rows. The root of their run is another turn than their own.
 const OF_CHILDREN: &str = "count(*) FILTER (WHERE turn_id <> run_id) AS children_requests,
          total(cost_usd) FILTER (WHERE turn_id <> run_id) AS children_usd,
          count(*) FILTER (WHERE turn_id <> run_id AND cost_usd IS NULL
              AND input + output + cache_read + cache_write > 0) AS children_unpriced";
 
-/// Child turns are found through their parents; hops of hooks and messages begin runs of their own.
+/// Child turns are found through their parents; hops of hooks and messages begin separate runs.
 const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
          SELECT turns.id FROM tree JOIN turns ON turns.parent_id = tree.id WHERE turns.kind <> 'turn') SELECT id FROM tree)";
 
@@ -221,7 +221,7 @@ const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
 impl Store {
-    /// The models that answered in a server since then, as provider and model, the latest first; at most 25.
+    /// Returns the models that answered in a server since then, as provider and model, the latest first; at most 25.
     pub async fn models_answering(
         &self,
         guild: GuildId,
@@ -238,16 +238,16 @@ impl Store {
         query.all(&mut *self.reader().await?, read).await
     }
 
-    /// Stores one attempt separately; a step's own attempts are stored with the step ([`super::AttachedRows`]). It is added
-    /// to the cost of a turn that has ended, such as one whose summary came after its answer.
+    /// Stores one attempt separately; a step's own attempts are stored with the step ([`super::AttachedRows`]). It is
+    /// added to the cost of a turn that has ended, for example if its summary came after its answer.
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_attempt(&mut batch, &attempt);
         self.record_with_costs(batch, &attempt).await
     }
 
-    /// The same for a turn's attempt that was to be stored with something else, unless the ledger has it: the task that
-    /// stored it may have ended before it learned that.
+    /// Stores the attempt of a turn that should have been stored with something else, unless the ledger has it: the
+    /// task that stored it may have ended before it knew.
     pub async fn record_missing_attempt(&self, attempt: &AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -295,7 +295,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The use of models, by day, agent and model; newest day first.
+    /// Returns the use of models, by day, agent and model; newest day first.
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
         let query = sql(format!(
             "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
@@ -308,7 +308,7 @@ impl Store {
         query.all(&mut *self.reader().await?, usage_line).await
     }
 
-    /// What agents and their roles used, the most expensive first.
+    /// Returns the use of agents and their roles, the most expensive first.
     pub async fn usage_by_role(&self, filter: UsageFilter) -> Result<Vec<RoleUsage>, StoreError> {
         let query = sql(format!(
             "SELECT agent_id, role, count(*) AS requests, sum(input) AS input, sum(output) AS output,
@@ -320,8 +320,8 @@ impl Store {
         query.all(&mut *self.reader().await?, role_usage).await
     }
 
-    /// What was spent on models: budgets are compared with this. If `before` was read with the same filter, only newer rows
-    /// are read.
+    /// Returns the spending on models, for comparison with budgets. If `before` was read with the same filter, only
+    /// newer rows are read.
     pub async fn spent(
         &self,
         filter: UsageFilter,
@@ -355,7 +355,7 @@ impl Store {
         query.one(&mut *self.reader().await?, read).await
     }
 
-    /// Tokens of the latest answer in a conversation and of its request; `None` where no answer was counted.
+    /// Returns the tokens of the latest answer in a conversation and of its request; `None` if no answer was counted.
     pub async fn latest_size(
         &self,
         conversation: ConversationId,
@@ -374,7 +374,7 @@ impl Store {
             .await
     }
 
-    /// The attempts of one turn in order: its steps with their durations.
+    /// Returns the attempts of one turn in order: its steps with their durations.
     pub async fn attempts(&self, turn: TurnId) -> Result<Vec<AttemptRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM attempts WHERE turn_id = ? ORDER BY id",

@@ -1,5 +1,5 @@
-//! Who asked for what, who decided, and the outcome. A row is written before anything happens, and only its outcome changes
-//! afterwards.
+//! Who requested an action, who decided, and the outcome. A row is written before anything happens, and only its
+//! outcome changes afterwards.
 
 use std::fmt;
 
@@ -26,12 +26,12 @@ pub struct AuditRow {
     pub timestamp: DateTime<Utc>,
     pub guild: Option<GuildId>,
     pub agent: Option<AgentId>,
-    /// That agent's name then.
+    /// That agent's name at that time.
     pub agent_name: String,
     pub turn: Option<TurnId>,
     /// The root of that turn's run.
     pub run: Option<TurnId>,
-    /// The role that asked for it, in a child turn.
+    /// The role that requested it, in a child turn.
     pub role: Option<String>,
     /// The agent's name and those of the roles down to that turn; stored with the turn, so it is set only in rows that were
     /// read.
@@ -42,7 +42,7 @@ pub struct AuditRow {
     pub decision: AuditDecision,
     /// The author of the message that led to it, or of the command.
     pub user: Option<UserId>,
-    /// Who answered the question, where one was asked, or stopped the turn while it was open.
+    /// The person who answered the question, if there was one, or stopped the turn while it was open.
     pub decided_by: Option<UserId>,
     /// The outcome; `None` in rows from before outcomes were stored.
     pub outcome: Option<Outcome>,
@@ -51,7 +51,7 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    /// Who wanted it, for people: the agent, and in a child turn the roles down to it.
+    /// Returns who requested it, for people: the agent, and in a child turn the roles down to it.
     pub fn who(&self) -> String {
         match (&self.role, &self.path) {
             (None, _) => self.agent_name.clone(),
@@ -62,17 +62,17 @@ impl AuditRow {
 }
 
 words! {
-    /// How it was decided whether an action may be done.
+    /// How an action was decided.
     AuditDecision {
         Allow = "allow",
         AskApproved = "ask_approved",
         AskDenied = "ask_denied",
-        /// Nobody answered in time.
+        /// No answer came in time.
         AskExpired = "ask_expired",
         /// The turn was stopped first.
         AskCancelled = "ask_cancelled",
         Deny = "deny",
-        /// A person has it run again that a restart had interrupted.
+        /// A person runs a call again that a restart had interrupted.
         ResumeRerun = "resume_rerun",
         /// Another word, from the home that this one was migrated from.
         Unknown = "unknown",
@@ -80,7 +80,7 @@ words! {
 }
 
 impl AuditDecision {
-    /// The outcome that follows from the decision itself.
+    /// Returns the outcome that follows from the decision itself.
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Allow | Self::AskApproved | Self::ResumeRerun => Outcome::Started,
@@ -90,7 +90,7 @@ impl AuditDecision {
         }
     }
 
-    /// What `word` says.
+    /// Reads the outcome in `word`.
     pub fn read(word: &str) -> Self {
         word.parse().unwrap_or(Self::Unknown)
     }
@@ -106,14 +106,14 @@ pub enum Outcome {
     Failed(String),
     /// It was refused, so nothing was done.
     Refused,
-    /// Nobody decided, or the turn ended first, so nothing was done.
+    /// There was no decision, or the turn ended first, so nothing was done.
     NotRun,
-    /// The daemon stopped while it was under way: it may have been done.
+    /// The daemon stopped while it was running: it may have been done.
     Unknown,
 }
 
 impl Outcome {
-    /// [`Self::Failed`] with the beginning of the reason.
+    /// Returns [`Self::Failed`] with the beginning of the reason.
     pub fn failed(reason: &str) -> Self {
         Self::Failed(text::one_line(reason, LONGEST_REASON))
     }
@@ -147,7 +147,7 @@ impl fmt::Display for Outcome {
 pub struct AuditFilter {
     pub guild: Option<GuildId>,
     pub agent: Option<AgentId>,
-    /// Only rows older than this one: the last id of the page before.
+    /// Only rows older than this one: the last id of the previous page.
     pub before: Option<i64>,
 }
 
@@ -173,7 +173,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// At the start: the outcome of what had begun when the daemon stopped is unknown.
+    /// Marks, at the start, the outcome of actions that had begun when the daemon stopped as unknown.
     pub async fn close_audit(&self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -183,8 +183,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never repeat a row, so an export
-    /// of any length needs no more memory than a page.
+    /// Returns a page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never repeat a row,
+    /// so an export of any length needs no more memory than a page.
     pub async fn audit_page(
         &self,
         filter: AuditFilter,

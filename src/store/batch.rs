@@ -1,6 +1,6 @@
 //! Statements that are known before the first of them runs.
 //!
-//! They are made where their values are, and handed to the writer's task together.
+//! They are built where their values are, and passed to the writer's task together.
 
 use sqlx::query::{Map, Query};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -21,14 +21,14 @@ pub(super) struct Batch {
 pub(super) struct Step {
     statement: Statement,
     gives: Gives,
-    /// What there must be: the statement must change a row, or give one.
+    /// The required result: the statement must change a row, or give one.
     must_change: Option<String>,
 }
 
-/// What comes back from a statement.
+/// The result of a statement.
 #[derive(Clone, Copy)]
 enum Gives {
-    /// How many rows it changed.
+    /// The number of changed rows.
     Count,
     Rows,
 }
@@ -69,7 +69,7 @@ impl Batch {
         self
     }
 
-    /// Makes the batch fail with [`StoreError::NotFound`] when the statement added last changes nothing.
+    /// Makes the batch fail with [`StoreError::NotFound`] if the statement added last changes nothing.
     pub(super) fn must_change(&mut self, what: impl Into<String>) -> &mut Self {
         if let Some(last) = self.steps.last_mut() {
             last.must_change = Some(what.into());
@@ -92,7 +92,7 @@ impl Batch {
         self.each(db, |_| Ok(())).await
     }
 
-    /// Runs it within an open transaction. Returns what `read` makes of the rows that its statements give, in order.
+    /// Runs it within an open transaction. Returns the results of `read` for the rows of its statements, in order.
     pub(super) async fn rows<T>(
         self,
         db: &mut SqliteConnection,

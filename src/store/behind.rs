@@ -1,11 +1,11 @@
-//! The people behind a turn: those whose messages led to it, through any number of hooks and agents.
+//! The people behind a turn: the authors of messages that led to it, through any number of hooks and agents.
 
 use super::Store;
 use super::error::StoreError;
 use super::statement::{scalar, sql};
 use crate::domain::{TurnId, UserId};
 
-/// A turn and those that led to it, the first of the chain last.
+/// A turn and those that led to it; the first of the chain is last.
 const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
          SELECT id, agent_id, parent_id FROM turns WHERE id = ?
          UNION SELECT turns.id, turns.agent_id, turns.parent_id FROM turns JOIN chain ON turns.id = chain.parent_id
@@ -15,8 +15,8 @@ const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
      )";
 
 impl Store {
-    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first. Where no person wrote in
-    /// any of them: the owners of their agents, who are responsible for what agents do on their own.
+    /// Returns the authors of all messages in `turn` and in the turns that led to it, the earliest first. If no person
+    /// wrote in any of them, returns the owners of their agents, who are responsible for the agents' own actions.
     pub async fn people_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         let people = self.authors_behind(turn).await?;
         if !people.is_empty() {
@@ -27,11 +27,11 @@ impl Store {
         self.ids(owners, turn).await
     }
 
-    /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest
-    /// first: what was written to a child is part of its report.
+    /// Returns the authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the
+    /// earliest first: a message to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        // Where a row cannot be read, its author becomes user 0, whom nobody knows. The owner of a schedule stands for the
-        // author of its turns.
+        // If a row cannot be read, its author becomes user 0, which does not exist. The owner of a schedule counts as
+        // the author of its turns.
         let authors = "SELECT s.owner_id AS user, 0 AS position FROM chain JOIN turns ON turns.id = chain.id
                  JOIN schedules s ON s.id = CAST(turns.cause_id AS INTEGER) WHERE turns.cause = 'schedule'
              UNION ALL SELECT coalesce(CASE WHEN json_valid(inbound.body)
@@ -42,7 +42,7 @@ impl Store {
         self.ids(authors, turn).await
     }
 
-    /// The users that `select` finds by the chain of a turn, each once.
+    /// Returns the users that `select` finds by the chain of a turn, each once.
     async fn ids(&self, select: &'static str, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         let query = sql(format!("{CHAIN} {select}")).bind(turn.to_string());
         let found: Vec<i64> = query.all(&mut *self.reader().await?, scalar).await?;

@@ -1,4 +1,4 @@
-//! Turns whose task panicked: what they left open, and what they used.
+//! Turns with a task that panicked: the work they left open, and their use.
 
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -19,7 +19,7 @@ macro_rules! below {
     };
 }
 
-/// Tokens and money of requests, as stored. The condition that follows says whose.
+/// Tokens and money of requests, as stored. The condition after it selects the turns.
 macro_rules! sums {
     () => {
         "coalesce(sum(a.input), 0) AS input, coalesce(sum(a.output), 0) AS output,
@@ -30,7 +30,7 @@ macro_rules! sums {
     };
 }
 
-/// The use of requests. The condition that follows says whose.
+/// The use of requests. The condition after it selects the turns.
 macro_rules! took {
     () => {
         concat!(
@@ -51,7 +51,7 @@ macro_rules! costs {
     };
 }
 
-/// Sets the use of turns to that of their requests: for turns whose task cannot add it up any more.
+/// Sets the use of turns to that of their requests: for turns with a task that can no longer add it up.
 macro_rules! adds_up {
     () => {
         concat!(
@@ -66,24 +66,24 @@ pub(super) use {adds_up, costs, sums, took};
 /// The reason in place of a report: the turn's task panicked.
 pub(super) const BROKE_OFF: &str = "broke_off";
 
-/// What a turn whose task panicked had left open.
+/// The work that a turn left open when its task panicked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOpen {
     /// The child turns that ran below it, at any depth.
     pub below: Vec<TurnId>,
-    /// Questions that nobody had decided, its own and those of the turns below it.
+    /// Undecided questions, its own and those of the turns below it.
     pub questions: Vec<i64>,
     /// Its own use.
     pub own: Took,
     /// The use of all child turns below it, including those that had ended.
     pub of_below: Took,
-    /// How many of them there are.
+    /// The number of those turns.
     pub children: usize,
-    /// How many of them an abort ended.
+    /// The number of those turns that an abort ended.
     pub aborted: usize,
 }
 
-/// What turns used of models, as stored.
+/// The use of models by turns, as stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
     /// Requests that were answered.
@@ -93,8 +93,8 @@ pub struct Took {
 }
 
 impl Store {
-    /// Closes the calls and questions that a turn left open when its task panicked. The child turns below it end as failed,
-    /// with theirs; the turn itself is still to be ended.
+    /// Closes the calls and questions that a turn left open when its task panicked. The child turns below it end as
+    /// failed, with theirs; the turn itself must still be ended.
     pub async fn close_left_open(&self, turn: TurnId) -> Result<LeftOpen, StoreError> {
         let id = turn.to_string();
         self.write(move |db| {
@@ -138,7 +138,7 @@ impl Store {
     }
 }
 
-/// The report in the row of a turn whose task panicked.
+/// Returns the report in the row of a turn with a task that panicked.
 pub(super) fn report() -> Value {
     json!({ "reason": BROKE_OFF })
 }

@@ -1,4 +1,4 @@
-//! Budgets of one day (UTC): whether people were told that most of one is used, and what they added to it.
+//! Budgets of one day (UTC): whether people were notified that most of one is used, and their additions to it.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -15,15 +15,15 @@ use super::statement::checked;
 use crate::domain::{AgentId, ChannelId, GuildId};
 
 words! {
-    /// A budget that people hear of before it is used up.
+    /// A budget with a notice before it is used up.
     BudgetKind {
-        /// Of an agent, a day.
+        /// Of an agent, per day.
         AgentDay = "agent_day",
-        /// Of a server, a month.
+        /// Of a server, per month.
         Month = "month",
-        /// Of the turns of an agent that no person began, a day.
+        /// Of the turns of an agent that no person began, per day.
         UnattendedDay = "unattended_day",
-        /// That the former is used up.
+        /// The same, once it is used up.
         UnattendedOver = "unattended_over",
     }
 }
@@ -38,7 +38,7 @@ pub struct BudgetOfDay {
 }
 
 impl BudgetOfDay {
-    /// A budget of an agent on the day of `now`.
+    /// Returns a budget of an agent on the day of `now`.
     pub fn of_agent(kind: BudgetKind, agent: AgentId, now: DateTime<Utc>) -> Self {
         Self {
             day: now.date_naive(),
@@ -47,7 +47,7 @@ impl BudgetOfDay {
         }
     }
 
-    /// The budget of a server's month on the day of `now`.
+    /// Returns the budget of a server's month on the day of `now`.
     pub fn of_month(guild: GuildId, now: DateTime<Utc>) -> Self {
         Self {
             day: now.date_naive(),
@@ -57,12 +57,12 @@ impl BudgetOfDay {
     }
 }
 
-/// What is stored of a budget on one day.
+/// The stored state of a budget on one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetDay {
-    /// Whether people were told.
+    /// Whether people were notified.
     pub is_told: bool,
-    /// What people added to it, in US dollars.
+    /// The amount that people added to it, in US dollars.
     pub extra_usd: f64,
 }
 
@@ -70,12 +70,12 @@ pub struct BudgetDay {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Raised {
     By(BudgetDay),
-    /// It was raised as often as it may be in one day.
+    /// It was already raised as often as allowed in one day.
     TooOften,
 }
 
 impl Store {
-    /// Returns what is stored of a budget on a day.
+    /// Returns the stored state of a budget on a day.
     pub async fn budget_day(&self, budget: &BudgetOfDay) -> Result<BudgetDay, StoreError> {
         let query = checked(query!(
             "SELECT budget, warned_at IS NOT NULL AS is_told, extra_usd FROM budget_days
@@ -88,7 +88,7 @@ impl Store {
         Ok(found.unwrap_or_default())
     }
 
-    /// Returns what is stored of all budgets on a day.
+    /// Returns the stored state of all budgets on a day.
     pub async fn budgets_on(
         &self,
         day: NaiveDate,
@@ -108,7 +108,7 @@ impl Store {
         query.all(&mut *self.reader().await?, read).await
     }
 
-    /// Queues what people are told of a budget, unless they were told on that day; returns whether it did.
+    /// Queues a notice about a budget, unless there was one on that day; returns whether it did.
     pub async fn tell_of_budget(
         &self,
         budget: &BudgetOfDay,

@@ -1,4 +1,4 @@
-//! A tool call from proposal to result, and the question that may come between.
+//! A tool call from proposal to result, with the question that may come in between.
 
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -22,9 +22,9 @@ pub struct NewQuestion {
     pub channel: ChannelId,
     /// The action string as shown.
     pub action: String,
-    /// Hash of exactly what is shown and would run.
+    /// Hash of exactly the call that is shown and would run.
     pub binding: String,
-    /// When silence means no.
+    /// When no answer counts as a denial.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -34,7 +34,7 @@ words! {
         /// Run it, and the same action from now on.
         AlwaysAllow = "always_allow",
         Deny = "deny",
-        /// Nobody answered in time, or the daemon stopped.
+        /// No answer came in time, or the daemon stopped.
         Expired = "expired",
     }
 }
@@ -48,7 +48,7 @@ pub enum Settled {
     Before(Decision),
 }
 
-/// A question as the ledger holds it.
+/// A question in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenQuestion {
     /// Its id; buttons carry it.
@@ -56,18 +56,18 @@ pub struct OpenQuestion {
     pub asked: NewQuestion,
     /// The message it was asked in, once posted.
     pub message: Option<MessageId>,
-    /// How it ended, if it did.
+    /// Its decision, if it has one.
     pub decision: Option<Decision>,
     pub decided_by: Option<UserId>,
 }
 
 impl Store {
-    /// Stores the questions about calls that are asked about together, before they are shown: all of them, or none.
-    /// Returns the ids that their buttons contain.
+    /// Stores the questions about a group of calls before they are shown: all of them, or none. Returns the ids for
+    /// their buttons.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running.
     pub async fn open_questions(
         &self,
         questions: Vec<NewQuestion>,
@@ -90,7 +90,7 @@ impl Store {
         self.rows(batch, scalar).await
     }
 
-    /// Stores the id of the message that asks about calls, so that it can be shown as expired after a crash.
+    /// Stores the id of the message with the question, so that it can be shown as expired after a crash.
     pub async fn set_question_post(
         &self,
         calls: &[i64],
@@ -111,7 +111,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an unknown question.
+    /// Fails with [`StoreError::NotFound`] for an unknown question.
     pub async fn decide_question(
         &self,
         id: i64,
@@ -148,11 +148,11 @@ impl Store {
         .await
     }
 
-    /// Replaces the decision to allow a call with a denial that arrived before the call started.
+    /// Replaces the approval of a call with a denial that arrived before the call started.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the question was not allowed, or its call has started.
+    /// Fails with [`StoreError::NotFound`] if the question was not allowed, or its call has started.
     pub async fn overrule_question(&self, id: i64, by: UserId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -169,7 +169,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// One question, open or decided, for a press on an old button.
+    /// Returns one question, open or decided, for a press on an old button.
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
         let query = checked(query!("SELECT * FROM approvals WHERE id = ?", id));
         query.first(&mut *self.reader().await?, question).await
@@ -179,7 +179,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed, or started already: it must not run then.
+    /// Fails with [`StoreError::NotFound`] if the call is not proposed, or has already started: it must not run then.
     pub async fn start_call(
         &self,
         turn: TurnId,
@@ -196,7 +196,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not started.
+    /// Fails with [`StoreError::NotFound`] if the call has not started.
     pub async fn finish_call(
         &self,
         turn: TurnId,
@@ -207,11 +207,11 @@ impl Store {
             .await
     }
 
-    /// The same with another end of the call.
+    /// Stores the same with another end of the call.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not started.
+    /// Fails with [`StoreError::NotFound`] if the call has not started.
     pub async fn finish_call_as(
         &self,
         turn: TurnId,
@@ -222,11 +222,11 @@ impl Store {
         self.end_call(turn, result, end, &attached).await
     }
 
-    /// Marks a call started that a person has run again: it is no call of an answer of this turn.
+    /// Marks a call as started that a person runs again: it is not a call of an answer of this turn.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running.
     pub async fn start_again(
         &self,
         turn: TurnId,
@@ -253,7 +253,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed.
+    /// Fails with [`StoreError::NotFound`] if the call is not proposed.
     pub async fn refuse_call(
         &self,
         turn: TurnId,
@@ -283,9 +283,9 @@ impl Store {
 pub enum CallEnd {
     /// It had started.
     Finished,
-    /// It had started, and the daemon's stop ended it: nobody knows how far it came.
+    /// It had started, and the daemon's stop ended it: its progress is unknown.
     Interrupted,
-    /// It ran again for a person, and a note tells the model of its result.
+    /// It ran again for a person, and a note gives the model its result.
     RanAgain,
     /// It never ran.
     Refused,

@@ -1,4 +1,4 @@
-//! What the message of a person has caused: the turns that began for it without a person, and the notes that began none.
+//! The effects of a person's message: the turns that began for it without a person, and the notes that began none.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use super::statement::{checked, scalar};
 use crate::domain::causes::{Cause, PERIOD, Refusal};
 use crate::domain::{AgentId, ChannelId, ConversationId, TurnId};
 
-/// Notes that are kept for the next turn of one conversation; the oldest go first. People were told each of them.
+/// Most notes that are kept for the next turn of one conversation; the oldest are dropped first. People saw each of
+/// them.
 const MOST_KEPT: u32 = 20;
 
 /// A note that begins no turn.
@@ -28,13 +29,13 @@ pub struct NewKeptNote {
     pub agent: AgentId,
     /// Number of the conversation whose next turn gets it: 0 for the main one.
     pub number: u32,
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
-    /// The branch whose report it is: the branch has reported then.
+    /// The branch that reports in it; it counts as having reported then.
     pub report_of: Option<ConversationId>,
     /// The turn that caused it.
     pub caused_by: Option<TurnId>,
-    /// Where people are told, and in which words; `None` where they were told already.
+    /// Where the notice for people goes, with its text; `None` if they already saw it.
     pub channel: ChannelId,
     pub notice: Option<String>,
 }
@@ -46,7 +47,7 @@ pub struct KeptNote {
     pub text: String,
 }
 
-/// Turns that are about to begin for a message of a person, and are not in the ledger yet.
+/// Turns that are about to begin for a person's message, and are not yet in the ledger.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reserved(Arc<Mutex<HashMap<i64, u32>>>);
 
@@ -58,7 +59,7 @@ pub struct ReservedTurn {
 }
 
 impl Reserved {
-    /// Counts one more for `message`; returns also how many others are reserved.
+    /// Counts one more for `message`; also returns how many others are reserved.
     pub(super) fn one_more(&self, message: i64) -> (ReservedTurn, u32) {
         let mut all = self.0.lock();
         let count = all.entry(message).or_default();
@@ -85,7 +86,7 @@ impl Drop for ReservedTurn {
 }
 
 impl Store {
-    /// Reserves one more turn for the message behind `turn`, which has a child turn begin; or returns why it may not.
+    /// Reserves one more turn for the message behind `turn`, which starts a child turn; or returns why it may not.
     pub async fn reserve_turn(
         &self,
         turn: TurnId,
@@ -94,7 +95,7 @@ impl Store {
         let Some(message) = message_behind(db, turn).await? else {
             return Ok(Err(Refusal::UnknownMessage));
         };
-        // Reserved before it is counted: of two that do so at the same time, one sees the other.
+        // Reserved before it is counted: if two do so at the same time, one sees the other.
         let (reserved, others) = self.inner.reserved.one_more(message);
         let begun = begun_for(db, message).await?;
         let cause = Cause {
@@ -104,8 +105,7 @@ impl Store {
         Ok(cause.may_begin(0).map(|()| reserved))
     }
 
-    /// Counts the turns that began lately without a person, for the message behind `turn`; `None` where that message is
-    /// not known.
+    /// Counts the recent turns without a person, for the message behind `turn`; `None` if that message is not known.
     pub async fn caused_lately(&self, turn: TurnId) -> Result<Option<u32>, StoreError> {
         let db = &mut *self.reader().await?;
         match message_behind(db, turn).await? {
@@ -114,7 +114,7 @@ impl Store {
         }
     }
 
-    /// Keeps a note for the next turn of its conversation, and queues what people are told about it.
+    /// Keeps a note for the next turn of its conversation, and queues the notice for people about it.
     pub async fn keep_note(&self, note: NewKeptNote) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -170,8 +170,8 @@ fn kept_note(row: &SqliteRow) -> Result<KeptNote, StoreError> {
     })
 }
 
-/// Finds the message of a person that what `turn` causes is counted for: the latest one that was handed to it or to the
-/// root of its run, else the one that led to it.
+/// Finds the person's message to which the effects of `turn` are charged: the latest one that was passed to it or to
+/// the root of its run, or otherwise the one that led to it.
 pub(super) async fn message_behind(
     db: &mut SqliteConnection,
     turn: TurnId,
@@ -187,7 +187,7 @@ pub(super) async fn message_behind(
     Ok(found.flatten())
 }
 
-/// Counts the turns that the message `root` caused within [`PERIOD`], children and stages included.
+/// Counts the turns that the message `root` caused within [`PERIOD`], including children and stages.
 pub(super) async fn begun_for(db: &mut SqliteConnection, root: i64) -> Result<u32, StoreError> {
     checked(query!(
         "SELECT count(*) AS count FROM turns WHERE caused_by = ? AND began_at > ?",
@@ -198,8 +198,8 @@ pub(super) async fn begun_for(db: &mut SqliteConnection, root: i64) -> Result<u3
     .await
 }
 
-/// Notes which message caused a turn that just began. Where its words come from a run whose words pass a role, its
-/// conversation holds such words too.
+/// Records which message caused a turn that just began. If its text comes from a run with text that a role has to pass,
+/// its conversation contains such text too.
 pub(super) async fn set_cause(
     db: &mut SqliteConnection,
     turn: TurnId,
@@ -220,7 +220,7 @@ pub(super) async fn set_cause(
     batch.run(db).await.map(drop)
 }
 
-/// Removes notes that a turn of `conversation` begins with.
+/// Removes notes with which a turn of `conversation` begins.
 pub(super) fn forget_kept(batch: &mut Batch, conversation: ConversationId, notes: &[i64]) {
     for note in notes {
         batch.add(query!(

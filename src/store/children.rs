@@ -19,14 +19,14 @@ use super::turn_rows::{TurnRow, turn_row};
 use super::turns::{ChildOf, FinishedTurn, NewTurn, end_turn};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, ToolResult, TurnId};
 
-/// A child turn that is about to begin, in a conversation that is made for it.
+/// A child turn that is about to begin, in a conversation that is created for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewChild {
     /// `conversation` is that of its parent.
     pub turn: NewTurn,
-    /// What it is to do.
+    /// Its task.
     pub item: Item,
-    /// What it knows of earlier conversations; for a new conversation.
+    /// Its knowledge of earlier conversations; for a new conversation.
     pub seed: Option<String>,
     /// The conversation of a former child turn that it continues.
     pub goes_on: Option<ConversationId>,
@@ -41,12 +41,12 @@ pub struct EndedBelow {
     pub results: Vec<(ToolResult, CallEnd)>,
 }
 
-/// What people are told when a child turn ends.
+/// The messages for people when a child turn ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToldOfEnd {
     /// The channel of the other agent that it worked as, and the message there.
     pub elsewhere: Option<(ChannelId, String)>,
-    /// Its last words in its own thread, where it has one.
+    /// Its last messages in its own thread, if it has one.
     pub in_thread: Vec<NewPart>,
 }
 
@@ -62,12 +62,12 @@ pub struct NextStage {
 }
 
 impl Store {
-    /// Marks a call started together with the child turn that answers it. Returns the child's conversation.
+    /// Marks a call as started together with the child turn that answers it. Returns the child's conversation.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed, or the child would continue a conversation in which a turn
-    /// runs or that has become a branch: nothing is begun then.
+    /// Fails with [`StoreError::NotFound`] if the call is not proposed, or the child would continue a conversation in
+    /// which a turn runs or that has become a branch: then nothing begins.
     pub async fn start_child(
         &self,
         parent: TurnId,
@@ -82,12 +82,13 @@ impl Store {
         self.row(batch, begun_child).await
     }
 
-    /// Child turns of `parent` end, their outcomes become an item of it, and others begin. Returns the
+    /// Ends child turns of `parent`, stores their outcomes as an item of it, and begins others. Returns the
     /// conversations of those that begin, in their order.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the parent does not run, or one that ends does not: nothing is stored then.
+    /// Fails with [`StoreError::NotFound`] if the parent is not running, or one that ends is not: then nothing is
+    /// stored.
     pub async fn next_stage(
         &self,
         parent: TurnId,
@@ -107,12 +108,12 @@ impl Store {
         self.rows(batch, begun_child).await
     }
 
-    /// Ends a child turn together with the call that it answers: the report, its parent's result and what people are
-    /// told are stored at once.
+    /// Ends a child turn together with the call that it answers: the report, its parent's result and the messages for
+    /// people are stored at once.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the child does not run, or the call is not started.
+    /// Fails with [`StoreError::NotFound`] if the child is not running, or the call has not started.
     pub async fn finish_child(
         &self,
         child: TurnId,
@@ -131,7 +132,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The sub-agents of turns of `conversation` that `id` names: whole, or the beginning of the part that people see.
+    /// Returns the sub-agents of turns of `conversation` that `id` names, completely or by the beginning of the part
+    /// that people see.
     pub async fn former_children(
         &self,
         conversation: ConversationId,
@@ -161,7 +163,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The conversation of the child turns that people see in a thread.
+    /// Returns the conversation of the child turns that people see in a thread.
     pub async fn child_in_thread(
         &self,
         thread: ChannelId,
@@ -171,8 +173,7 @@ impl Store {
         Ok(found.await?.pop())
     }
 
-    /// Makes a branch from the conversation of child turns that have ended; `None` where one runs, or it is a branch
-    /// already.
+    /// Turns the conversation of ended child turns into a branch; `None` if one is running, or it already is a branch.
     pub async fn child_becomes_branch(
         &self,
         conversation: ConversationId,
@@ -191,7 +192,7 @@ impl Store {
         Ok(row.filter(|row| row.number > 0))
     }
 
-    /// The child turns of a run, in the order in which they began.
+    /// Returns the child turns of a run, in the order in which they began.
     pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid",
@@ -214,7 +215,7 @@ pub(super) fn end_below(
     Ok(())
 }
 
-/// Makes the child's conversation and begins its turn there. Gives one row: the conversation.
+/// Creates the child's conversation and begins its turn there. Gives one row: the conversation.
 pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), StoreError> {
     let NewChild {
         turn,
@@ -256,7 +257,7 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
     insert_item_of(batch, turn.id, item)
 }
 
-/// A former child's conversation, if it still is one and no turn runs in it.
+/// Continues a former child's conversation, if it still is one and no turn runs in it.
 fn go_on_in(batch: &mut Batch, former: ConversationId, at: &str) {
     batch.add(query!(
         "UPDATE conversations SET last_active_at = ? WHERE id = ? AND kind = 'child' AND NOT EXISTS
@@ -271,7 +272,7 @@ fn go_on_in(batch: &mut Batch, former: ConversationId, at: &str) {
     ));
 }
 
-/// Makes the conversation of a child turn.
+/// Creates the conversation of a child turn.
 fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, seed: Option<&str>, at: &str) {
     batch.add(query!(
         "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, seed, opened_at, last_active_at, closed_at)
@@ -291,7 +292,7 @@ pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError>
     Ok(ConversationId(row.try_get("id")?))
 }
 
-/// The place of a turn in its run; `None` for the root.
+/// Returns the place of a turn in its run; `None` for the root.
 pub(super) fn child_of(row: &SqliteRow) -> Result<Option<ChildOf>, StoreError> {
     if text(row, "kind")? == "turn" {
         return Ok(None);

@@ -12,12 +12,12 @@ use tracing::error;
 use super::error::StoreError;
 use crate::domain::{Cost, Usage};
 
-/// The text of a time, always of one width, so that text order is time order.
+/// Returns the text of a time, always of one width, so that text order is time order.
 pub(super) fn stamp(moment: DateTime<Utc>) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// The text of this moment.
+/// Returns the text of this moment.
 pub(super) fn now() -> String {
     stamp(Utc::now())
 }
@@ -26,13 +26,13 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::bad_row("a value to store", error))
 }
 
-/// The text of column `name`.
+/// Returns the text of column `name`.
 pub(super) fn text<'row>(row: &'row SqliteRow, name: &str) -> Result<&'row str, StoreError> {
     // sqlx reads NULL as an empty text.
     text_option(row, name)?.ok_or_else(|| StoreError::bad_row(name, "it is NULL"))
 }
 
-/// The text of column `name`, if it holds one.
+/// Returns the text of column `name`, if it has one.
 pub(super) fn text_option<'row>(
     row: &'row SqliteRow,
     name: &str,
@@ -40,13 +40,13 @@ pub(super) fn text_option<'row>(
     Ok(row.try_get(name)?)
 }
 
-/// JSON text of column `name` as a value.
+/// Returns JSON text of column `name` as a value.
 pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Result<T, StoreError> {
     let text = text(row, name)?;
     serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, fault(&error)))
 }
 
-/// What is wrong with a JSON text, without quoting it: it may hold people's words, and this goes into the log.
+/// Describes the error in a JSON text without quoting it: it may contain people's words, and this goes into the log.
 fn fault(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let what = match error.classify() {
@@ -57,7 +57,7 @@ fn fault(error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
-/// Column `name` through its `FromStr`.
+/// Reads column `name` through its `FromStr`.
 pub(super) fn parsed<T>(row: &SqliteRow, name: &str) -> Result<T, StoreError>
 where
     T: FromStr,
@@ -68,7 +68,7 @@ where
         .map_err(|error| StoreError::bad_row(name, error))
 }
 
-/// Column `name` through its `FromStr`, if it holds anything.
+/// Reads column `name` through its `FromStr`, if it is not null.
 pub(super) fn parsed_option<T>(row: &SqliteRow, name: &str) -> Result<Option<T>, StoreError>
 where
     T: FromStr,
@@ -82,12 +82,12 @@ where
     .transpose()
 }
 
-/// Column `name` as a moment.
+/// Reads column `name` as a time.
 pub(super) fn time(row: &SqliteRow, name: &str) -> Result<DateTime<Utc>, StoreError> {
     moment(name, text(row, name)?)
 }
 
-/// Column `name` as a moment, if it holds one.
+/// Reads column `name` as a time, if it is not null.
 pub(super) fn time_option(
     row: &SqliteRow,
     name: &str,
@@ -113,12 +113,12 @@ pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: 
     );
 }
 
-/// A count as SQLite holds it; none of ours comes near the limit.
+/// Converts a count for SQLite; none of ours comes near the limit.
 pub(super) fn count(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Money as SQLite holds it.
+/// Converts money for SQLite.
 pub(super) const fn dollars(cost: Cost) -> Option<f64> {
     match cost {
         Cost::Usd(dollars) => Some(dollars),
@@ -126,7 +126,7 @@ pub(super) const fn dollars(cost: Cost) -> Option<f64> {
     }
 }
 
-/// The tokens of a row, in columns that have the same names in all tables.
+/// Returns the tokens of a row, in columns that have the same names in all tables.
 pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
     Ok(Usage {
         input: counted(row, "input")?,
@@ -136,19 +136,21 @@ pub(super) fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
     })
 }
 
-/// The money of a row.
+/// Returns the money of a row.
 pub(super) fn cost(row: &SqliteRow) -> Result<Cost, StoreError> {
     let dollars: Option<f64> = row.try_get("cost_usd")?;
     Ok(dollars.map_or(Cost::Unknown, Cost::Usd))
 }
 
-/// A count of SQLite's. The sum of no rows is NULL and counts as zero; so does a negative one, which can only be damage.
+/// Reads a count of SQLite's. The sum of no rows is NULL and counts as zero, and so does a negative one, which can only
+/// be damage.
 pub(super) fn counted(row: &SqliteRow, name: &str) -> Result<u64, StoreError> {
     let value: Option<i64> = row.try_get(name)?;
     Ok(value.and_then(|value| value.try_into().ok()).unwrap_or(0))
 }
 
-/// Makes an enum whose values are words in a column: `as_str`, and a `FromStr` whose error names the unknown word.
+/// Creates an enum with values that are words in a column: `as_str`, and a `FromStr` with an error that names the
+/// unknown word.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
@@ -158,7 +160,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word that the database holds.
+            /// Returns the word in the database.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*

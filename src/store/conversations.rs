@@ -20,7 +20,7 @@ use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, Session
 pub struct NewConversation {
     /// The Discord thread it lives in, if it has one.
     pub thread: Option<ChannelId>,
-    /// What it was opened for.
+    /// Its purpose.
     pub prompt: String,
     /// The role that it works as.
     pub role: Option<String>,
@@ -28,9 +28,9 @@ pub struct NewConversation {
     pub reports_to: Option<ConversationId>,
     /// The turn that opens it.
     pub opened_by: Option<TurnId>,
-    /// The conversation that its first items are of.
+    /// The conversation from which its first items come.
     pub from: Option<ConversationId>,
-    /// The schedule whose run it is for.
+    /// The schedule for whose run it is.
     pub schedule: Option<i64>,
 }
 
@@ -39,19 +39,19 @@ pub struct NewConversation {
 pub struct ConversationRow {
     pub id: ConversationId,
     pub agent: AgentId,
-    /// 0 for the main one, else the branch's number, counted per agent and never used twice.
+    /// 0 for the main one, otherwise the branch's number, counted per agent and never used twice.
     pub number: u32,
     /// The Discord thread it lives in.
     pub thread: Option<ChannelId>,
-    /// What a branch was opened for.
+    /// The purpose of a branch.
     pub prompt: String,
     /// The role that it works as.
     pub role: Option<String>,
-    /// The conversation that is still to get a branch's report.
+    /// The conversation that still expects a branch's report.
     pub reports_to: Option<ConversationId>,
-    /// The turn that opened a branch, where a turn did.
+    /// The turn that opened a branch, if a turn did.
     pub opened_by: Option<TurnId>,
-    /// The schedule whose run a branch was opened for.
+    /// The schedule for whose run a branch was opened.
     pub schedule: Option<i64>,
     pub opened_at: DateTime<Utc>,
     /// When an item was last added to it.
@@ -61,25 +61,25 @@ pub struct ConversationRow {
     pub items: u64,
     /// How many of its items, from the first, a saved session covers.
     pub saved_items: u64,
-    /// The session that holds its first [`Self::saved_items`] items and nothing else, if there is one.
+    /// The session with exactly its first [`Self::saved_items`] items, if there is one.
     pub saved_as: Option<SessionId>,
     /// The id of the session that is being saved, or is due after a crash.
     pub crash_session: Option<SessionId>,
-    /// What it knows of earlier conversations.
+    /// Its knowledge of earlier conversations.
     pub seed: Option<String>,
     /// Whether notes wait for its next turn.
     pub has_kept_notes: bool,
-    /// Whether it holds words that pass a role before people get them.
+    /// Whether it contains text that a role has to pass before people get it.
     pub hides_words: bool,
 }
 
 impl ConversationRow {
-    /// Whether it holds items that no session covers.
+    /// Returns whether it has items that no session contains.
     pub const fn is_unsaved(&self) -> bool {
         self.items > self.saved_items
     }
 
-    /// What a branch was opened for, as people may see it: nothing where a model wrote words that pass a role first.
+    /// Returns the purpose of a branch as people may see it: empty if a model wrote text that a role has to pass first.
     pub fn shown_prompt(&self) -> &str {
         if self.hides_words && self.opened_by.is_some() {
             ""
@@ -88,29 +88,29 @@ impl ConversationRow {
         }
     }
 
-    /// The session that holds exactly its items, if there is one.
+    /// Returns the session with exactly its items, if there is one.
     pub fn held_by(&self) -> Option<SessionId> {
         let is_as_saved = self.closed_at.is_none() && self.items == self.saved_items;
         self.saved_as.filter(|_| is_as_saved)
     }
 }
 
-/// Each conversation with its number of items and when its last turn was active. A turn is active from its beginning to its
-/// end; its interruption does not count.
+/// Each conversation with its number of items and the time when its last turn was active. A turn is active from its
+/// beginning to its end; its interruption does not count.
 pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
      WHERE t.conversation_id = c.id ORDER BY t.rowid DESC LIMIT 1) AS turn_at,
     EXISTS (SELECT 1 FROM kept_notes k WHERE k.agent_id = c.agent_id AND k.number = c.number) AS has_kept_notes
     FROM conversations c";
 
-/// The main conversation of an agent that is open.
+/// The open main conversation of an agent.
 static OPEN_MAIN: LazyLock<String> = LazyLock::new(|| {
     format!("{SELECT} WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL")
 });
 
 impl Store {
-    /// The main conversation of an agent, opened where none is open. That does not wait for the disk: the commit that adds
-    /// an item does.
+    /// Returns the main conversation of an agent, and opens one if none is open. That does not wait for the disk: the
+    /// commit that adds an item does.
     pub async fn main_conversation(&self, agent: AgentId) -> Result<ConversationRow, StoreError> {
         let (agent, at) = (agent.to_string(), now());
         let mut batch = Batch::default();
@@ -144,7 +144,7 @@ impl Store {
         .await
     }
 
-    /// The open conversations of an agent, main one first.
+    /// Returns the open conversations of an agent, main one first.
     pub async fn conversations(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.closed_at IS NULL ORDER BY c.number",
@@ -153,7 +153,7 @@ impl Store {
         .await
     }
 
-    /// All branches an agent ever had, newest first.
+    /// Returns all branches an agent ever had, newest first.
     pub async fn branches(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.number > 0 ORDER BY c.number DESC",
@@ -162,7 +162,7 @@ impl Store {
         .await
     }
 
-    /// One conversation, open or closed.
+    /// Returns one conversation, open or closed.
     pub async fn conversation(
         &self,
         id: ConversationId,
@@ -173,7 +173,7 @@ impl Store {
             .pop())
     }
 
-    /// The open conversation that lives in the Discord thread `thread`.
+    /// Returns the open conversation that lives in the Discord thread `thread`.
     pub async fn conversation_by_thread(
         &self,
         thread: ChannelId,
@@ -187,7 +187,7 @@ impl Store {
             .pop())
     }
 
-    /// The conversation that a message belongs to, a person's message or one of ours.
+    /// Returns the conversation that a message belongs to, a person's message or one of ours.
     pub async fn conversation_of_message(
         &self,
         message: MessageId,
@@ -199,7 +199,7 @@ impl Store {
         Ok(found.await?.pop())
     }
 
-    /// Runs a query of this file; SQLite turns `key` into the column's type by itself.
+    /// Runs a query of this file; SQLite itself converts `key` to the column's type.
     pub(super) async fn find_conversations(
         &self,
         condition: &str,
@@ -216,7 +216,7 @@ impl Store {
             .await
     }
 
-    /// Branches without a running turn that have not reported yet.
+    /// Returns branches without a running turn that have not reported yet.
     pub async fn reports_due(&self) -> Result<Vec<(AgentId, ConversationId)>, StoreError> {
         let condition = "WHERE c.kind = ? AND c.parent_id IS NOT NULL AND NOT EXISTS
              (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.state = 'running')";
@@ -225,14 +225,15 @@ impl Store {
         Ok(due.map(|branch| (branch.agent, branch.id)).collect())
     }
 
-    /// The report of a branch is not given to anybody any more.
+    /// Drops the report of a branch, which is no longer given to a conversation.
     pub async fn drop_report(&self, branch: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         has_reported(&mut batch, branch);
         self.run(batch).await.map(drop)
     }
 
-    /// Whether a conversation holds words that pass a role before people get them. One that is not known does.
+    /// Returns whether a conversation contains text that a role has to pass before people get it. True for an unknown
+    /// one.
     pub async fn hides_words(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         let query = checked(query!(
             "SELECT hides_words FROM conversations WHERE id = ?",
@@ -244,7 +245,7 @@ impl Store {
         Ok(found.unwrap_or(true))
     }
 
-    /// Notes that a conversation holds words that pass a role before people get them.
+    /// Records that a conversation contains text that a role has to pass before people get it.
     pub async fn hide_words(&self, conversation: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -254,7 +255,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Ends a conversation: its items stay in the ledger, the agent's next message opens a new one.
+    /// Ends a conversation: its items stay in the ledger, and the agent's next message opens a new one.
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -265,7 +266,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Stores what a conversation knows of earlier ones. That does not wait for the disk: the commit that adds an item
+    /// Stores a conversation's knowledge of earlier ones. That does not wait for the disk: the commit that adds an item
     /// does.
     pub async fn set_seed(
         &self,
@@ -281,8 +282,8 @@ impl Store {
         self.run(batch.unsynced()).await.map(drop)
     }
 
-    /// Notes the id of the session as which a conversation is about to be saved: after a crash between its file and its
-    /// row, the next start completes it.
+    /// Records the id of the session as which a conversation is about to be saved: after a crash between its file and
+    /// its row, the next start completes it.
     pub async fn promise_session(
         &self,
         conversation: ConversationId,
@@ -297,7 +298,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Stores when somebody last wrote to an agent, or near it, from which the remaining time of its conversations follows.
+    /// Stores when a person last wrote to an agent, or near it; the remaining time of its conversations follows from
+    /// that.
     pub async fn keep_activity(
         &self,
         agent: AgentId,
@@ -349,7 +351,7 @@ async fn open_branch(
     .await
 }
 
-/// A branch has reported; it does so once.
+/// Records that a branch has reported, which it does only once.
 pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
     batch.add(query!(
         "UPDATE conversations SET parent_id = NULL WHERE id = ? AND kind = 'branch' AND parent_id IS NOT NULL",
@@ -358,7 +360,7 @@ pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
         .must_change("branch that has not reported");
 }
 
-/// Notes that an item was added to a conversation outside of its turns.
+/// Records that an item was added to a conversation outside of its turns.
 pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
     batch.add(query!(
         "UPDATE conversations SET last_active_at = ? WHERE id = ?",
@@ -395,7 +397,8 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
     })
 }
 
-/// A turn with unreadable times makes its own row unreadable, not its conversation's.
+/// Reads the time of the last activity. A turn with unreadable times makes its own row unreadable, not its
+/// conversation's.
 fn last_active_at(row: &SqliteRow) -> Result<DateTime<Utc>, StoreError> {
     let turn = time_option(row, "turn_at").ok().flatten();
     Ok(time(row, "last_active_at")?.max(turn.unwrap_or_default()))

@@ -1,18 +1,18 @@
-//! What a commit waits for, and how SQLite is told.
+//! How long a commit waits, and SQLite's setting for it.
 
-/// What a commit waits for.
+/// The event that a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Durability {
     /// It is on the disk: neither a crash nor a power cut undoes it.
     #[default]
     Synced,
-    /// The operating system has it: a crash of the daemon does not undo it, a power cut may, until the next synced commit.
-    /// For what recovery finds out by itself (`docs/decisions/0613-what-each-fsync-is-for.md`).
+    /// The operating system has it: a crash of the daemon does not undo it, but a power cut may, until the next synced
+    /// commit. For facts that recovery finds out by itself (`docs/decisions/0613-what-each-fsync-is-for.md`).
     Written,
 }
 
 impl Durability {
-    /// What a transaction of several jobs waits for: the maximum of theirs.
+    /// Returns the durability of a transaction of several jobs: the maximum of theirs.
     pub(super) fn of_all(jobs: impl IntoIterator<Item = Self>) -> Self {
         if jobs.into_iter().all(|job| job == Self::Written) {
             Self::Written
@@ -21,7 +21,7 @@ impl Durability {
         }
     }
 
-    /// SQLite's setting for it.
+    /// Returns SQLite's setting for it.
     pub(super) const fn pragma(self) -> &'static str {
         match self {
             Self::Synced => "PRAGMA synchronous = FULL",

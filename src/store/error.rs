@@ -1,14 +1,14 @@
-//! Why the database could not do what was asked.
+//! Why the database could not carry out a request.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqlx::migrate::MigrateError;
 
-/// Where the database lies within the home, for messages that do not know the home.
+/// The database's path within the home, for messages that do not know the home.
 const DATABASE_FILE: &str = "db/chorus.db";
 
-/// Why the database could not do what was asked.
+/// Why the database could not carry out a request.
 ///
 /// Cloned, because all jobs of a transaction get its error.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -16,12 +16,12 @@ pub enum StoreError {
     /// The disk refused it; nothing of it was stored. The next call tries again.
     #[error("nothing was stored: {fault} ({detail})")]
     Disk {
-        /// What is wrong with the disk.
+        /// The fault of the disk.
         fault: DiskFault,
         /// SQLite's or the system's own words.
         detail: String,
     },
-    /// The database is not what was written.
+    /// The database was damaged after it was written.
     #[error(
         "the database {} is damaged: {reason}. It was left as it is: keep a copy, then put a backup in its place (`chorus restore`)",
         path.display()
@@ -32,7 +32,7 @@ pub enum StoreError {
         "the database holds something unreadable in {what}: {reason}; a backup may have it as it was (`chorus restore`)"
     )]
     BadRow {
-        /// Which column or value.
+        /// The column or value.
         what: String,
         reason: String,
     },
@@ -58,10 +58,10 @@ pub enum StoreError {
     #[error("another Chorus{} works on {}: stop it first, or set another CHORUS_HOME", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Locked {
         home: PathBuf,
-        /// The other process, when it left its number.
+        /// The other process, if it left its number.
         pid: Option<u32>,
     },
-    /// The home, or a file that belongs there, cannot be made or opened.
+    /// The home, or a file that belongs there, cannot be created or opened.
     #[error(
         "{} cannot be used: {reason}; let this user write there, or set another CHORUS_HOME",
         path.display()
@@ -70,16 +70,16 @@ pub enum StoreError {
     /// The SQLite this program was built with has the WAL-reset corruption.
     #[error("SQLite {found} can corrupt its write-ahead log; 3.51.3 or later is needed")]
     OldSqlite { found: String },
-    /// What was named is not there.
+    /// The named object does not exist.
     #[error("there is no {0}")]
     NotFound(String),
     /// The store was closed; the daemon is stopping.
     #[error("the database is closed: the daemon is stopping")]
     Closed,
-    /// What was to be done with it panicked. Nothing of it was stored.
+    /// The work with it panicked. Nothing of it was stored.
     #[error("the program broke off while it used the database; its log says where")]
     Broken,
-    /// SQLite refused for another reason: a mistake of this program.
+    /// SQLite refused for another reason: a mistake in this program.
     #[error("the database refused: {0}")]
     Query(Arc<sqlx::Error>),
 }
@@ -89,7 +89,7 @@ pub enum StoreError {
 #[error("unknown word `{0}`")]
 pub struct UnknownWord(pub String);
 
-/// What is wrong with the disk.
+/// The fault of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
     Full,
@@ -109,7 +109,7 @@ impl std::fmt::Display for DiskFault {
 }
 
 impl StoreError {
-    /// A row that cannot be read.
+    /// Creates the error for a row that cannot be read.
     pub(super) fn bad_row(what: &str, reason: impl std::fmt::Display) -> Self {
         Self::BadRow {
             what: what.to_owned(),
@@ -117,7 +117,7 @@ impl StoreError {
         }
     }
 
-    /// The database is not what was written; [`Self::at`] gives its path.
+    /// Creates the error for a damaged database; [`Self::at`] adds its path.
     pub(super) fn damaged(reason: impl Into<String>) -> Self {
         Self::Damaged {
             path: PathBuf::from(DATABASE_FILE),
@@ -125,7 +125,7 @@ impl StoreError {
         }
     }
 
-    /// The same error with the database's full path, where it names the file.
+    /// Returns the same error with the database's full path, if it names the file.
     pub(super) fn at(self, database: &Path) -> Self {
         match self {
             Self::Damaged { reason, .. } => Self::Damaged {
@@ -136,7 +136,7 @@ impl StoreError {
         }
     }
 
-    /// Whether SQLite has rolled back the whole transaction, not only the statement.
+    /// Returns whether SQLite has rolled back the whole transaction, not only the statement.
     pub(super) const fn ends_transaction(&self) -> bool {
         matches!(
             self,
@@ -175,7 +175,7 @@ impl From<MigrateError> for StoreError {
     }
 }
 
-/// Reads SQLite's result codes that a caller acts on; the lowest byte of an extended code is the primary one.
+/// Reads those of SQLite's result codes that a caller acts on; the lowest byte of an extended code is the primary one.
 fn of_code(code: i32, detail: String) -> Option<StoreError> {
     const READ_ONLY: i32 = 8;
     const IO: i32 = 10;

@@ -15,22 +15,22 @@ use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 /// The outcome of a message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// Stored now; it is to be handled.
+    /// Stored now, to be handled.
     New,
     /// Stored before: a replay, to be ignored.
     Known,
 }
 
-/// The outcome of changing a message that waits.
+/// The outcome of changing a waiting message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
-    /// It still waited; it is changed.
+    /// It still waited; it was changed.
     Changed,
-    /// It is in a turn already, or was dropped, or never came.
+    /// It is already in a turn, or was dropped, or never came.
     NotWaiting,
 }
 
-/// How many messages of bots an agent took within some time.
+/// How many messages of bots an agent accepted within some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessagesOfBots {
     pub all: u32,
@@ -68,8 +68,8 @@ impl Store {
             .await
     }
 
-    /// Marks a waiting message as skipped, and queues what its author is told in its channel. Neither happens where it waits
-    /// no more.
+    /// Marks a waiting message as skipped, and queues a notice for its author in its channel. Does neither if it no
+    /// longer waits.
     pub async fn refuse(
         &self,
         message: MessageId,
@@ -117,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Gives a waiting message its edited text, and its files where these are given too.
+    /// Gives a waiting message its edited text, and its files if they are also given.
     pub async fn update_queued(
         &self,
         message: MessageId,
@@ -145,8 +145,8 @@ impl Store {
         .await
     }
 
-    /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
-    /// cannot be read is left out; see [`Self::drop_unreadable`].
+    /// Returns the messages that are stored and not yet in a turn, oldest first: at the start they are passed to the
+    /// manager again. One that cannot be read is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let query = checked(query!(
             "SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id"
@@ -156,7 +156,7 @@ impl Store {
             .await
     }
 
-    /// Drops waiting messages that cannot be read; their authors are told so in `words`.
+    /// Drops waiting messages that cannot be read; their authors get the notice `words`.
     pub async fn drop_unreadable(&self, words: &str) -> Result<(), StoreError> {
         let query = checked(query!(
             "SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'"
@@ -177,21 +177,22 @@ impl Store {
         Ok(())
     }
 
-    /// A message that waits for its turn, as it is after edits; `None` once it was taken, dropped or skipped.
+    /// Returns a message that waits for its turn, with its edits; `None` once it was taken, dropped or skipped.
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         waiting(message)
             .first(&mut *self.reader().await?, body)
             .await
     }
 
-    /// Counts the messages of bots that were taken in `place` and its threads after `since` and before the message `until`.
+    /// Counts the messages of bots that were accepted in `place` and its threads after `since` and before the message
+    /// `until`.
     pub async fn messages_of_bots(
         &self,
         place: ChannelId,
         since: MessageId,
         until: MessageId,
     ) -> Result<MessagesOfBots, StoreError> {
-        // The macros cannot tell which type is in JSON.
+        // The macros cannot determine the type of values in JSON.
         let query = sql(
             "WITH taken (id, is_bot) AS (
                  SELECT message_id, coalesce(json_extract(body, '$.is_from_bot'), 0) FROM inbound
@@ -212,7 +213,7 @@ impl Store {
         query.one(&mut *self.reader().await?, read).await
     }
 
-    /// A message of a person in the ledger, in any state.
+    /// Returns a message of a person in the ledger, in any state.
     pub async fn message(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         let query = checked(query!(
             "SELECT body FROM inbound WHERE message_id = ?",
@@ -221,7 +222,7 @@ impl Store {
         query.first(&mut *self.reader().await?, body).await
     }
 
-    /// The newest message of `channel` that was stored or skipped.
+    /// Returns the newest message of `channel` that was stored or skipped.
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
         let query = checked(query!(
             "SELECT message_id FROM cursors WHERE channel_id = ?",
@@ -231,7 +232,7 @@ impl Store {
         Ok(id.map(MessageId::from_i64))
     }
 
-    /// All cursors, for finding the channels with new messages after the daemon was away.
+    /// Returns all cursors, for finding the channels with new messages after the daemon was away.
     pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         let query = checked(query!("SELECT channel_id, message_id FROM cursors"));
         let cursor = |row: &SqliteRow| {
@@ -255,7 +256,7 @@ impl Store {
     }
 }
 
-/// The message `id`, if it waits.
+/// Returns a statement that finds the message `id`, if it waits.
 fn waiting(id: MessageId) -> Statement {
     checked(query!(
         "SELECT body FROM inbound WHERE message_id = ? AND state = 'new'",
@@ -263,12 +264,12 @@ fn waiting(id: MessageId) -> Statement {
     ))
 }
 
-/// The message of a row.
+/// Returns the message of a row.
 fn body(row: &SqliteRow) -> Result<Inbound, StoreError> {
     from_json(row, "body")
 }
 
-/// The message of a row and its channel, if it cannot be read.
+/// Returns the message of a row and its channel, if it cannot be read.
 fn unreadable(row: &SqliteRow) -> Result<Option<(MessageId, ChannelId)>, StoreError> {
     let Err(error) = body(row) else {
         return Ok(None);
@@ -280,7 +281,7 @@ fn unreadable(row: &SqliteRow) -> Result<Option<(MessageId, ChannelId)>, StoreEr
     )))
 }
 
-/// Cursors only move forward.
+/// Moves a cursor, which only goes forward.
 pub(super) fn move_cursor(batch: &mut Batch, channel: ChannelId, message: MessageId) {
     batch.add(query!(
         "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
@@ -299,7 +300,7 @@ pub(super) fn claim(batch: &mut Batch, turn: Option<TurnId>, id: MessageId) {
     ));
 }
 
-/// [`claim`] for `message` in exactly this version; fails when it was edited, dropped or taken.
+/// Works like [`claim`] for `message` in exactly this version; fails if it was edited, dropped or taken.
 pub(super) fn claim_unchanged(
     batch: &mut Batch,
     turn: Option<TurnId>,

@@ -18,7 +18,7 @@ use crate::text::long;
 /// Replaces an item that cannot be read.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
 
-/// The items that a conversation tells, without those that its compactions dropped.
+/// Returns a statement for the current items of a conversation, without those that its compactions dropped.
 fn told(conversation: ConversationId) -> Statement {
     checked(query!(
         "SELECT id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id",
@@ -26,25 +26,25 @@ fn told(conversation: ConversationId) -> Statement {
     ))
 }
 
-/// Whether items that replace a conversation are in a saved session already.
+/// Whether items that replace a conversation are already in a saved session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SavedAs {
-    /// This one holds just them.
+    /// Exactly these are in this one.
     This(SessionId),
-    /// They are saved, in a session that holds more or in several sessions.
+    /// They are saved, in a session with more items or in several sessions.
     Others,
     /// They are not saved.
     Nothing,
 }
 
 impl Store {
-    /// The items of a conversation in order; results of one answer's calls in the order of the calls.
+    /// Returns the items of a conversation in order, with the results of one answer's calls in the order of the calls.
     pub async fn items(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
         let query = told(conversation);
         items_of(query, &mut *self.reader().await?).await
     }
 
-    /// The items of a conversation from before `turn`.
+    /// Returns the items of a conversation from before `turn`.
     pub async fn items_before(
         &self,
         conversation: ConversationId,
@@ -60,8 +60,8 @@ impl Store {
         items_of(query, &mut *self.reader().await?).await
     }
 
-    /// The items of a conversation up to those of `message`, which `turn` took or gave; `None` where it does not hold them
-    /// any more, because it was cleared or compacted.
+    /// Returns the items of a conversation up to those of `message`, which `turn` took or gave; `None` if they are no
+    /// longer in it, because it was cleared or compacted.
     pub async fn items_until(
         &self,
         conversation: ConversationId,
@@ -127,8 +127,8 @@ impl Store {
 }
 
 impl Store {
-    /// Replaces all items that a child's conversation tells. The old ones stay in the ledger, because no session holds
-    /// them.
+    /// Replaces all current items of a child's conversation. The old ones stay in the ledger, because no session
+    /// contains them.
     pub async fn drop_items(
         &self,
         conversation: ConversationId,
@@ -162,7 +162,7 @@ fn insert_item(
     Ok(())
 }
 
-/// Adds an item at the end of the conversation of a turn that runs.
+/// Adds an item at the end of the conversation of a running turn.
 pub(super) fn insert_item_of(
     batch: &mut Batch,
     turn: TurnId,
@@ -181,7 +181,7 @@ pub(super) fn insert_item_of(
 }
 
 /// Replaces all items of `conversation` with `items`. Unchanged rows at the beginning are not written again: a repair
-/// changes the end of what may be a long history.
+/// changes only the end of a history that may be long.
 pub(super) async fn replace(
     db: &mut SqliteConnection,
     conversation: ConversationId,
@@ -232,14 +232,14 @@ async fn unchanged(
     Ok(kept)
 }
 
-/// The items of the rows that `query` finds.
+/// Returns the items of the rows that `query` finds.
 async fn items_of(query: Statement, db: &mut SqliteConnection) -> Result<Vec<Item>, StoreError> {
     let mut items = query.all(db, |row| Ok(item(row))).await?;
     order_results(&mut items);
     Ok(items)
 }
 
-/// The item of a row. One that cannot be read is replaced with a note, so that the rest is kept.
+/// Returns the item of a row. One that cannot be read is replaced with a note, so that the rest is kept.
 fn item(row: &SqliteRow) -> Item {
     from_json(row, "body").unwrap_or_else(|error| {
         report_unreadable(row, "items", "id", &error);
@@ -247,7 +247,7 @@ fn item(row: &SqliteRow) -> Item {
     })
 }
 
-/// Results are stored as calls end; a model gets them in the order of the calls.
+/// Sorts results, which are stored as calls end: a model gets them in the order of the calls.
 fn order_results(items: &mut [Item]) {
     let mut from = 0;
     while from < items.len() {

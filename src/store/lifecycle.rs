@@ -1,7 +1,7 @@
-//! Operations on an agent as a whole: written down before they begin, deleted when all of them is done.
+//! Operations on an agent as a whole: recorded before they begin, and deleted when all of them is done.
 //!
-//! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. A start
-//! after a crash follows the intent: it finishes what it finds, and each step may have been done already.
+//! Creating, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. A
+//! start after a crash follows the intent: it finishes the operation, and each step may already have been done.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,12 +21,12 @@ use super::schedules::end_plans;
 use super::statement::checked;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
-/// An operation that is under way with an agent.
+/// An operation in progress on an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub enum Intent {
     Init {
-        /// Keys for the `agent.json` of a folder that existed before; `None` where the folder is new.
+        /// Keys for the `agent.json` of a folder that existed before; `None` if the folder is new.
         kept: Option<Map<String, Value>>,
         /// The row that it had as a destroyed agent.
         before: Option<Box<AgentRow>>,
@@ -37,7 +37,7 @@ pub enum Intent {
     Destroy { keep_files: bool },
     /// Its channel is to get this name as soon as Discord allows it.
     ChannelName { name: String },
-    /// People were told what it lacks, and how to repair it.
+    /// People were notified of its missing parts, and how to repair it.
     Repair {
         /// Its channel is gone.
         channel: bool,
@@ -57,7 +57,7 @@ pub enum IntentKind {
 }
 
 impl IntentKind {
-    /// The word that the database holds.
+    /// Returns the word that the database holds.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -82,23 +82,23 @@ impl Intent {
 }
 
 impl Store {
-    /// Notes that something is about to be done.
+    /// Records that an operation is about to begin.
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; then the operation must not be begun.
+    /// Fails with [`StoreError`]; then the operation must not begin.
     pub async fn intend(&self, agent: AgentId, intent: Intent) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         note(&mut batch, agent, &intent)?;
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that an agent is about to be destroyed, and closes its conversations, which are saved: after a crash it is
-    /// either being destroyed or unchanged.
+    /// Records that an agent is about to be destroyed, and closes its conversations, which are saved: after a crash it
+    /// is either being destroyed or unchanged.
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; then the operation must not be begun.
+    /// Fails with [`StoreError`]; then the operation must not begin.
     pub async fn begin_destroy(&self, agent: AgentId, keep_files: bool) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         note(&mut batch, agent, &Intent::Destroy { keep_files })?;
@@ -111,14 +111,14 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that the operation is done, or was undone.
+    /// Records that the operation is done, or was undone.
     pub async fn settled(&self, agent: AgentId, kind: IntentKind) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         strike(&mut batch, agent, kind);
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that a channel has this name, unless it is to have a newer one.
+    /// Records that a channel has this name, unless it is to get a newer one.
     pub async fn channel_is_named(&self, agent: AgentId, name: &str) -> Result<(), StoreError> {
         let intent = Intent::ChannelName {
             name: name.to_owned(),
@@ -133,7 +133,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Everything under way. What cannot be read is left out.
+    /// Returns all operations in progress. Unreadable ones are left out.
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
         let query = checked(query!(
             "SELECT agent_id, detail FROM lifecycle ORDER BY begun_at"
@@ -143,7 +143,7 @@ impl Store {
             .await
     }
 
-    /// What is under way with one agent.
+    /// Returns the operation in progress on one agent.
     pub async fn intent(
         &self,
         agent: AgentId,
@@ -158,7 +158,7 @@ impl Store {
         Ok(found.map(|(_, intent)| intent))
     }
 
-    /// Registers an agent that is about to be made.
+    /// Registers an agent that is about to be created.
     pub async fn begin_init(
         &self,
         agent: AgentRow,
@@ -187,7 +187,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Updates the row of a renamed agent; its channel is to follow.
+    /// Updates the row of a renamed agent; its channel still has to follow.
     pub async fn finish_rename(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut batch = Batch::default();
         agents::put(&mut batch, &agent)?;
@@ -203,7 +203,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an unknown agent.
+    /// Fails with [`StoreError::NotFound`] for an unknown agent.
     pub async fn destroy_agent(&self, agent: AgentId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -223,8 +223,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Registers an agent of which only the folder is left. Its channel is told, and messages there up to `seen` do not
-    /// count as new.
+    /// Registers an agent of which only the folder is left. Its channel gets a notice, and messages there up to `seen`
+    /// do not count as new.
     pub async fn rebuild_agent(
         &self,
         agent: AgentRow,
@@ -240,7 +240,7 @@ impl Store {
         self.register(batch).await
     }
 
-    /// Tells people in `channel` what these agents lack, and notes that they were told.
+    /// Posts in `channel` which parts of these agents are missing, and records that people were notified.
     pub async fn offer_repair(
         &self,
         lacking: &[(AgentId, Intent)],

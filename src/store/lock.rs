@@ -10,7 +10,7 @@ use super::error::StoreError;
 /// Name of the lock file within the home.
 pub const LOCK_FILE: &str = ".lock";
 
-/// Holds a home for this process; dropping it, or the end of the process, frees it.
+/// Locks a home for this process; dropping it, or the end of the process, frees it.
 #[derive(Debug)]
 pub struct HomeLock {
     file: File,
@@ -18,11 +18,12 @@ pub struct HomeLock {
 }
 
 impl HomeLock {
-    /// Locks `home`, which is made when it is missing.
+    /// Locks `home`, which is created if it is missing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Locked`] when another process holds it, [`StoreError::Home`] when the folder cannot be used.
+    /// Fails with [`StoreError::Locked`] if another process holds it, and with [`StoreError::Home`] if the folder
+    /// cannot be used.
     pub fn acquire(home: &Path) -> Result<Self, StoreError> {
         let unusable = |path: &Path, error: io::Error| StoreError::Home {
             path: path.to_owned(),
@@ -54,21 +55,21 @@ impl HomeLock {
         }
         let before = read_holder(&mut file);
         let lock = Self { file, before };
-        // What is written is only for people; the lock works without it (for example on a full disk).
+        // The text is only for people; the lock works without it (for example on a full disk).
         let _ = lock.write("");
         Ok(lock)
     }
 
-    /// Returns what its last holder wrote about itself.
+    /// Returns the text that its last holder wrote about itself.
     pub fn before(&self) -> Option<&str> {
         self.before.as_deref()
     }
 
-    /// Writes who holds it, in a line below the number of the process, for commands that look at the home.
+    /// Writes a description of the holder, in a line below the number of the process, for commands that read the home.
     ///
     /// # Errors
     ///
-    /// When it cannot be written; the lock holds without it.
+    /// Fails if it cannot be written; the lock works without it.
     pub fn describe(&self, holder: &str) -> io::Result<()> {
         self.write(&format!("{holder}\n"))
     }

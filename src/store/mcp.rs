@@ -1,6 +1,6 @@
 //! MCP servers and the definitions of their tools, as people approved them.
 //!
-//! A server's row and the rows of its tools are written together, so a crash leaves no half of an approval.
+//! A server's row and the rows of its tools are written together, so a crash leaves no partial approval.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::part::NewPart;
 use super::statement::checked;
 use crate::domain::{AgentId, ChannelId, UserId};
 
-/// The scope of the servers of `config.json`, as the database holds it.
+/// The scope of the servers of `config.json`, as the database names it.
 const OF_ALL: &str = "*";
 
-/// Whose servers: those of one agent, or those of `config.json`.
+/// The owner of servers: one agent, or `config.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum McpScope {
     All,
@@ -38,9 +38,9 @@ impl fmt::Display for McpScope {
 }
 
 words! {
-    /// Whether people let a server start.
+    /// Whether people allow a server to start.
     McpState {
-        /// Nobody has decided yet, or it changed since.
+        /// Undecided, or changed since the decision.
         Waiting = "waiting",
         Approved = "approved",
         Denied = "denied",
@@ -48,7 +48,7 @@ words! {
 }
 
 words! {
-    /// What may be done with a tool.
+    /// The permission for a tool.
     McpMark {
         Read = "read",
         Write = "write",
@@ -60,14 +60,14 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerRow {
     pub name: String,
-    /// The hash of what a person approves of its entry, with its instructions.
+    /// The hash of the parts of its entry that a person approves, with its instructions.
     pub sha256: String,
     /// The revision of the protocol that worked last time.
     pub revision: String,
     pub state: McpState,
-    /// The package with its version, where its entry names none.
+    /// The package with its version, if its entry names none.
     pub resolved_version: Option<String>,
-    /// Foreign text.
+    /// Untrusted text.
     pub instructions: String,
     pub decided_by: Option<UserId>,
     pub decided_at: Option<DateTime<Utc>>,
@@ -78,17 +78,17 @@ pub struct McpServerRow {
 pub struct McpPinRow {
     pub server: String,
     pub tool: String,
-    /// What was approved; `None` until something was.
+    /// The approved definition, if there is one.
     pub approved: Option<PinnedDefinition>,
     pub mark: McpMark,
-    /// Who set the mark; `None` where it is as the entry says.
+    /// The person who set the mark; `None` if it comes from the entry.
     pub decided_by: Option<UserId>,
     pub decided_at: Option<DateTime<Utc>>,
-    /// A definition that is not approved yet, in canonical JSON.
+    /// A definition that is not yet approved, in canonical JSON.
     pub waiting: Option<Arc<str>>,
 }
 
-/// A definition that was approved.
+/// An approved definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedDefinition {
     pub sha256: String,
@@ -97,7 +97,7 @@ pub struct PinnedDefinition {
 }
 
 impl Store {
-    /// The servers of a scope by name. What cannot be read is left out, and counts as never approved.
+    /// Returns the servers of a scope by name. Unreadable ones are left out, and count as never approved.
     pub async fn mcp_servers(&self, scope: McpScope) -> Result<Vec<McpServerRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM mcp_servers WHERE scope = ? ORDER BY name",
@@ -108,7 +108,7 @@ impl Store {
             .await
     }
 
-    /// The tools of all servers of a scope. What cannot be read is left out, and counts as never approved.
+    /// Returns the tools of all servers of a scope. Unreadable ones are left out, and count as never approved.
     pub async fn mcp_pins(&self, scope: McpScope) -> Result<Vec<McpPinRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM mcp_pins WHERE scope = ? ORDER BY server, rowid",
@@ -119,7 +119,7 @@ impl Store {
             .await
     }
 
-    /// Stores a server with all its tools, in their order, in the place of what was stored of it; and what a channel is told
+    /// Stores a server with all its tools, in their order, in place of its earlier rows; and the notice for a channel
     /// about that.
     pub async fn put_mcp_server(
         &self,
@@ -189,7 +189,7 @@ impl Store {
     }
 }
 
-/// Forgets the servers of an agent that is destroyed.
+/// Forgets the servers of a destroyed agent.
 pub(super) fn forget_servers(batch: &mut Batch, agent: AgentId) {
     batch.add(query!(
         "DELETE FROM mcp_servers WHERE scope = ?",

@@ -1,4 +1,4 @@
-//! The figures behind `/metrics`: sums over attempts and turns that ended, and what is under way now.
+//! The figures behind `/metrics`: sums over attempts and turns that ended, and the work in progress.
 //!
 //! A row that ended never changes again, so it is added only once: a [`Tally`] remembers how far it has read.
 
@@ -23,7 +23,7 @@ pub const TURN_BOUNDS: &[u64] = &[
     1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
 ];
 
-/// How long things took.
+/// Durations of attempts or turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
     pub sum: Duration,
@@ -44,13 +44,13 @@ impl Durations {
     }
 }
 
-/// Upper bounds of the buckets for what runs cost, in millionths of a US dollar.
+/// Upper bounds of the buckets for the cost of runs, in millionths of a US dollar.
 pub const COST_BOUNDS: &[u64] = &[
     1_000, 5_000, 10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
     10_000_000,
 ];
 
-/// What runs cost whose prices are known, in US dollars.
+/// The cost of runs with known prices, in US dollars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     pub sum: f64,
@@ -70,7 +70,7 @@ impl Costs {
     }
 }
 
-/// What attempts are counted by.
+/// The labels by which attempts are counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptLabels {
     /// Empty for a tool call.
@@ -97,7 +97,7 @@ pub struct Tally {
     /// Attempts up to this id are counted.
     attempts_to: i64,
     turns: BTreeMap<String, Durations>,
-    /// Turns up to this row are counted: none of them runs any more.
+    /// Turns up to this row are counted: none of them runs any longer.
     turns_to: i64,
     /// Later turns that have ended, counted again each time.
     later_turns: BTreeMap<String, Durations>,
@@ -111,14 +111,14 @@ impl Tally {
         &self.attempts
     }
 
-    /// What runs cost.
+    /// Returns the costs of runs.
     pub fn runs(&self) -> Costs {
         let mut runs = self.runs.clone();
         runs.add(&self.later_runs);
         runs
     }
 
-    /// How long turns took, by the reason why they ended.
+    /// Returns the durations of turns, by the reason why they ended.
     pub fn turns(&self) -> BTreeMap<String, Durations> {
         let mut turns = self.turns.clone();
         for (exit, durations) in &self.later_turns {
@@ -127,7 +127,7 @@ impl Tally {
         turns
     }
 
-    /// Adds what ended since its last update.
+    /// Adds everything that ended since its last update.
     async fn add_ended(&mut self, db: &mut SqliteConnection) -> Result<(), StoreError> {
         let settled = checked(query!(
             "SELECT coalesce((SELECT min(rowid) - 1 FROM turns WHERE state = 'running'),
@@ -212,23 +212,24 @@ impl Tally {
     }
 }
 
-/// What waits or runs now.
+/// The waiting and running work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
     pub turns: u64,
     /// Child turns among them.
     pub children: u64,
-    /// Messages of people that no turn has begun to answer.
+    /// Messages of people for which no turn has begun.
     pub messages: u64,
-    /// Messages to Discord that are not sent.
+    /// Messages to Discord that are not yet sent.
     pub parts: u64,
-    /// Questions that nobody has answered.
+    /// Unanswered questions.
     pub approvals: u64,
     pub tasks: u64,
 }
 
 impl Store {
-    /// Adds to `tally` what ended since its last update. An update that failed or was interrupted counts nothing twice.
+    /// Adds to `tally` everything that ended since its last update. An update that failed or was interrupted counts
+    /// nothing twice.
     pub async fn bring_up_to_date(&self, tally: &mut Tally) -> Result<(), StoreError> {
         let mut next = tally.clone();
         next.add_ended(&mut *self.reader().await?).await?;
@@ -236,7 +237,7 @@ impl Store {
         Ok(())
     }
 
-    /// What waits or runs now.
+    /// Returns the waiting and running work.
     pub async fn under_way(&self) -> Result<UnderWay, StoreError> {
         let query = checked(query!(
             "SELECT (SELECT count(*) FROM turns WHERE state = 'running') AS turns,
@@ -249,7 +250,7 @@ impl Store {
         query.one(&mut *self.reader().await?, under_way).await
     }
 
-    /// How many questions were decided, by the decision.
+    /// Returns how many questions were decided, by the decision.
     pub async fn decisions(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let query = checked(query!(
             "SELECT decision, count(*) AS count FROM approvals WHERE decision IS NOT NULL GROUP BY 1"
@@ -260,7 +261,7 @@ impl Store {
     }
 }
 
-/// Columns for [`durations`], of a column `millis`.
+/// Returns columns for [`durations`], of a column `millis`.
 fn durations_sql(bounds: &[u64]) -> String {
     let within: String = bounds
         .iter()
@@ -269,8 +270,8 @@ fn durations_sql(bounds: &[u64]) -> String {
     format!("count(*) AS count, CAST(sum(millis) AS INTEGER) AS millis{within}")
 }
 
-/// The costs of runs whose root ended, by whether nothing before them runs any more. A run without a known price is left
-/// out.
+/// Returns the costs of runs whose root ended, by whether nothing before them still runs. A run without a known price
+/// is left out.
 fn run_costs_sql() -> String {
     let within: String = COST_BOUNDS
         .iter()

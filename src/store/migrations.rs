@@ -1,4 +1,4 @@
-//! The schema: which migrations a database has, and what its tables must be.
+//! The schema: the migrations of a database, and its required tables.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::statement::{scalar, sql};
 /// All files of `migrations/`. Which of them a database has is in its table `_sqlx_migrations`.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
 
-/// Opens a database and applies the migrations that it lacks, each in a transaction of its own.
+/// Opens a database and applies the missing migrations, each in a separate transaction.
 ///
 /// The migrator gets a pool of one connection. With a borrowed connection the compiler cannot show that the future may be
 /// sent to another thread.
@@ -25,10 +25,10 @@ pub(super) async fn migrated(
     Ok(pool.acquire().await?.detach())
 }
 
-/// The type, name and SQL of something in the schema.
+/// The type, name and SQL of an object in the schema.
 pub(super) type Made = (String, String, String);
 
-/// Returns everything that the migrations make.
+/// Returns everything that the migrations create.
 pub(super) async fn schema(db: &mut SqliteConnection) -> Result<Vec<Made>, StoreError> {
     // No macro knows the tables of SQLite itself.
     sql("SELECT type, name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name")
@@ -48,9 +48,10 @@ pub(super) async fn expected_schema() -> Result<Vec<Made>, StoreError> {
     Ok(expected)
 }
 
-/// The newest migration applied. None applied, or an interrupted one, can only be damage: a database is made whole.
+/// Returns the newest migration applied. None applied, or an interrupted one, can only be damage: a database is created
+/// completely.
 pub(super) async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
-    // The table is the migrator's own: it is in no file of `migrations/`, so no macro knows it.
+    // The table belongs to the migrator: it is in no file of `migrations/`, so no macro knows it.
     let newest = sql("SELECT max(version) FROM _sqlx_migrations WHERE success");
     let damaged = |reason: String| StoreError::damaged(reason).at(path);
     match newest.one(db, scalar).await {

@@ -1,5 +1,5 @@
-//! Opens the database: makes it whole or not at all, checks it when in doubt, upgrades it after a copy, or refuses it
-//! untouched.
+//! Opens the database: creates it completely or not at all, checks it when in doubt, upgrades it after a copy, or
+//! refuses it without changes.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -21,7 +21,7 @@ const APPLICATION_ID: i32 = 0x4368_6f72;
 /// The first SQLite without the WAL-reset corruption.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
-/// How long a connection waits for another's lock. Only a backup by another program ever holds one.
+/// How long a connection waits for another's lock. Only a backup by another program ever has one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Statements kept prepared per connection: those in constant use.
@@ -31,13 +31,13 @@ const PREPARED: usize = 96;
 const PAGE: u32 = 512;
 
 /// Size of the log in pages at which it is written back into the database: a page that changes with each turn is then
-/// written back once for many turns.
+/// written back only once for many turns.
 const CHECKPOINT: i64 = 32_768;
 
-/// Bytes that the log keeps on the disk once it was written back.
+/// Bytes that the log keeps on the disk after it was written back.
 const KEPT_LOG: i64 = 64 * 1024 * 1024;
 
-/// What a connection may do.
+/// The rights of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Create,
@@ -57,9 +57,9 @@ pub(super) async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
     Ok(writer)
 }
 
-/// Runs `work`, which looks at files, on a thread that may wait for the disk.
+/// Runs `work`, which reads files, on a thread that may wait for the disk.
 ///
-/// Boxed, so that the caller's future does not hold a function over any lifetime: see [`super::statement::Found`].
+/// Boxed, so that the caller's future does not contain a function over any lifetime: see [`super::statement::Found`].
 fn on_disk<T: Send + 'static>(
     path: &Path,
     work: impl FnOnce(&Path) -> Result<T, StoreError> + Send + 'static,
@@ -90,7 +90,7 @@ fn writer_options(path: &Path) -> SqliteConnectOptions {
         .pragma("journal_size_limit", KEPT_LOG.to_string())
 }
 
-/// What holds for each connection.
+/// Returns the options of each connection.
 pub(super) fn options(path: &Path, access: Access) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
@@ -104,7 +104,7 @@ pub(super) fn options(path: &Path, access: Access) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// What lies at the path.
+/// The kind of file at the path.
 enum OnDisk {
     Nothing,
     Database { in_order: bool },
@@ -138,8 +138,8 @@ fn look(path: &Path) -> Result<OnDisk, StoreError> {
     })
 }
 
-/// Makes a new database under a temporary name and moves it into place when it is complete, so that a crash leaves either
-/// nothing or a database.
+/// Creates a new database under a temporary name and moves it into place when it is complete, so that a crash leaves
+/// either nothing or a database.
 async fn create(path: &Path) -> Result<(), StoreError> {
     let unfinished = on_disk(path, make_room).await?;
     let options = options(&unfinished, Access::Create)
@@ -163,7 +163,7 @@ fn put_in_place(unfinished: &Path, path: &Path) -> Result<(), StoreError> {
         .map_err(|error| unusable(path, &error))
 }
 
-/// Makes the folder of a new database, removes what an earlier try left there, and returns the temporary name.
+/// Creates the folder of a new database, removes the remains of an earlier attempt, and returns the temporary name.
 fn make_room(path: &Path) -> Result<PathBuf, StoreError> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
@@ -187,7 +187,7 @@ fn make_room(path: &Path) -> Result<PathBuf, StoreError> {
 /// How much of a database is read before it is trusted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Whose it is, and its version.
+    /// Its owner and its version.
     Shallow,
     Whole,
 }
@@ -212,7 +212,7 @@ pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), Sto
     }
 }
 
-/// Checks a database without the ability to change it.
+/// Checks a database without being able to change it.
 async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
     let mut db = connect_read_only(path).await?;
     let judged = judge(&mut db, path, in_order).await;
@@ -252,7 +252,7 @@ async fn judge(db: &mut SqliteConnection, path: &Path, in_order: bool) -> Result
     check(db, path, found).await
 }
 
-/// Reads the whole file and compares its tables with what the migrations make.
+/// Reads the whole file and compares its tables with those that the migrations create.
 async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(), StoreError> {
     let damaged = |reason: String| StoreError::Damaged {
         path: path.to_owned(),
@@ -277,12 +277,13 @@ async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(
     Ok(())
 }
 
-/// Whether SQLite found a value that its column does not allow, which affects a row and not the structure of the file.
+/// Returns whether SQLite found a value that its column does not allow, which affects a row and not the structure of
+/// the file.
 fn is_of_a_value(finding: &str) -> bool {
     finding.starts_with("CHECK constraint failed in") || finding.contains(" value in ")
 }
 
-/// Upgrades an older database, after making a copy of it.
+/// Upgrades an older database, after copying it.
 async fn upgraded(mut db: SqliteConnection, path: &Path) -> Result<SqliteConnection, StoreError> {
     let found = version(&mut db, path).await?;
     if found == newest() {
@@ -305,14 +306,14 @@ async fn upgraded(mut db: SqliteConnection, path: &Path) -> Result<SqliteConnect
     Ok(db)
 }
 
-/// Checks that there is no copy yet, and removes what an earlier try left of one.
+/// Checks that there is no copy yet, and removes the remains of an earlier attempt.
 fn is_missing(copy: &Path) -> Result<bool, StoreError> {
     let _ = fs::remove_file(beside(copy, ".new"));
     Ok(!copy.exists())
 }
 
-/// Gives a database with larger pages our page size. It works with any size: a disk without room for the change prevents no
-/// upgrade.
+/// Gives a database with larger pages our page size. It works with any size: a disk without room for the change does
+/// not prevent an upgrade.
 async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     // No macro describes a pragma.
     let found: u32 = sql("PRAGMA page_size").one(db, scalar).await?;
@@ -341,7 +342,7 @@ pub(super) async fn vacuum_into(
         path: target.to_owned(),
         reason: "the path is not UTF-8".to_owned(),
     })?;
-    // No macro describes it: it is no query.
+    // No macro describes it: it is not a query.
     sql("VACUUM INTO ?").bind(name).execute(db).await?;
     on_disk(target, sync).await
 }
@@ -367,7 +368,7 @@ async fn assert_version(db: &mut SqliteConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// `chorus.db` and `suffix`.
+/// Returns the path `chorus.db` with `suffix`.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -388,7 +389,7 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Size and time of change of a database that was closed cleanly, which a file next to it holds.
+/// Returns the size and modification time of a cleanly closed database, for the file next to it.
 fn stamp(metadata: &fs::Metadata) -> String {
     format!(
         "{} {}.{:09}\n",
@@ -404,7 +405,7 @@ fn closed_in_order(path: &Path, metadata: &fs::Metadata) -> bool {
         && fs::read_to_string(beside(path, ".closed")).is_ok_and(|text| text == stamp(metadata))
 }
 
-/// Notes that the database was closed cleanly, so that the next start need not read it whole.
+/// Records that the database was closed cleanly, so that the next start need not read all of it.
 pub(super) async fn mark_closed(path: &Path) {
     let written = on_disk(path, |path| {
         fs::metadata(path)

@@ -1,4 +1,4 @@
-//! Reads the database of the Python original, which is never written to.
+//! Reads the database of the Python original, which is never written.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::codec::text_option;
 use super::error::StoreError;
 use super::statement::{scalar, sql};
 
-/// What Chorus imports from the original's database. Everything else stays in the copy of the file.
+/// The parts of the original's database that Chorus imports. Everything else stays in the copy of the file.
 #[derive(Debug, Default)]
 pub struct Original {
     pub agents: Vec<OriginalAgent>,
@@ -33,7 +33,7 @@ pub struct OriginalAgent {
     pub permissions: String,
     /// RFC 3339.
     pub created_at: String,
-    /// `active` in all databases that are known.
+    /// `active` in all known databases.
     pub status: String,
 }
 
@@ -43,9 +43,9 @@ pub struct OriginalSession {
     /// A UUID.
     pub id: String,
     pub agent_name: String,
-    /// What a person gave.
+    /// Given by a person.
     pub description: String,
-    /// What a model wrote.
+    /// Written by a model.
     pub summary: String,
     /// RFC 3339.
     pub saved_at: String,
@@ -85,7 +85,7 @@ impl Original {
     ///
     /// # Errors
     ///
-    /// When it is not a database of the original, or cannot be read.
+    /// Fails if it is not a database of the original, or cannot be read.
     pub async fn read(path: &Path) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::new().filename(path).read_only(true);
         let mut db = options.disable_statement_logging().connect().await?;
@@ -171,7 +171,7 @@ fn audit(row: &SqliteRow) -> Result<OriginalAudit, StoreError> {
     })
 }
 
-/// The text of a column, which the original may have left empty.
+/// Returns the text of a column, which the original may have left empty.
 fn words(row: &SqliteRow, name: &str) -> Result<String, StoreError> {
     Ok(text_option(row, name)?.unwrap_or_default().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What people will be shown, decided before it is sent, and sent once.
+//! The messages for people, decided before they are sent, and sent once.
 //!
 //! ```text
 //! pending ──mark_sending──▶ sending ──mark_sent──▶ sent
@@ -21,7 +21,7 @@ use crate::domain::{ChannelId, MessageId, TurnId};
 /// Discord's limit on a nonce, in characters.
 const NONCE_LENGTH: usize = 25;
 
-/// Why a part failed whose row cannot be read.
+/// Why a part with an unreadable row failed.
 const UNREADABLE: &str = "it does not read back from the database";
 
 /// Whether the first of several parts is marked `sending` as it is queued.
@@ -33,7 +33,7 @@ pub enum FirstPart {
     Waits,
 }
 
-/// What waits in a channel's queue after a part was sent.
+/// The head of a channel's queue after a part was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextPart {
     Next(Box<Part>),
@@ -48,11 +48,11 @@ impl Store {
         self.post(channel, None, NewPart::notice(text)).await
     }
 
-    /// The same, and stores a fact of the daemon (key and value): that people are told.
+    /// Queues the same, and stores a fact of the daemon (key and value): that people are notified.
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; they are not told then.
+    /// Fails with [`StoreError`]; then they are not notified.
     pub async fn notice_of(
         &self,
         channel: ChannelId,
@@ -66,7 +66,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`StoreError`]; then neither is done.
+    /// Fails with [`StoreError`]; then neither is done.
     pub async fn post_of(
         &self,
         channel: ChannelId,
@@ -91,8 +91,8 @@ impl Store {
         self.row(batch, part_row).await
     }
 
-    /// The parts that wait in a channel, in order, including one that is being sent; at most 32 at a time. One that cannot
-    /// be read cannot be sent: it is marked as failed here, so that those after it can be.
+    /// Returns the waiting parts of a channel, in order, including one that is being sent; at most 32 at a time. One
+    /// that cannot be read cannot be sent: it is marked as failed here, so that the later ones can be.
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let query = checked(query!(
             // With a bound limit SQLite would compile the statement again each time.
@@ -115,7 +115,7 @@ impl Store {
         Ok(parts)
     }
 
-    /// Whether a part replaces, or replaced, this message.
+    /// Returns whether a part replaces, or replaced, this message.
     pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
         let query = checked(query!(
             "SELECT id FROM outbox WHERE edits = ? LIMIT 1",
@@ -127,7 +127,7 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// The channels that have something waiting.
+    /// Returns the channels with waiting parts.
     pub async fn waiting_channels(&self) -> Result<Vec<ChannelId>, StoreError> {
         let query = checked(query!(
             "SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')"
@@ -139,11 +139,12 @@ impl Store {
             .await
     }
 
-    /// Marks a part as about to be posted. The time of the first try is stored. Returns the part as it is now.
+    /// Marks a part as about to be posted. The time of the first attempt is stored. Returns the part in its current
+    /// state.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the part is done: it must not be sent.
+    /// Fails with [`StoreError::NotFound`] if the part is done: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
         match self.sending(part).await? {
             Some(part) => part,
@@ -151,7 +152,7 @@ impl Store {
         }
     }
 
-    /// Marks a part as `sending`, even if its row cannot be read; `None` when the part is done.
+    /// Marks a part as `sending`, even if its row cannot be read; `None` if the part is done.
     async fn sending(&self, part: i64) -> Result<Option<Result<Part, StoreError>>, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -163,11 +164,11 @@ impl Store {
         Ok(self.rows(batch, |row| Ok(part_row(row))).await?.pop())
     }
 
-    /// Stores that a part replaces the message `shown`, before it does.
+    /// Stores that a part is about to replace the message `shown`.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the part is done: it must not be sent.
+    /// Fails with [`StoreError::NotFound`] if the part is done: it must not be sent.
     pub async fn take_place_of(&self, part: i64, shown: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -182,8 +183,8 @@ impl Store {
 
     /// Marks a part as posted. The channel's next part is marked `sending` and returned, to be posted now.
     ///
-    /// The mark itself needs no fsync: if a power cut undoes it, the part is `sending`, and recovery looks for it in the
-    /// channel.
+    /// The mark itself needs no fsync: if a power cut undoes it, the part is `sending`, and recovery searches for it in
+    /// the channel.
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<NextPart, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -204,17 +205,17 @@ impl Store {
         Ok(match next {
             None => NextPart::Nothing,
             Some(Ok(next)) => NextPart::Next(Box::new(next)),
-            // The end of the part before it must not be undone.
+            // The end of the previous part must not be undone.
             Some(Err(_)) => NextPart::Unreadable,
         })
     }
 
-    /// Discord refused the part for good; the reason is stored.
+    /// Marks a part that Discord refused for good; the reason is stored.
     pub async fn mark_failed(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Failed, why).await
     }
 
-    /// It is unknown whether the part was posted; it will not be posted again.
+    /// Marks a part that may have been posted; it will not be posted again.
     pub async fn mark_unknown(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Unknown, why).await
     }
@@ -253,8 +254,8 @@ pub(super) fn queue(
     Ok(())
 }
 
-/// Queues what `turn` says: its outcome, or words before its calls. The first part is sent at once if that is allowed and
-/// nothing older waits.
+/// Queues the words of `turn`: its outcome, or text before its calls. The first part is sent at once if that is allowed
+/// and nothing older waits.
 pub(super) fn queue_of_turn(
     batch: &mut Batch,
     turn: TurnId,

@@ -1,6 +1,6 @@
-//! What `/overview` and `chorus status` show: what runs, what waits, what was spent today, what failed.
+//! The contents of `/overview` and `chorus status`: running and waiting work, today's spending, failures.
 //!
-//! Each query reads few rows however many turns there were.
+//! Each query reads few rows, regardless of how many turns there were.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -16,13 +16,13 @@ use crate::domain::{
     WaitingThing,
 };
 
-/// The state of an interrupted turn whose card waits for a press.
+/// The state of an interrupted turn with a card that waits for a press.
 const ASKED: &str = "asked";
 
 /// How far back failures are shown.
 const FAILURES: TimeDelta = TimeDelta::hours(24);
 
-/// What an agent spent today.
+/// The spending of an agent today.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentSpent {
     pub agent: AgentId,
@@ -33,7 +33,7 @@ pub struct AgentSpent {
     pub unattended_usd: f64,
 }
 
-/// What a person is charged for.
+/// The amount charged to a person.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PersonSpent {
     pub user: UserId,
@@ -42,7 +42,7 @@ pub struct PersonSpent {
 }
 
 impl Store {
-    /// Returns the turns that run, the oldest first.
+    /// Returns the running turns, the oldest first.
     pub async fn running_runs(&self, most: u32) -> Result<Vec<RunningRun>, StoreError> {
         let query = checked(query!(
             "SELECT t.id, coalesce(a.name, '') AS agent, t.channel_id, coalesce(t.cause, 'message') AS cause, t.unattended,
@@ -64,7 +64,7 @@ impl Store {
         query.all(&mut *self.reader().await?, running).await
     }
 
-    /// Returns what waits for people or for Discord: of each kind the oldest.
+    /// Returns work that waits for people or for Discord: the oldest of each kind.
     pub async fn waiting_things(&self, most: u32) -> Result<Vec<WaitingThing>, StoreError> {
         let approvals = checked(query!(
             "SELECT a.name, p.channel_id, 1 AS count, p.asked_at AS since, p.expires_at
@@ -113,7 +113,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns what failed in the last 24 hours before `now`, the latest first.
+    /// Returns the failures in the last 24 hours before `now`, the latest first.
     pub async fn failures(&self, now: DateTime<Utc>, most: u32) -> Result<Vec<Failed>, StoreError> {
         let since = stamp(now - FAILURES);
         // The conditions are those of the indexes, word for word.
@@ -155,7 +155,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the schedules and reminders that are next, the earliest first.
+    /// Returns the next schedules and reminders, the earliest first.
     pub async fn next_schedules(&self, most: u32) -> Result<Vec<NextSchedule>, StoreError> {
         let query = checked(query!(
             "SELECT s.name, a.name AS agent, s.next_at FROM schedules s JOIN agents a ON a.id = s.agent_id
@@ -172,7 +172,7 @@ impl Store {
         query.all(&mut *self.reader().await?, read).await
     }
 
-    /// Returns what each agent of a server spent since `since`.
+    /// Returns the spending of each agent of a server since `since`.
     pub async fn spent_by_agent(
         &self,
         guild: GuildId,
@@ -197,7 +197,7 @@ impl Store {
         query.all(&mut *self.reader().await?, read).await
     }
 
-    /// Returns what the persons of a server were charged for since `since`, the most first.
+    /// Returns the amounts charged to the persons of a server since `since`, the highest first.
     pub async fn spent_by_person(
         &self,
         guild: GuildId,

@@ -1,4 +1,4 @@
-//! A part of what people are shown: a message that waits to be posted, was posted, or may have been.
+//! A part of a text for people: a message that waits to be posted, was posted, or may have been.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::codec::{from_json, parsed, parsed_option, time, time_option, words};
 use super::error::StoreError;
 use crate::domain::{ChannelId, MessageId, TurnId, UserId};
 
-/// How long Discord surely remembers a nonce; it promises "a few minutes".
+/// How long Discord reliably remembers a nonce; it promises "a few minutes".
 const NONCE_LIFE: Duration = Duration::from_secs(60);
 
 words! {
-    /// What a part is, for its appearance and for statistics.
+    /// The kind of a part, for its appearance and for statistics.
     PartKind {
         Reply = "reply",
         Failure = "failure",
-        /// A line about what happened.
+        /// A line about an event.
         Notice = "notice",
         /// A file with its caption.
         File = "file",
@@ -32,7 +32,7 @@ words! {
         /// It may have been posted.
         Sending = "sending",
         Sent = "sent",
-        /// It is unknown whether it was posted; people were told.
+        /// It is unknown whether it was posted; people were notified.
         Unknown = "unknown",
         /// Discord refused it for good.
         Failed = "failed",
@@ -50,7 +50,7 @@ pub struct PartBody {
     /// It makes no sound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_silent: bool,
-    /// The one person whom it may mention.
+    /// The only person whom it may mention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mention: Option<UserId>,
     /// The step of the turn that these words belong to: its preview may become this message.
@@ -59,19 +59,19 @@ pub struct PartBody {
     /// A button under it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<PartButton>,
-    /// Further buttons beside that one.
+    /// Further buttons beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_buttons: Vec<PartButton>,
     /// A menu above the buttons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub menu: Option<PartMenu>,
-    /// The question of `ask_person` that it is the card of: the id of its message is kept with that.
+    /// The question of `ask_person` whose card it is: the id of its message is stored with the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<i64>,
-    /// It is about the interruption of its turn: the id of its message is kept with that.
+    /// Whether it is about the interruption of its turn: the id of its message is stored with the interruption.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_about: bool,
-    /// The thread that it is posted in is archived then.
+    /// Whether the thread it is posted in is archived afterwards.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archives: bool,
 }
@@ -131,7 +131,7 @@ pub struct NewPart {
 }
 
 impl NewPart {
-    /// A line about what happened.
+    /// Creates a line about an event.
     pub fn notice(text: impl Into<String>) -> Self {
         Self {
             kind: PartKind::Notice,
@@ -148,20 +148,20 @@ pub struct Part {
     /// Its row; parts of a channel are sent in this order.
     pub id: i64,
     pub channel: ChannelId,
-    /// The turn whose outcome it is part of.
+    /// The turn whose outcome it belongs to.
     pub turn: Option<TurnId>,
     /// Position within its turn, counted from 0.
     pub part: u32,
     pub kind: PartKind,
     pub body: PartBody,
-    /// Sent with `enforce_nonce`, the same for every try.
+    /// Sent with `enforce_nonce`, the same for every attempt.
     pub nonce: String,
     /// The message that it replaces by an edit; repeating the edit does no harm.
     pub edits: Option<MessageId>,
     pub state: PartState,
     pub message: Option<MessageId>,
     pub queued_at: DateTime<Utc>,
-    /// When it was first tried (or cleared to be).
+    /// The time of its first attempt (or of the permission for it).
     pub first_try: Option<DateTime<Utc>>,
 }
 
@@ -170,17 +170,17 @@ pub struct Part {
 pub enum Resend {
     /// Repeating the edit does no harm, or Discord still knows the nonce.
     Now,
-    /// Look into the channel first; send it only if it is surely not there.
+    /// Search the channel first; send it only if it is certainly not there.
     LookFirst,
 }
 
 impl Part {
-    /// How to send this part again at `now`, when its state is `sending` and no answer came.
+    /// Returns how to send this part again at `now`, if its state is `sending` and no answer came.
     pub fn resend(&self, now: DateTime<Utc>) -> Resend {
         if self.edits.is_some() {
             return Resend::Now;
         }
-        // A first try in the future means that the clock was set back, so its age is not known.
+        // A first attempt in the future means that the clock was set back, so its age is not known.
         let age = self.first_try.map(|tried| (now - tried).to_std());
         match age {
             None => Resend::Now,

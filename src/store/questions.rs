@@ -1,4 +1,5 @@
-//! Questions of `ask_person`: each is stored before it is shown (Q1), and its one end before the model learns of it (Q2).
+//! Questions of `ask_person`: each is stored before it is shown (Q1), and its only end before the model learns of it
+//! (Q2).
 //!
 //! ```text
 //! open ──▶ answered
@@ -62,10 +63,10 @@ pub enum PersonAsked {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonQuestionEnd {
     pub outcome: QuestionOutcome,
-    /// What the model is told.
+    /// The text for the model.
     pub answer: Option<String>,
     pub by: Option<UserId>,
-    /// The card from then on.
+    /// Its final card.
     pub card: NewPart,
 }
 
@@ -79,7 +80,7 @@ pub enum PersonQuestionEnded {
     Known,
 }
 
-/// A question as the ledger holds it.
+/// A question in the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonQuestionRow {
     /// Its id; buttons carry it.
@@ -91,12 +92,12 @@ pub struct PersonQuestionRow {
     pub message: Option<MessageId>,
     pub body: AskedOfPeople,
     pub expires_at: DateTime<Utc>,
-    /// How it ended, if it did.
+    /// Its outcome, if it has ended.
     pub outcome: Option<QuestionOutcome>,
-    /// What the model is told.
+    /// The text for the model.
     pub answer: Option<String>,
     pub answered_by: Option<UserId>,
-    /// The roles down to the turn that asks, the agent's name first.
+    /// The agent's name, then the roles down to the turn that asks.
     pub path: String,
     /// The root of its run.
     pub run: TurnId,
@@ -111,11 +112,12 @@ const QUESTIONS: &str = "SELECT q.*, t.path, r.id AS root_id, r.conversation_id,
      FROM questions q JOIN turns t ON t.id = q.turn_id JOIN turns r ON r.id = t.run_id";
 
 impl Store {
-    /// Starts the call of a question and stores the question with its card (Q1). `card` is given the id of the question.
+    /// Starts the call of a question and stores the question with its card (Q1). `card` receives the id of the
+    /// question.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the call is not proposed.
+    /// Fails with [`StoreError::NotFound`] if the call is not proposed.
     pub async fn ask_person(
         &self,
         new: NewPersonQuestion,
@@ -168,7 +170,7 @@ impl Store {
         .await
     }
 
-    /// One question, open or not.
+    /// Returns one question, open or not.
     pub async fn person_question(&self, id: i64) -> Result<Option<PersonQuestionRow>, StoreError> {
         let query = sql(format!("{QUESTIONS} WHERE q.id = ?")).bind(id);
         query
@@ -176,7 +178,7 @@ impl Store {
             .await
     }
 
-    /// All open questions.
+    /// Returns all open questions.
     pub async fn open_person_questions(&self) -> Result<Vec<PersonQuestionRow>, StoreError> {
         let query = sql(format!("{QUESTIONS} WHERE q.outcome IS NULL ORDER BY q.id"));
         query
@@ -189,7 +191,7 @@ impl Store {
             .await
     }
 
-    /// The questions of a run whose end its model was not told, because the daemon stopped first.
+    /// Returns the questions of a run with an end that its model does not know, because the daemon stopped first.
     pub async fn untold_person_questions(
         &self,
         run: TurnId,
@@ -209,7 +211,7 @@ impl Store {
             .await
     }
 
-    /// Ends a question (Q2), and has its card say how. The first end counts.
+    /// Ends a question (Q2), and updates its card. The first end counts.
     pub async fn end_person_question(
         &self,
         id: i64,
@@ -219,7 +221,7 @@ impl Store {
             .await
     }
 
-    /// The same by a message of a person, which is stored with it and begins or joins no turn.
+    /// Ends it by a message of a person, which is stored with it and begins or joins no turn.
     pub async fn answer_by_message(
         &self,
         id: i64,
@@ -274,7 +276,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The card of an open question is posted anew: its message was deleted. Nothing happens where the question has ended.
+    /// Posts the card of an open question again after its message was deleted. Does nothing if the question has ended.
     pub async fn post_person_question_again(
         &self,
         question: &PersonQuestionRow,
@@ -300,7 +302,7 @@ impl Store {
         }
     }
 
-    /// An interrupted turn waits for the end of its question, which comes no earlier than `not_before`.
+    /// Makes an interrupted turn wait for the end of its question, which comes no earlier than `not_before`.
     pub async fn wait_for_answer(
         &self,
         row: &InterruptedTurn,
@@ -323,7 +325,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Nobody is asked any more whether an interrupted turn goes on that waited for its question: that is decided anew.
+    /// Stops the wait of an interrupted turn for its question: whether it continues is decided again.
     pub async fn stop_waiting_for_answer(&self, turn: TurnId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -361,7 +363,7 @@ async fn end_question(
     let mut batch = Batch::default();
     match message {
         Some(card) => queue(&mut batch, channel, None, end.card, Some(card))?,
-        // It waits to be posted, or is being posted: whoever posts it looks once more.
+        // It waits to be posted, or is being posted; the sender checks again.
         None => {
             batch.add(query!(
                 "UPDATE outbox SET body = ? WHERE channel_id = ? AND state = 'pending' AND json_extract(body, '$.question') = ?",

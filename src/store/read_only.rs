@@ -1,4 +1,4 @@
-//! Reads the database beside a running daemon, without the ability to change it.
+//! Reads the database beside a running daemon, without being able to change it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +16,7 @@ use super::{Inner, Store};
 use crate::text;
 
 impl Store {
-    /// Opens `path` for reading only, also while a daemon works on it. Whatever would write gets
-    /// [`StoreError::Closed`].
+    /// Opens `path` read-only, even while a daemon works on it. Any write gets [`StoreError::Closed`].
     ///
     /// # Errors
     ///
@@ -40,7 +39,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// Fails with the fault in it.
     pub async fn examine(path: &Path) -> Result<String, StoreError> {
         open::judge_read_only(path, Depth::Whole).await?;
         let mut db = open::connect_read_only(path).await?;

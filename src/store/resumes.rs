@@ -1,4 +1,4 @@
-//! Turns that a stop or a crash interrupted: how each is to go on, and what people decide about it.
+//! Turns that a stop or a crash interrupted: how each continues, and what people decide about it.
 //!
 //! ```text
 //! waiting ──▶ asked ──▶ resumed     a card is answered
@@ -26,18 +26,18 @@ use crate::domain::{
 };
 
 words! {
-    /// How far the question is settled whether an interrupted turn goes on.
+    /// How far it is decided whether an interrupted turn continues.
     ResumeState {
-        /// Nothing was decided yet.
+        /// Nothing is decided yet.
         Waiting = "waiting",
-        /// People are asked by a card.
+        /// A card asks people.
         Asked = "asked",
         /// The turn's own question to people is still open.
         Question = "question",
         Resumed = "resumed",
-        /// It does not go on.
+        /// It does not continue.
         Left = "left",
-        /// It may not go on.
+        /// It may not continue.
         Refused = "refused",
     }
 }
@@ -51,12 +51,12 @@ words! {
         Again = "again",
         GoOn = "go_on",
         Leave = "leave",
-        /// Their answer to the turn's question has it go on; no card offers this.
+        /// Their answer to the turn's question continues it; no card offers this.
         Answer = "answer",
     }
 }
 
-/// An interrupted turn that may go on.
+/// An interrupted turn that may continue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterruptedTurn {
     pub turn: TurnRow,
@@ -67,24 +67,25 @@ pub struct InterruptedTurn {
     pub is_resume: bool,
     /// Whether a later turn has begun in its conversation.
     pub is_overtaken: bool,
-    /// The message about it: the line of the stop, or the card.
+    /// The message about it: the line about the stop, or the card.
     pub message: Option<MessageId>,
-    /// What the card showed, as a hash.
+    /// The content of the card, as a hash.
     pub binding: Option<String>,
-    /// When the card ends.
+    /// When the card expires.
     pub expires_at: Option<DateTime<Utc>>,
     pub choice: Option<ResumeChoice>,
     pub decided_by: Option<UserId>,
     /// Whether a person had stopped it.
     pub is_stopped: bool,
-    /// What the agent was as it began.
+    /// The agent at the beginning of the turn.
     pub facts: Option<TurnFacts>,
 }
 
-/// What an agent is as a turn begins. Cheap to compare; a difference means that the turn would go on as another agent.
+/// The agent's state at the beginning of a turn. Cheap to compare; a difference means that the turn would continue as
+/// another agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnFacts {
-    /// SHA-256 of the profiles that decide; empty where one of them cannot be used.
+    /// SHA-256 of the profiles that decide; empty if one of them cannot be used.
     pub profile: String,
     /// The models that it asks, in order.
     pub models: String,
@@ -96,7 +97,7 @@ pub struct TurnFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedCall {
     pub turn: TurnId,
-    /// Whose turn that is: a sub-agent can be another agent.
+    /// The agent of that turn: a sub-agent can be another agent.
     pub agent: AgentId,
     /// The conversation of that turn.
     pub conversation: ConversationId,
@@ -107,13 +108,13 @@ pub struct StartedCall {
     pub started_at: DateTime<Utc>,
 }
 
-/// What a turn and those that it continues have used.
+/// The use of a turn and of those that it continues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsedBefore {
     pub steps: u32,
     /// Time of requests and calls.
     pub millis: u64,
-    /// With all child turns.
+    /// Including all child turns.
     pub usage: Usage,
     pub cost: Cost,
     /// When the first of them began.
@@ -124,20 +125,20 @@ pub struct UsedBefore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resuming {
     pub turn: TurnId,
-    /// Who decided that it goes on; `None` where it does so by itself.
+    /// The person who decided that it continues; `None` if it does so automatically.
     pub by: Option<UserId>,
-    /// The last item of the conversation is the note that it was interrupted, which a newer one replaces.
+    /// Whether the last item of the conversation is the note about the interruption, which a newer one replaces.
     pub replaces_note: bool,
 }
 
-/// How the question ends whether a turn goes on.
+/// The decision whether a turn continues.
 #[derive(Debug, Default)]
 pub struct ResumeEnd {
-    /// Why, for the ledger.
+    /// The reason, for the ledger.
     pub reason: Option<&'static str>,
-    /// Who decided it.
+    /// The person who decided it.
     pub by: Option<UserId>,
-    /// What people are told.
+    /// The messages for people.
     pub told: Vec<Told>,
 }
 
@@ -145,17 +146,17 @@ pub struct ResumeEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
     Now,
-    /// Somebody was first, or the card has ended.
+    /// Another person was first, or the card has expired.
     Before(Option<UserId>),
 }
 
-/// Why a line about an interrupted turn is not posted any more.
+/// Why a line about an interrupted turn is no longer posted.
 const OVERTAKEN: &str = "the turn goes on";
 
-/// Why a turn does not go on by itself that a person stopped.
+/// Why a turn that a person stopped does not continue automatically.
 const STOPPED: &str = "stopped";
 
-/// Why the run of a schedule failed whose turn does not go on.
+/// Why the run of a schedule failed if its turn does not continue.
 const INTERRUPTED_RUN: &str = "interrupted";
 
 /// The interrupted turns; a condition may follow.
@@ -165,7 +166,7 @@ const INTERRUPTED: &str = "SELECT t.*, r.state AS resume_state, r.created_at AS 
      FROM resumes r JOIN turns t ON t.id = r.turn_id LEFT JOIN turn_facts f ON f.id = t.facts_id";
 
 impl Store {
-    /// The interrupted turns about which nothing is settled, in their order.
+    /// Returns the undecided interrupted turns, in their order.
     pub async fn interrupted_turns(&self) -> Result<Vec<InterruptedTurn>, StoreError> {
         let query = sql(format!(
             "{INTERRUPTED} WHERE r.state IN ('waiting', 'asked', 'question') AND (r.reason IS NULL OR t.state <> 'finished') ORDER BY t.rowid"
@@ -175,7 +176,7 @@ impl Store {
             .await
     }
 
-    /// One of them, in any state.
+    /// Returns one of them, in any state.
     pub async fn interrupted_turn(
         &self,
         turn: TurnId,
@@ -184,7 +185,7 @@ impl Store {
         query.first(&mut *self.reader().await?, interrupted).await
     }
 
-    /// The calls of a run that had started and have no result, in the order of their starts.
+    /// Returns the calls of a run that had started and have no result, in the order of their starts.
     pub async fn started_calls(&self, run: TurnId) -> Result<Vec<StartedCall>, StoreError> {
         let query = checked(query!(
             "SELECT c.turn_id, c.call_id, c.name, c.started_at, t.path, t.conversation_id, t.agent_id
@@ -197,7 +198,7 @@ impl Store {
         query.all(&mut *self.reader().await?, started_call).await
     }
 
-    /// What a turn and those that it continues have used.
+    /// Returns the use of a turn and of those that it continues.
     pub async fn used_before(&self, turn: TurnId) -> Result<Option<UsedBefore>, StoreError> {
         let query = checked(query!(
             "WITH RECURSIVE chain (id) AS (
@@ -232,7 +233,7 @@ impl Store {
         Ok(found.flatten())
     }
 
-    /// Asks people by a card, which ends at `expires_at`. Nothing happens where something was decided meanwhile.
+    /// Asks people with a card, which expires at `expires_at`. Does nothing if there was a decision meanwhile.
     pub async fn ask_about_interrupted(
         &self,
         turn: TurnId,
@@ -254,7 +255,7 @@ impl Store {
         unless_settled(self.run(batch).await.map(drop))
     }
 
-    /// Stores what a person chose on a card, before anything is done about it; the first choice counts.
+    /// Stores a person's choice on a card, before it is carried out; the first choice counts.
     pub async fn choose(
         &self,
         turn: TurnId,
@@ -289,7 +290,7 @@ impl Store {
         }
     }
 
-    /// Ends the question whether a turn goes on: it does not. Nothing happens where something was decided meanwhile.
+    /// Decides that a turn does not continue. Does nothing if there was a decision meanwhile.
     pub async fn do_not_go_on(
         &self,
         turn: TurnId,
@@ -313,14 +314,14 @@ impl Store {
         unless_settled(self.run(batch).await.map(drop))
     }
 
-    /// Tells people something about interrupted turns.
+    /// Sends people messages about interrupted turns.
     pub async fn tell(&self, told: Vec<Told>) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         say(&mut batch, told)?;
         self.run(batch).await.map(drop)
     }
 
-    /// Notes that a person stopped these turns, so that none of them goes on by itself after a crash.
+    /// Records that a person stopped these turns, so that none of them continues automatically after a crash.
     pub async fn note_stops(&self, turns: &[TurnId]) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         for turn in turns {
@@ -350,7 +351,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The turn that continues this one, if one does.
+    /// Returns the turn that continues this one, if one does.
     pub async fn resumed_by(&self, turn: TurnId) -> Result<Option<TurnId>, StoreError> {
         let query = checked(query!(
             "SELECT id FROM turns WHERE resumes = ?",
@@ -362,7 +363,7 @@ impl Store {
     }
 }
 
-/// A turn that ends because the daemon stops may go on after the next start.
+/// Allows a turn that ends because the daemon stops to continue after the next start.
 pub(super) fn may_go_on(batch: &mut Batch, turn: TurnId) {
     batch.add(query!(
         "INSERT OR IGNORE INTO resumes (turn_id, state, created_at)
@@ -372,7 +373,8 @@ pub(super) fn may_go_on(batch: &mut Batch, turn: TurnId) {
     ));
 }
 
-/// The same for all turns that run, when a crash is cleaned up: a turn was interrupted when it was last at work.
+/// Returns a statement that does the same for all running turns during crash recovery: the time of interruption is that
+/// of their last activity.
 pub(super) fn all_may_go_on() -> Statement {
     checked(query!(
         "INSERT OR IGNORE INTO resumes (turn_id, state, created_at)
@@ -383,7 +385,7 @@ pub(super) fn all_may_go_on() -> Statement {
     ))
 }
 
-/// What is stored as a turn begins that continues an interrupted one, before its items are.
+/// Stores the facts of a turn that continues an interrupted one, before its items.
 pub(super) fn takes_over(
     batch: &mut Batch,
     conversation: ConversationId,
@@ -413,7 +415,7 @@ pub(super) fn takes_over(
     }
 }
 
-/// Tells people that the turn goes on: the line of the stop is replaced, or a new one says so.
+/// Tells people that the turn continues: replaces the line about the stop, or adds a new one.
 pub(super) async fn tell_of_going_on(
     db: &mut SqliteConnection,
     channel: ChannelId,
@@ -435,7 +437,7 @@ pub(super) async fn tell_of_going_on(
     batch.run(db).await.map(drop)
 }
 
-/// What waits to be said about an interrupted turn is said no more.
+/// Drops unsent messages about an interrupted turn.
 fn forget_unsent(batch: &mut Batch, channel: ChannelId, interrupted: TurnId) {
     batch.add(query!(
         "UPDATE outbox SET state = 'failed', reason = ?
@@ -453,7 +455,7 @@ fn say(batch: &mut Batch, told: Vec<Told>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Something else was decided first: then nothing is left to do.
+/// Accepts the case that another decision came first: then nothing is left to do.
 fn unless_settled(done: Result<(), StoreError>) -> Result<(), StoreError> {
     match done {
         Err(StoreError::NotFound(_)) => Ok(()),

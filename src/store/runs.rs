@@ -1,7 +1,7 @@
-//! Runs for people to look at: one query per table and run, using an index on its turns.
+//! Runs for people to read: one query per table and run, using an index on its turns.
 //!
-//! Everything is read at one moment. A row that cannot be read is left out and named ([`crate::domain::Run::gaps`]); the
-//! rest is still useful.
+//! Everything is read at one point in time. A row that cannot be read is left out and named
+//! ([`crate::domain::Run::gaps`]); the rest is still useful.
 
 mod exit;
 mod list;
@@ -24,7 +24,7 @@ pub use rows::RunRows;
 /// Most rows of one table that are read for a run: a hundred times as many as the largest run has.
 const MOST_ROWS: i64 = 100_000;
 
-/// Most items whose words are read: with these the largest answer takes no more than a few dozen megabytes.
+/// Most items with words that are read: with these the largest answer takes no more than a few dozen megabytes.
 const MOST_SAID: i64 = 4_000;
 
 /// The turns of the run `?1`.
@@ -35,23 +35,23 @@ const TURNS: &str = "SELECT id FROM turns WHERE id = ?1 UNION ALL SELECT id FROM
 pub enum Words {
     /// They got them, or could have.
     Said,
-    /// They do once it is said.
+    /// They will get them once they are sent.
     OnTheirWay,
-    /// The words pass a role first, which may change them.
+    /// A role has to pass the words first, and may change them.
     Pass,
 }
 
 /// How much of the texts is read with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Previews {
-    /// None: only what was done, and what it used.
+    /// Nothing: only the operations and their use.
     None,
-    /// At most so many bytes of each text.
+    /// At most this many bytes of each text.
     Bytes(usize),
 }
 
 impl Store {
-    /// The rows of a run; `None` where there is no such turn. [`RunRows::into_run`] makes the tree from them.
+    /// Returns the rows of a run; `None` if there is no such turn. [`RunRows::into_run`] builds the tree from them.
     pub async fn run_rows(
         &self,
         run: TurnId,
@@ -64,7 +64,7 @@ impl Store {
         rows
     }
 
-    /// Whether people get the words of a run's turns.
+    /// Returns whether people get the words of a run's turns.
     pub async fn words_of_run(&self, run: TurnId) -> Result<Words, StoreError> {
         let query = checked(query!(
             "SELECT hides_words, state = 'running' AS runs FROM turns WHERE id = ?",
@@ -139,12 +139,12 @@ fn turns_sql() -> String {
     )
 }
 
-/// Rows of a table whose `turn_id` is in the run.
+/// Returns rows of a table whose `turn_id` is in the run.
 fn of_turns(select: &str, order: &str) -> String {
     format!("{select} WHERE turn_id IN ({TURNS}) {order} LIMIT {MOST_ROWS}")
 }
 
-/// Who asked, and the beginning of the question.
+/// The person who asked, and the beginning of the question.
 const ASKED: &str = "SELECT iif(json_valid(body), json_extract(body, '$.author.name'), NULL) AS name,
         iif(json_valid(body), substr(json_extract(body, '$.content'), 1, 4000), NULL) AS words, json_valid(body) AS is_sound,
         message_id AS id
@@ -154,7 +154,7 @@ const ASKED: &str = "SELECT iif(json_valid(body), json_extract(body, '$.author.n
 const CAUSED_BY: &str = "SELECT coalesce(c.run_id, c.id) AS run_id, c.id AS id
     FROM turns r JOIN turns c ON c.id = r.parent_id WHERE r.id = ?1";
 
-/// The roots that turns of the run caused.
+/// Returns the roots that turns of the run caused.
 fn caused_sql() -> String {
     format!(
         "SELECT t.id, c.kind AS conversation_kind, t.parent_id, t.resumes FROM turns t JOIN conversations c ON c.id = t.conversation_id
@@ -176,16 +176,15 @@ fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
     })
 }
 
-/// How a run was caused that continues an interrupted one.
+/// The cause of a run that continues an interrupted one.
 pub(super) const RESUME: &str = "resume";
 
-/// A body in which NUL is escaped: SQLite takes a text to end there. A backslash of the text itself does not begin an
-/// escape.
+/// A body in which NUL is escaped: SQLite ends a text there. A backslash of the text itself does not begin an escape.
 const WITHOUT_NUL: &str = r"iif(instr(body, '\u0000'),
                  replace(replace(replace(body, '\\', char(1)), '\u0000', '\u2400'), char(1), '\\'), body)";
 
-/// The items of the run's turns in its conversations, each text cut to `most` characters: a picture or a fetched page is
-/// not read just for its beginning.
+/// Returns the items of the run's turns in its conversations, each text cut to `most` characters: a picture or a
+/// fetched page is not read just for its beginning.
 fn said_sql(most: usize) -> String {
     format!(
         "SELECT id, turn_id, role, sound IS NOT NULL AS is_sound, json_extract(sound, '$.call_id') AS call_id,

@@ -25,7 +25,7 @@ use super::statement::{checked, scalar};
 use crate::domain::{ChannelId, Cost, TurnId};
 
 words! {
-    /// How far the run of a slot is.
+    /// The progress of a slot's run.
     SlotState {
         /// It begins at its time.
         Due = "due",
@@ -34,17 +34,17 @@ words! {
         /// Its turn runs.
         Started = "started",
         Done = "done",
-        /// There was nothing to say.
+        /// There was nothing to post.
         Quiet = "quiet",
         Failed = "failed",
         Skipped = "skipped",
     }
 }
 
-/// Runs of one schedule that are under way or wait: one of each.
+/// Most runs of one schedule that run or wait: one of each.
 const MOST_OPEN: i64 = 2;
 
-/// Why a slot has no run while one works and another waits.
+/// Why a slot has no run while one runs and another waits.
 const STILL_RUNNING: &str = "still running";
 
 /// How long the same failure of a gate is not posted again.
@@ -68,7 +68,7 @@ impl SlotKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenSlot {
     pub slot: DateTime<Utc>,
-    /// When its run is to begin.
+    /// When its run should begin.
     pub due_at: DateTime<Utc>,
     /// Why it is skipped.
     pub skipped: Option<&'static str>,
@@ -82,9 +82,9 @@ pub struct SlotRun {
     pub reason: Option<String>,
     pub due_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// How long after `due_at` its turn began, where it had one.
+    /// How long after `due_at` its turn began, if it had one.
     pub late: Option<Duration>,
-    /// What its turn cost.
+    /// The cost of its turn.
     pub cost: Option<Cost>,
 }
 
@@ -95,37 +95,37 @@ pub struct RunOf {
     pub schedule: ScheduleRow,
 }
 
-/// Which runs are asked for.
+/// Which runs to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsOf {
     /// Those that only post a text.
     Reminders,
-    /// Those with a turn or a command. Of each schedule only the earliest, and none while one works.
+    /// Those with a turn or a command. Only the earliest of each schedule, and none while one is running.
     Work,
 }
 
-/// What people see of the end of a run, where they see anything.
+/// The message about the end of a run, if there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPost {
     pub channel: ChannelId,
     pub part: NewPart,
 }
 
-/// How a run ends, and what people see of it.
+/// How a run ends, and the messages about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
     pub key: SlotKey,
     pub state: SlotState,
     pub reason: Option<String>,
     pub posts: Vec<RunPost>,
-    /// Whether `posts` may say what was said before.
+    /// Whether `posts` may repeat an earlier message.
     pub repeats: Repeats,
     /// What happens after too many failures in a row.
     pub pausing: Option<Pausing>,
 }
 
 impl RunEnd {
-    /// The end of a run of which people see nothing.
+    /// Creates the end of a run without a message.
     pub fn unseen(key: SlotKey, state: SlotState, reason: impl Into<String>) -> Self {
         Self {
             key,
@@ -150,32 +150,32 @@ pub enum Repeats {
 pub struct Pausing {
     /// Failures in a row.
     pub after: u32,
-    /// Why, as `/schedule show` has it.
+    /// The reason, as shown by `/schedule show`.
     pub reason: String,
-    /// What people are told, once.
+    /// The message for people, once.
     pub told: Option<RunPost>,
 }
 
-/// What came of the attempt to end a run.
+/// The outcome of the attempt to end a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnded {
     /// It had ended before.
     Before,
     Now,
-    /// It had failed once too often: its schedule is paused.
+    /// It had failed too often: its schedule is paused.
     AndPaused,
 }
 
-/// Whether a run by hand was added.
+/// Whether a manual run was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunByHand {
     Added,
-    /// One works already, and another waits.
+    /// One is already running, and another waits.
     StillRunning,
 }
 
 impl Store {
-    /// Returns the earliest moment after `now` at which something is due: a slot, or the beginning of a run.
+    /// Returns the earliest time after `now` at which something is due: a slot, or the beginning of a run.
     pub async fn next_due(&self, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, StoreError> {
         let query = checked(query!(
             "SELECT min(next_at) AS next FROM schedules WHERE state = 'active'
@@ -189,9 +189,9 @@ impl Store {
         Ok(moments.into_iter().flatten().min())
     }
 
-    /// Takes slots (S1): stores a run for each, and moves the schedule to its next slot. Does nothing where the schedule is
-    /// no longer active at the slot `seen`. Returns how many were skipped. While one run works and another waits, slots of
-    /// `work` are skipped.
+    /// Takes slots (S1): stores a run for each, and moves the schedule to its next slot. Does nothing if the schedule
+    /// is no longer active at the slot `seen`. Returns how many were skipped. While one run is running and another
+    /// waits, slots of `work` are skipped.
     pub async fn take_slots(
         &self,
         schedule: i64,
@@ -228,7 +228,7 @@ impl Store {
         }
     }
 
-    /// Adds a run that a person asked for, with a slot of its own.
+    /// Adds a run that a person requested, with a separate slot.
     pub async fn run_by_hand(
         &self,
         schedule: i64,
@@ -253,7 +253,7 @@ impl Store {
         .await
     }
 
-    /// Returns runs that are to begin, earliest first, at most 200.
+    /// Returns runs that should begin, earliest first, at most 200.
     pub async fn due_runs(
         &self,
         at: DateTime<Utc>,
@@ -281,7 +281,7 @@ impl Store {
             .await
     }
 
-    /// Notes that the gate of a run is about to begin (S1g). Returns whether the run was due.
+    /// Records that the gate of a run is about to begin (S1g). Returns whether the run was due.
     pub async fn start_gate(&self, run: SlotKey) -> Result<bool, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -292,7 +292,7 @@ impl Store {
         Ok(self.run(batch).await?.iter().sum::<u64>() > 0)
     }
 
-    /// Returns the runs whose gates the end of the daemon interrupted.
+    /// Returns the runs with gates that the end of the daemon interrupted.
     pub async fn interrupted_gates(&self) -> Result<Vec<RunOf>, StoreError> {
         let query = checked(query!(
             "SELECT s.*, r.schedule_id, r.slot, r.state AS run_state, r.reason AS run_reason, r.due_at, r.ended_at
@@ -309,12 +309,12 @@ impl Store {
             .await
     }
 
-    /// Ends the run of a slot (S3), and queues what people see of it. A schedule without a further slot is over with it.
+    /// Ends the run of a slot (S3), and queues the message about it. A schedule without a further slot ends with it.
     pub async fn finish_run(&self, end: RunEnd) -> Result<RunEnded, StoreError> {
         self.write(move |db| Box::pin(end_run(db, end))).await
     }
 
-    /// Returns the run that a turn is of, if it is of one that has not ended.
+    /// Returns the run that a turn belongs to, if that run has not ended.
     pub async fn run_of_turn(&self, turn: TurnId) -> Result<Option<RunOf>, StoreError> {
         let query = checked(query!(
             "SELECT s.*, r.schedule_id, r.slot, r.state AS run_state, r.reason AS run_reason, r.due_at, r.ended_at
@@ -358,7 +358,7 @@ impl Store {
             .await
     }
 
-    /// Removes runs that ended before `before`, and schedules that are over and have none left.
+    /// Removes runs that ended before `before`, and ended schedules that have none left.
     pub async fn forget_slot_runs(&self, before: DateTime<Utc>) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -392,7 +392,7 @@ pub(super) fn start_run(batch: &mut Batch, run: SlotKey, turn: TurnId) {
     ));
 }
 
-/// The run of an interrupted turn goes on as that of the turn that continues it.
+/// Moves the run of an interrupted turn to the turn that continues it.
 pub(super) fn hand_on_run(batch: &mut Batch, from: TurnId, to: TurnId) {
     batch.add(query!(
         "UPDATE schedule_runs SET turn_id = ? WHERE state IN ('due', 'gate', 'started') AND turn_id = ?",
@@ -401,7 +401,7 @@ pub(super) fn hand_on_run(batch: &mut Batch, from: TurnId, to: TurnId) {
     ));
 }
 
-/// Ends the run of a turn of which nothing more is known than that it did not answer.
+/// Ends the run of a turn about which only one thing is known: it did not answer.
 pub(super) fn end_run_of(batch: &mut Batch, turn: TurnId, reason: &str) {
     let turn = turn.to_string();
     batch.add(query!(
@@ -496,7 +496,7 @@ pub(super) async fn end_run(
     Ok(RunEnded::AndPaused)
 }
 
-/// Says whether a run of the schedule failed for this reason within a day.
+/// Returns whether a run of the schedule failed for this reason within a day.
 async fn was_said(
     db: &mut SqliteConnection,
     schedule: i64,

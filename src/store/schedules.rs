@@ -30,7 +30,7 @@ words! {
         Active = "active",
         /// It has no slots until a person resumes it.
         Paused = "paused",
-        /// It is over: it was deleted, or had one slot.
+        /// It has ended: it was deleted, or had only one slot.
         Ended = "ended",
     }
 }
@@ -38,7 +38,7 @@ words! {
 words! {
     /// Where a schedule's turns run.
     SchedulePlace {
-        /// Each in a conversation of its own.
+        /// Each in a separate conversation.
         Fresh = "fresh",
         /// In the agent's main conversation.
         Main = "main",
@@ -51,28 +51,28 @@ words! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSchedule {
     pub agent: AgentId,
-    /// Unique among the agent's schedules that are not over.
+    /// Unique among the agent's schedules that have not ended.
     pub name: String,
     pub owner: UserId,
     pub kind: ScheduleKind,
     /// The time as the person wrote it.
     pub when_text: String,
-    /// The same as the program reads it.
+    /// The same in the program's form.
     pub rule: String,
-    /// The name of the zone of its times.
+    /// The name of the time zone for its times.
     pub timezone: String,
     /// The prompt, or the text of a reminder.
     pub body: String,
     /// The command that runs before its turn.
     pub gate: Option<String>,
-    /// A hash of that command as a person approved it; `None` where the profile allowed it.
+    /// A hash of that command as a person approved it; `None` if the profile allowed it.
     pub gate_binding: Option<String>,
     pub place: SchedulePlace,
     /// The thread in which it posts; `None` is the agent's channel.
     pub thread: Option<ChannelId>,
-    /// Another model than the agent's.
+    /// A model other than the agent's.
     pub model: Option<String>,
-    /// What one run may cost, in US dollars.
+    /// The most one run may cost, in US dollars.
     pub budget_usd: Option<f64>,
     /// What happens to missed slots.
     pub missed: String,
@@ -88,7 +88,7 @@ pub struct ScheduleRow {
     pub state: ScheduleState,
     /// Why it is paused.
     pub reason: Option<String>,
-    /// Runs in a row that failed.
+    /// Failed runs in a row.
     pub failures: u32,
     /// The next slot; `None` after the last one.
     pub next_at: Option<DateTime<Utc>>,
@@ -135,7 +135,7 @@ impl Store {
         self.row(batch, schedule_row).await
     }
 
-    /// Returns the schedules of an agent that are not over, by name.
+    /// Returns the schedules of an agent that have not ended, by name.
     pub async fn schedules(&self, agent: AgentId) -> Result<Vec<ScheduleRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM schedules WHERE agent_id = ? AND state <> 'ended' ORDER BY name",
@@ -144,7 +144,7 @@ impl Store {
         query.all(&mut *self.reader().await?, schedule_row).await
     }
 
-    /// Counts what the limits of a new schedule are about.
+    /// Counts the schedules for the limits of a new one.
     pub async fn count_schedules(
         &self,
         agent: AgentId,
@@ -180,7 +180,7 @@ impl Store {
         query.all(&mut *self.reader().await?, schedule_row).await
     }
 
-    /// Pauses an active schedule, and queues what people are told of it. Its runs that have not begun are skipped.
+    /// Pauses an active schedule, and queues the message about it. Its runs that have not begun are skipped.
     pub async fn pause_schedule(
         &self,
         schedule: i64,
@@ -210,7 +210,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] where it is not paused.
+    /// Fails with [`StoreError::NotFound`] if it is not paused.
     pub async fn resume_schedule(
         &self,
         schedule: i64,
@@ -227,11 +227,11 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Changes the time, the prompt and the gate of a schedule, as `new` has them. A paused one stays paused.
+    /// Changes the time, the prompt and the gate of a schedule to those of `new`. A paused one stays paused.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] where it is over.
+    /// Fails with [`StoreError::NotFound`] if it has ended.
     pub async fn change_schedule(&self, schedule: i64, new: NewSchedule) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -256,7 +256,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] where it is over.
+    /// Fails with [`StoreError::NotFound`] if it has ended.
     pub async fn end_schedule(&self, schedule: i64) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -278,7 +278,7 @@ impl Store {
     }
 }
 
-/// Ends what an agent had planned, and deletes its webhooks.
+/// Ends everything that an agent had planned, and deletes its webhooks.
 pub(super) fn end_plans(batch: &mut Batch, agent: AgentId) {
     batch.add(query!(
         "UPDATE schedule_runs SET state = 'skipped', reason = 'destroyed', ended_at = ? WHERE state = 'due' AND schedule_id IN

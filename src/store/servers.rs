@@ -20,9 +20,9 @@ words! {
         Waiting = "waiting",
         /// The operator accepted it.
         Accepted = "accepted",
-        /// The operator had the bot leave it.
+        /// The operator made the bot leave it.
         Left = "left",
-        /// The bot is not in it any more: nobody answered in time, or somebody removed the bot.
+        /// The bot is no longer in it: no answer came in time, or the bot was removed.
         Gone = "gone",
     }
 }
@@ -31,25 +31,25 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRow {
     pub guild: GuildId,
-    /// Its name when it was last described; empty until then.
+    /// Its name in the latest description; empty until then.
     pub name: String,
-    /// Its owner when it was last described.
+    /// Its owner in the latest description.
     pub owner: Option<UserId>,
-    /// How many members it had then.
+    /// Its number of members at that time.
     pub members: Option<u64>,
     /// The operator's decision about it.
     pub state: ServerState,
     /// Since when it waits for the operator.
     pub asked_at: Option<DateTime<Utc>>,
-    /// When the operator was last told about it.
+    /// When the operator was last notified about it.
     pub told_at: Option<DateTime<Utc>>,
-    /// Who accepted it or had the bot leave; `None` for a server accepted by an upgrade.
+    /// The person who accepted it or made the bot leave; `None` for a server accepted by an upgrade.
     pub decided_by: Option<UserId>,
     pub decided_at: Option<DateTime<Utc>>,
 }
 
 impl ServerRow {
-    /// A server about which nothing is known yet.
+    /// Creates a server about which nothing is known yet.
     pub const fn new(guild: GuildId) -> Self {
         Self {
             guild,
@@ -66,7 +66,7 @@ impl ServerRow {
 }
 
 impl Store {
-    /// All servers that are known.
+    /// Returns all servers that are known.
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
         let query = checked(query!("SELECT * FROM servers ORDER BY guild_id"));
         query
@@ -74,7 +74,7 @@ impl Store {
             .await
     }
 
-    /// Keeps a server as it is now.
+    /// Stores the current state of a server.
     pub async fn put_server(&self, row: &ServerRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(

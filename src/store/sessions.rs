@@ -16,11 +16,11 @@ use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionPage {
     pub total: u64,
-    /// Those of the page.
+    /// The sessions of the page.
     pub sessions: Vec<SessionMeta>,
 }
 
-/// How much of a conversation a saved session covers.
+/// How much of a conversation a saved session contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Covered {
     pub conversation: ConversationId,
@@ -33,7 +33,7 @@ const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id
     WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
         AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
 
-/// Newest sessions among which a closed branch's is looked for: an older one would be of no use.
+/// Newest sessions among which a closed branch's is searched for: an older one would be of no use.
 const RECENT: u32 = 20;
 
 /// Writes the use of a conversation's finished turns, including the child turns of their runs, which used tokens of their
@@ -58,7 +58,7 @@ fn last_closed_branch(agent: AgentId) -> Statement {
 }
 
 impl Store {
-    /// The session of the agent's last closed branch, if that was recent.
+    /// Returns the session of the agent's last closed branch, if that was recent.
     pub async fn last_closed_branch(
         &self,
         agent: AgentId,
@@ -67,7 +67,7 @@ impl Store {
         query.first(&mut *self.reader().await?, session).await
     }
 
-    /// The same on a thread that may wait for the disk; `None` while all connections are in use.
+    /// Returns the same on a thread that may wait for the disk; `None` while all connections are in use.
     pub fn last_closed_branch_here(
         &self,
         agent: AgentId,
@@ -78,8 +78,8 @@ impl Store {
         Some(Handle::try_current().ok()?.block_on(found))
     }
 
-    /// Indexes a session whose file is on disk, and notes which part of which conversation it covers. Indexing the same
-    /// session again changes nothing.
+    /// Indexes a session whose file is on disk, and records which part of which conversation it contains. Indexing the
+    /// same session again changes nothing.
     pub async fn insert_session(
         &self,
         session: SessionMeta,
@@ -122,8 +122,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A page of an agent's sessions, newest first. What an orderly stop saved is left out while the conversation is open
-    /// and unchanged.
+    /// Returns a page of an agent's sessions, newest first. Sessions of a clean stop are left out while the
+    /// conversation is open and unchanged.
     pub async fn sessions(
         &self,
         agent: AgentId,
@@ -143,7 +143,7 @@ impl Store {
         })
     }
 
-    /// The session of this id, of any agent.
+    /// Returns the session with this id, of any agent.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM sessions WHERE id = ?",
@@ -152,8 +152,8 @@ impl Store {
         query.first(&mut *self.reader().await?, session).await
     }
 
-    /// An agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches, only that
-    /// session is returned; of several ids, at most `limit`, newest first.
+    /// Returns an agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches,
+    /// only that session is returned; of several ids, at most `limit`, newest first.
     pub async fn find_sessions(
         &self,
         agent: AgentId,
@@ -180,7 +180,7 @@ impl Store {
         }
     }
 
-    /// When the first turn of an agent began whose words pass a role before people get them.
+    /// Returns when the first turn of an agent began with text that a role has to pass before people get it.
     pub async fn hides_words_since(
         &self,
         agent: AgentId,
@@ -194,7 +194,7 @@ impl Store {
             .await
     }
 
-    /// The files of an agent's sessions that the index knows, relative to the agent's directory.
+    /// Returns the files of an agent's sessions that the index knows, relative to the agent's directory.
     pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
         let query = checked(query!(
             "SELECT file_path FROM sessions WHERE agent_id = ?",

@@ -14,7 +14,7 @@ use super::statement::{checked, scalar};
 use crate::domain::GuildId;
 
 impl Store {
-    /// What a server's administrators have set, by key; null where that cannot be read.
+    /// Returns the values set by a server's administrators, by key; null if one cannot be read.
     pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
         let query = checked(query!(
             "SELECT key, value FROM settings WHERE guild_id = ?",
@@ -49,13 +49,13 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// A fact of the daemon (for example the hash of its registered commands).
+    /// Returns a fact of the daemon (for example the hash of its registered commands).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let query = checked(query!("SELECT value FROM meta WHERE key = ?", key));
         query.first(&mut *self.reader().await?, scalar).await
     }
 
-    /// The facts of the daemon whose keys begin so, at most 1,000 of them.
+    /// Returns the facts of the daemon with this beginning of their keys, at most 1,000 of them.
     pub async fn facts(&self, beginning: &str) -> Result<Vec<(String, String)>, StoreError> {
         let query = checked(query!(
             "SELECT key, value FROM meta WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key LIMIT 1000",
@@ -72,7 +72,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Keeps a fact of the daemon.
+    /// Stores a fact of the daemon.
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         put_meta(&mut batch, (key, value));
@@ -80,7 +80,7 @@ impl Store {
     }
 }
 
-/// A setting, by its key.
+/// Returns a setting, by its key.
 fn setting(row: &SqliteRow) -> Result<(String, Value), StoreError> {
     let value = from_json(row, "value").unwrap_or_else(|error| {
         report_unreadable(row, "settings", "key", &error);

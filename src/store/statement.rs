@@ -1,6 +1,6 @@
-//! A statement of SQL with its values, and what is read from its rows.
+//! A statement of SQL with its values, and the reading of its rows.
 //!
-//! Statements stay prepared in the connection that runs them, so the same text costs its compilation once.
+//! Statements stay prepared in the connection that runs them, so the same text is compiled only once.
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::BoxFuture;
@@ -15,18 +15,18 @@ use sqlx::{
 use super::codec::report_unreadable;
 use super::error::StoreError;
 
-/// What a statement finds. Boxed: the compiler cannot show that the future of a function over closures of any lifetime may be
-/// sent to another thread, once it lies within others.
+/// The result of a statement. Boxed: once it is nested in others, the compiler cannot show that the future of a
+/// function over closures of any lifetime may be sent to another thread.
 pub(super) type Found<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 
-/// A statement that owns its values, so that it can be made by a caller and run by another task.
+/// A statement that owns its values, so that a caller can create it and another task run it.
 #[must_use]
 pub(super) struct Statement {
     query: Query<'static, Sqlite, SqliteArguments>,
     fault: Option<StoreError>,
 }
 
-/// Takes a statement that one of the macros of sqlx has checked when the program was compiled.
+/// Takes a statement that one of the macros of sqlx checked at compile time.
 pub(super) fn checked(query: impl Execute<'static, Sqlite>) -> Statement {
     let mut query = query;
     match query.take_arguments() {
@@ -41,11 +41,11 @@ pub(super) fn checked(query: impl Execute<'static, Sqlite>) -> Statement {
     }
 }
 
-/// Makes a statement that is put together when it is needed, so that no macro can check it. Its values follow with
+/// Creates a statement that is built at run time, so that no macro can check it. Its values follow with
 /// [`Statement::bind`]. No part of `text` may come from outside of this module.
 pub(super) fn sql(text: impl Into<String>) -> Statement {
     Statement {
-        // Put together from constants of this module: see the callers for why each cannot be a literal.
+        // Built from constants of this module: see the callers for why each cannot be a literal.
         query: sqlx::query(AssertSqlSafe(text.into()).into_sql_str()),
         fault: None,
     }
@@ -78,7 +78,7 @@ impl Statement {
         Box::pin(async move { Ok(self.ready()?.fetch_all(db).await?) })
     }
 
-    /// Returns what `read` makes of each of its rows.
+    /// Returns the results of `read` for each of its rows.
     pub(super) fn all<'c, T: 'c>(
         self,
         db: &'c mut SqliteConnection,
@@ -87,7 +87,7 @@ impl Statement {
         Box::pin(async move { self.rows(db).await?.iter().map(read).collect() })
     }
 
-    /// Returns what `read` makes of its first row, if there is one.
+    /// Returns the result of `read` for its first row, if there is one.
     pub(super) fn first<'c, T: 'c>(
         self,
         db: &'c mut SqliteConnection,
@@ -99,7 +99,7 @@ impl Statement {
         })
     }
 
-    /// Returns what `read` makes of the first row of a statement that must give one.
+    /// Returns the result of `read` for the first row of a statement that must give one.
     pub(super) fn one<'c, T: 'c>(
         self,
         db: &'c mut SqliteConnection,
@@ -108,8 +108,8 @@ impl Statement {
         Box::pin(async move { read(&self.ready()?.fetch_one(db).await?) })
     }
 
-    /// Returns what `read` makes of each of its rows, which are of `table`. One that cannot be read is left out, and the
-    /// log says which: it must not make the others unusable. `key` is the column that identifies the row.
+    /// Returns the results of `read` for its rows, which are of `table`. One that cannot be read is left out and named
+    /// in the log: it must not make the others unusable. `key` is the column that identifies the row.
     pub(super) fn readable<'c, T: Send + 'c>(
         self,
         db: &'c mut SqliteConnection,

@@ -1,4 +1,4 @@
-//! Long-running commands and the hooks on them, as the daemon's truth about both.
+//! Long-running commands and the hooks on them, as the authoritative record of both.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::statement::checked;
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {
-    /// What a task belongs to.
+    /// The owner of a task.
     TaskKind {
         /// Its turn's conversation.
         Concurrent = "concurrent",
@@ -28,10 +28,10 @@ words! {
         Running = "running",
         /// It ended with exit code 0.
         Completed = "completed",
-        /// It ended with another.
+        /// It ended with another exit code.
         Failed = "failed",
         Killed = "killed",
-        /// It was gone when the daemon came back.
+        /// It was gone when the daemon restarted.
         Lost = "lost",
     }
 }
@@ -43,7 +43,7 @@ pub struct NewTask {
     pub kind: TaskKind,
     /// The command as the model wrote it.
     pub command: String,
-    /// Where it runs, relative to the workspace.
+    /// Its working directory, relative to the workspace.
     pub directory: String,
     /// The turn that started it.
     pub turn: Option<TurnId>,
@@ -75,11 +75,11 @@ pub struct TaskRow {
     pub exit_code: Option<i32>,
     pub started_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// Whether it was started in a run whose words pass a role before people get them.
+    /// Whether it was started in a run with text that a role has to pass before people get it.
     pub hides_words: bool,
 }
 
-/// A hook to be added to a task.
+/// A hook to add to a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewHook {
     pub agent: AgentId,
@@ -125,7 +125,7 @@ impl Store {
         self.row(batch, task_row).await
     }
 
-    /// Keeps a task's process, once there is one.
+    /// Stores a task's process, once there is one.
     pub async fn set_task_process(
         &self,
         agent: AgentId,
@@ -145,11 +145,11 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Ends a running task; the first end wins. Returns the task as it is now.
+    /// Ends a running task; the first end wins. Returns the task in its current state.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an unknown task.
+    /// Fails with [`StoreError::NotFound`] for an unknown task.
     pub async fn end_task(
         &self,
         agent: AgentId,
@@ -179,7 +179,7 @@ impl Store {
         }
     }
 
-    /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
+    /// Returns an agent's tasks: all running ones and the latest `ended` others, newest first.
     pub async fn tasks(&self, agent: AgentId, ended: u32) -> Result<Vec<TaskRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM tasks WHERE agent_id = ?1 AND (status = 'running' OR number IN
@@ -193,11 +193,11 @@ impl Store {
             .await
     }
 
-    /// One task.
+    /// Returns one task.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an invalid task id.
+    /// Fails with [`StoreError::NotFound`] for an invalid task id.
     pub async fn task(&self, agent: AgentId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM tasks WHERE agent_id = ? AND number = ?",
@@ -207,7 +207,7 @@ impl Store {
         query.first(&mut *self.reader().await?, task_row).await
     }
 
-    /// All agents' tasks that run, as far as is known.
+    /// Returns all agents' running tasks, as far as is known.
     pub async fn running_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number"
@@ -221,7 +221,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an invalid task id.
+    /// Fails with [`StoreError::NotFound`] for an invalid task id.
     pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
         let number = number(&hook.task)?;
         let mut batch = Batch::default();
@@ -235,11 +235,11 @@ impl Store {
         self.row(batch, hook_row).await
     }
 
-    /// The hooks of a task, oldest first.
+    /// Returns the hooks of a task, oldest first.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] for an invalid task id.
+    /// Fails with [`StoreError::NotFound`] for an invalid task id.
     pub async fn hooks(&self, agent: AgentId, task: &TaskId) -> Result<Vec<Hook>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id",
@@ -251,7 +251,7 @@ impl Store {
             .await
     }
 
-    /// Counts one firing before it happens; `None` when the hook has fired as often as it may, or is gone.
+    /// Counts one firing before it happens; `None` if the hook has fired as often as it may, or is gone.
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -264,7 +264,7 @@ impl Store {
     }
 }
 
-/// The number in `task_NNN`.
+/// Returns the number in `task_NNN`.
 fn number(task: &TaskId) -> Result<i64, StoreError> {
     task.0
         .strip_prefix("task_")

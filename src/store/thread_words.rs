@@ -1,5 +1,5 @@
-//! The last words of child turns in their threads: stored with their end, because a thread may still be opening then,
-//! and what was said in it before may not be in the outbox yet.
+//! The last messages of child turns in their threads. They are stored with the turn's end, because a thread may still
+//! be opening then, and earlier messages in it may not be in the outbox yet.
 
 use sqlx::query;
 
@@ -13,8 +13,8 @@ use super::statement::{checked, scalar};
 use crate::domain::{ConversationId, TurnId};
 
 impl Store {
-    /// Puts the last words of a conversation's child turn into the outbox of its thread, and returns whether there were
-    /// any. Without a thread they are dropped.
+    /// Puts the last messages of a conversation's child turn into the outbox of its thread, and returns whether there
+    /// were any. Without a thread they are dropped.
     pub async fn say_in_thread(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(
@@ -32,7 +32,7 @@ impl Store {
         Ok(said.first().is_some_and(|count| *count > 0))
     }
 
-    /// The same for all that a crash left behind.
+    /// Does the same for all that a crash left behind.
     pub async fn say_in_threads(&self) -> Result<(), StoreError> {
         let query = checked(query!("SELECT DISTINCT conversation_id FROM thread_words"));
         let left = query.all(&mut *self.reader().await?, scalar).await?;
@@ -43,7 +43,7 @@ impl Store {
     }
 }
 
-/// Stores the last words for the thread of a child turn.
+/// Stores the last messages for the thread of a child turn.
 pub(super) fn keep(
     batch: &mut Batch,
     child: TurnId,

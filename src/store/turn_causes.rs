@@ -1,4 +1,4 @@
-//! What began a turn, and who is charged for it.
+//! The cause of a turn, and the person who is charged for it.
 
 use sqlx::query_scalar;
 
@@ -9,9 +9,9 @@ use super::statement::{checked, scalar};
 use crate::domain::{TurnId, UserId};
 
 words! {
-    /// What began the root turn of a run. Child turns have the cause of their root.
+    /// The cause of the root turn of a run. Child turns have the cause of their root.
     TurnCause {
-        /// A message, a command or a button of a person. It is not written: NULL stands for it.
+        /// A message, a command or a button of a person. It is not written: NULL represents it.
         Message = "message",
         /// Another turn: it sent a message to the agent, or opened a branch.
         Peer = "peer",
@@ -33,7 +33,7 @@ impl TurnCause {
         }
     }
 
-    /// Says who watches a turn with this cause.
+    /// Returns who watches a turn with this cause.
     pub const fn attendance(self) -> Attendance {
         match self {
             Self::Message => Attendance::Attended,
@@ -43,17 +43,17 @@ impl TurnCause {
     }
 }
 
-/// Who watches a turn, as far as its cause says.
+/// Who watches a turn, as far as its cause shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
     Attended,
     Unattended,
-    /// As the turn that caused it.
+    /// As for the turn that caused it.
     AsItsParent,
 }
 
 impl Attendance {
-    /// Returns the value of `turns.unattended`; `None` where the parent's is to be copied.
+    /// Returns the value of `turns.unattended`; `None` if the parent's value is to be copied.
     pub(super) const fn stored(self) -> Option<bool> {
         match self {
             Self::Attended => Some(false),
@@ -64,8 +64,8 @@ impl Attendance {
 }
 
 impl Store {
-    /// Returns the person who is charged for a turn that no person began: the author of the message that began the nearest
-    /// turn that led to it. `None` where no person did, or their message cannot be read.
+    /// Returns the person who is charged for a turn that no person began: the author of the message that began the
+    /// nearest turn that led to it. `None` if no person did, or their message cannot be read.
     pub async fn charged_for(&self, turn: TurnId) -> Result<Option<UserId>, StoreError> {
         let query = checked(query_scalar!(
             "WITH RECURSIVE chain (id, steps) AS (

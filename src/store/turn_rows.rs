@@ -1,4 +1,4 @@
-//! Turns as the ledger holds them, and the queries that find one.
+//! Turns in the ledger, and the queries that find one.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -24,11 +24,11 @@ words! {
     }
 }
 
-/// A turn as the ledger holds it.
+/// A turn in the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
     pub begun: NewTurn,
-    /// The first turn in the chain that led to it; its own id where nothing did.
+    /// The first turn in the chain that led to it; its own id if it has no cause.
     pub origin: TurnId,
     pub state: TurnEnd,
     /// Exit reason, once it ended.
@@ -51,7 +51,7 @@ pub struct TurnRow {
 }
 
 impl TurnRow {
-    /// Whether its task panicked.
+    /// Returns whether its task panicked.
     pub fn broke_off(&self) -> bool {
         let reason = self.report.as_ref().map(|report| &report["reason"]);
         reason.is_some_and(|reason| reason == BROKE_OFF)
@@ -72,7 +72,7 @@ impl Store {
         query.first(&mut *self.reader().await?, turn_row).await
     }
 
-    /// Whether a turn runs in a conversation.
+    /// Returns whether a turn runs in a conversation.
     pub async fn has_running_turn(&self, conversation: ConversationId) -> Result<bool, StoreError> {
         let query = checked(query!(
             "SELECT 1 AS runs FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1",
@@ -84,15 +84,15 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// The turn that a message belongs to, a person's message or one of ours.
+    /// Returns the turn that a message belongs to, a person's message or one of ours.
     pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
         let query = sql(format!("SELECT * FROM turns WHERE id = {OF_MESSAGE}"));
         let query = query.bind(message.as_i64());
         query.first(&mut *self.reader().await?, turn_row).await
     }
 
-    /// The messages that were answered by the answer which `message` is, or is a part of; empty for any other message. A
-    /// refusal does not count, because no conversation keeps it.
+    /// Returns the messages answered by the answer to which `message` belongs; empty for any other message. A refusal
+    /// does not count, because no conversation keeps it.
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
         let query = checked(query!(
             "WITH answering AS (SELECT t.id, t.trigger_id FROM outbox o JOIN turns t ON t.id = o.turn_id
@@ -108,8 +108,8 @@ impl Store {
             .await
     }
 
-    /// The turn whose preview the message `shown` is: by its id, else by the message it refers to. Where it refers to none,
-    /// the latest turn of its channel that answers none.
+    /// Returns the turn with the preview `shown`: by its id, or by the message it refers to. If it refers to none, the
+    /// latest turn of its channel that answers none.
     pub async fn turn_shown_by(
         &self,
         shown: MessageId,
@@ -126,7 +126,7 @@ impl Store {
         query.first(&mut *self.reader().await?, turn_row).await
     }
 
-    /// The latest turns of a conversation, newest first.
+    /// Returns the latest turns of a conversation, newest first.
     pub async fn turns(
         &self,
         conversation: ConversationId,

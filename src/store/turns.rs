@@ -36,7 +36,7 @@ pub struct NewTurn {
     pub conversation: ConversationId,
     /// The message that starts it; `None` for hooks and other agents.
     pub trigger: Option<MessageId>,
-    /// The turn that caused it: it began this child, or a hook or message of its led to this turn.
+    /// The turn that caused it: it began this child, or one of its hooks or messages led to this turn.
     pub parent: Option<TurnId>,
     /// Hops of hooks or other agents that led here; a person's turn is 0.
     pub depth: u32,
@@ -52,12 +52,12 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
-    /// Whether a person's message begins it, and nothing that another turn caused.
+    /// Returns whether a person's message begins it, and not an effect of another turn.
     const fn is_by_person(&self) -> bool {
         self.trigger.is_some() && self.parent.is_none()
     }
 
-    /// The root of its run, which the run is named by.
+    /// Returns the root of its run, which also names the run.
     pub fn run(&self) -> TurnId {
         self.child.as_ref().map_or(self.id, |child| child.run)
     }
@@ -72,14 +72,14 @@ pub struct ChildOf {
     /// The call of the parent turn that it answers.
     pub call: Option<CallId>,
     pub role: String,
-    /// Of the role's charter, lower-case hex.
+    /// SHA-256 of the role's charter, lower-case hex.
     pub role_sha256: String,
-    /// What it is about, for people.
+    /// Its subject, for people.
     pub title: String,
 }
 
 words! {
-    /// Why a child turn is begun.
+    /// Why a child turn begins.
     ChildKind {
         SubAgent = "sub_agent",
         Advisor = "advisor",
@@ -88,30 +88,30 @@ words! {
     }
 }
 
-/// A turn about to begin, and what begins with it.
+/// A turn about to begin, with its first items.
 #[derive(Debug)]
 pub struct Opening<'a> {
     pub turn: NewTurn,
     /// The items that start it.
     pub items: Vec<Item>,
-    /// The message that starts it as it is in memory: the turn begins only if it has not changed since.
+    /// The message that starts it, as it is in memory: the turn begins only if it has not changed since.
     pub unchanged: Option<&'a Inbound>,
     /// The branch whose report starts it: the branch has reported then, and does so only once.
     pub report_of: Option<ConversationId>,
     /// The kept notes that are among the items.
     pub kept: Vec<i64>,
-    /// Hops that may lead to a turn which no person began.
+    /// Most hops that may lead to a turn which no person began.
     pub most_hops: u32,
-    /// What the agent is as it begins.
+    /// The agent's state at its beginning.
     pub turn_facts: TurnFacts,
-    /// The interrupted turn that it continues, with the line that tells people so.
+    /// The interrupted turn that it continues, with the line that says so to people.
     pub resumes: Option<(Resuming, NewPart)>,
-    /// The run of a schedule that it is, or continues.
+    /// The schedule's run that it is, or continues.
     pub planned: Option<SlotKey>,
 }
 
 impl Opening<'_> {
-    /// A turn that only these items start.
+    /// Creates the opening of a turn that only these items start.
     pub const fn new(turn: NewTurn, items: Vec<Item>) -> Self {
         Self {
             turn,
@@ -137,7 +137,7 @@ pub enum Begun {
     Running,
     /// Another root turn has this trigger, or it has changed.
     Not,
-    /// No person began it, and too much was caused already.
+    /// No person began it, and its message has already caused too much.
     Refused(Refusal),
 }
 
@@ -151,22 +151,22 @@ pub struct FinishedTurn {
     pub steps: u32,
     pub usage: Usage,
     pub cost: Cost,
-    /// What people are shown, in order.
+    /// The parts for people, in order.
     pub parts: Vec<NewPart>,
-    /// Whether the daemon's stop ended it, so that it may go on after the next start.
+    /// Whether the daemon's stop ended it, so that it may continue after the next start.
     pub may_go_on: bool,
     /// Whether the first part is sent at once (`finish_turn` and `mark_sending` in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
-    /// The fields of its report, where its role owes one: `{source, data, meta, missing}`; for a turn that panicked, that
-    /// it did.
+    /// The fields of its report, if its role requires one: `{source, data, meta, missing}`; for a turn that panicked,
+    /// that fact.
     pub report: Option<Value>,
-    /// The end of the run of a schedule that it is.
+    /// The end of the schedule's run that it is.
     pub planned: Option<RunEnd>,
 }
 
 impl FinishedTurn {
-    /// The end of a turn whose task panicked, with its use up to then; `None` where that is not known.
+    /// Creates the end of a turn whose task panicked, with its use up to then; `None` if that is not known.
     pub fn broken_off(took: Option<Took>) -> Self {
         let Took { steps, usage, cost } = took.unwrap_or(Took {
             steps: 0,
@@ -190,39 +190,39 @@ impl FinishedTurn {
 }
 
 words! {
-    /// Why a turn ended, as `docs/models.md` lists it. Every turn that ended has exactly one.
+    /// Why a turn ended, as listed in `docs/models.md`. Every turn that ended has exactly one.
     EndReason {
         Answered = "answered",
         /// The model declined to answer.
         Refused = "refused",
-        /// `/stop`: a last step without tools was given.
+        /// `/stop`: the model got a last step without tools.
         Stopped = "stopped",
         /// `/abort`: ended at once.
         Aborted = "aborted",
-        /// The daemon stopped, in order or not.
+        /// The daemon stopped, cleanly or not.
         Interrupted = "interrupted",
         StepLimit = "step_limit",
-        /// The time for work was used.
+        /// The time for work was used up.
         TimeLimit = "time_limit",
-        /// Tokens or money were used.
+        /// Tokens or money were used up.
         Budget = "budget",
-        /// It went in circles.
+        /// It kept repeating itself.
         Loop = "loop",
         /// Five steps in a row gave nothing but tool errors.
         Errors = "errors",
-        /// The model's calls were cut or invalid, twice.
+        /// The model's calls were cut off or invalid, twice.
         BadCalls = "bad_calls",
         /// The conversation fits no model's window.
         Window = "window",
-        /// No model could be had.
+        /// No model was available.
         Failed = "failed",
-        /// Its last answer lacked what its role owes.
+        /// Its last answer did not have the parts that its role requires.
         Report = "report",
     }
 }
 
 impl EndReason {
-    /// As people read it.
+    /// Returns it in words for people.
     pub fn words(self) -> String {
         self.as_str().replace('_', " ")
     }
@@ -239,15 +239,15 @@ pub struct Starting {
 /// The result of storing an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// What people are to read of it, as queued.
+    /// The parts of it for people, as queued.
     pub parts: Vec<Part>,
     /// The conversations of the children, in their order.
     pub children: Vec<ConversationId>,
 }
 
 impl Store {
-    /// Begins a turn with the items that start it; the messages they came in are claimed. A turn that no person began
-    /// is judged in the same transaction: it does not begin where its message has caused enough.
+    /// Begins a turn with the items that start it, and claims the messages of these items. A turn that no person began
+    /// is judged in the same transaction: it does not begin if its message has caused enough.
     pub async fn begin_turn(&self, opening: Opening<'_>) -> Result<Begun, StoreError> {
         let Opening {
             turn,
@@ -307,7 +307,7 @@ impl Store {
             (Some(run), None) => start_run(&mut batch, run, turn.id),
             (None, _) => {}
         }
-        // The index of a turn's messages holds only those that its own row does not name.
+        // The index of a turn's messages contains only those that its own row does not name.
         let triggered = |message| Some(message) == turn.trigger && turn.parent.is_none();
         let of_turn = |message| (!triggered(message)).then_some(turn.id);
         if let Some(message) = unchanged {
@@ -340,7 +340,7 @@ impl Store {
                     (resumes, planned),
                 ))
             });
-            // What was reserved counts until the turn is stored.
+            // A reservation counts until the turn is stored.
             begun.await.map(|(begun, _reserved)| begun)
         };
         match begun {
@@ -349,11 +349,11 @@ impl Store {
         }
     }
 
-    /// Hands a waiting message to a running turn, whose outcome it shares.
+    /// Passes a waiting message to a running turn, whose outcome it shares.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run (any more): the message starts the next one.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running (any longer): the message starts the next one.
     pub async fn hand_over(
         &self,
         turn: TurnId,
@@ -366,24 +366,25 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Adds an item to a running turn's conversation that no person and no model wrote (the result of a hook, a note).
+    /// Adds an item to a running turn's conversation that neither a person nor a model wrote (the result of a hook, a
+    /// note).
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running.
     pub async fn add_to_turn(&self, turn: TurnId, item: Item) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_item_of(&mut batch, turn, &item)?;
         self.run(batch).await.map(drop)
     }
 
-    /// Stores a whole answer of the model, with its tool calls as `proposed`; and, in the same transaction, the start of
-    /// the calls in `starting` and of the children that answer them: where nobody is asked, nobody can see a state in
-    /// between. What people are to read of the answer is queued and returned.
+    /// Stores a whole answer of the model, with its tool calls as `proposed`. In the same transaction it stores the
+    /// start of the calls in `starting` and of the children that answer them: without a question, there is no visible
+    /// state in between. The words of the answer for people are queued and returned.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run, or the answer has no such call.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running, or the answer has no such call.
     pub async fn record_and_start(
         &self,
         turn: TurnId,
@@ -437,7 +438,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when the turn does not run.
+    /// Fails with [`StoreError::NotFound`] if the turn is not running.
     pub async fn finish_turn(
         &self,
         turn: TurnId,
@@ -458,7 +459,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`] when one of them does not run.
+    /// Fails with [`StoreError::NotFound`] if one of them is not running.
     pub async fn finish_turn_and_child(
         &self,
         turn: TurnId,
@@ -473,7 +474,7 @@ impl Store {
         self.end_with_run(batch, planned).await
     }
 
-    /// Ends a turn, and with it the run of a schedule that it is.
+    /// Ends a turn, and with it its schedule's run.
     async fn end_with_run(
         &self,
         batch: Batch,
@@ -519,7 +520,7 @@ impl Store {
     }
 }
 
-/// Begins a turn that no person began, unless its message caused too much already.
+/// Begins a turn that no person began, unless its message has already caused too much.
 async fn begin_caused(
     db: &mut SqliteConnection,
     turn: NewTurn,
@@ -550,7 +551,7 @@ async fn begin_caused(
     }
     batch.run(db).await?;
     set_cause(db, turn.id, root).await?;
-    // The card says it where a person pressed.
+    // After a person's press, the card says so.
     if let Some((resuming, line)) = resumes
         && !is_by_press
     {

@@ -1,4 +1,4 @@
-//! What an unclean stop left behind, and closing it in one transaction.
+//! The remains of an unclean stop, and their closing in one transaction.
 
 use std::collections::BTreeMap;
 
@@ -32,11 +32,11 @@ pub struct OpenCall {
     pub reach: CallReach,
 }
 
-/// How far an unfinished call came.
+/// The progress of an unfinished call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallReach {
     Proposed,
-    /// It ran, nobody knows how far.
+    /// It ran, but its progress is unknown.
     Started,
 }
 
@@ -52,7 +52,7 @@ pub struct UnfinishedTurn {
     pub answers: usize,
 }
 
-/// A running turn whose row cannot be read: all that is known is whom to tell.
+/// A running turn whose row cannot be read: it is only known where to post about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableTurn {
     pub channel: ChannelId,
@@ -62,31 +62,31 @@ pub struct UnreadableTurn {
     pub shown: Vec<MessageId>,
 }
 
-/// Everything that is to be cleaned up at the start.
+/// Everything to clean up at the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unfinished {
     /// Turns that were running, oldest first.
     pub turns: Vec<UnfinishedTurn>,
-    /// Those of which nothing more is known.
+    /// Those about which nothing more is known.
     pub unreadable: Vec<UnreadableTurn>,
-    /// Open conversations that hold items, by id.
+    /// Open conversations with items, by id.
     pub conversations: Vec<ConversationRow>,
-    /// Parts marked `sending`, in order: it is not known whether they were posted.
+    /// Parts marked `sending`, in order: they may or may not have been posted.
     pub doubts: Vec<Part>,
 }
 
-/// How to close what was unfinished; all of it or nothing.
+/// How to close unfinished work, completely or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
     /// Conversations whose history was repaired, with their new items.
     pub histories: BTreeMap<ConversationId, Vec<Item>>,
-    /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save which
-    /// another crash interrupts is recognised.
+    /// Conversations to save as `crash_recovery`, each with the id of its future session, so that a save which another
+    /// crash interrupts is recognised.
     pub sessions: BTreeMap<ConversationId, SessionId>,
     pub told: Vec<Told>,
 }
 
-/// Something that people are told about what was unfinished.
+/// A message for people about unfinished work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub channel: ChannelId,
@@ -96,8 +96,8 @@ pub struct Told {
 }
 
 impl Store {
-    /// The channels of turns that were interrupted since then, and of the latest turns in any state: a crash may have left
-    /// messages in them whose ids were not stored yet.
+    /// Returns the channels of turns that were interrupted since then, and of the latest turns in any state: a crash
+    /// may have left messages in them whose ids were not stored yet.
     pub async fn unsettled_channels(
         &self,
         since: DateTime<Utc>,
@@ -116,18 +116,18 @@ impl Store {
             .await
     }
 
-    /// What the last stop left behind; nothing after an orderly one.
+    /// Returns the remains of the last stop; empty after a clean one.
     pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
         left_behind(&mut *self.reader().await?).await
     }
 
-    /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
-    /// turn that is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
+    /// Closes all unfinished work in one transaction, so that a second run finds nothing left to close: every turn that
+    /// is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
         self.write(move |db| Box::pin(close(db, closing))).await
     }
 
-    /// Notes that the session of an interrupted conversation is saved, with its first `items` items.
+    /// Records that the session of an interrupted conversation is saved, with its first `items` items.
     pub async fn crash_session_saved(
         &self,
         conversation: ConversationId,

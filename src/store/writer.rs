@@ -1,12 +1,12 @@
-//! The one connection that writes, in a task of its own, and its group commit.
+//! The only connection that writes, in its own task, and its group commit.
 //!
 //! ```text
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
-//! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a failing disk undoes
-//! them all. Success is reported only after the commit. The task ends when it is told to stop or when no
-//! [`Store`](super::Store) is left, after finishing what waits.
+//! Jobs that wait together share one transaction and so one fsync. A job that fails is undone by itself; a failing disk
+//! undoes them all. Success is reported only after the commit. The task ends when it receives a stop or when no
+//! [`Store`](super::Store) is left, after finishing the waiting jobs.
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -28,16 +28,16 @@ const MAX_BATCH: usize = 256;
 /// Jobs that may wait before callers wait themselves.
 pub(super) const INBOX: usize = 1024;
 
-/// What the writer is sent.
+/// A message to the writer.
 pub(super) enum Message {
     Job(Box<dyn Job>),
-    /// Finish what waits, then end.
+    /// Finish the waiting jobs, then end.
     Stop,
 }
 
 /// A piece of work within a transaction, and the caller that waits for it.
 pub(super) trait Job: Send {
-    /// What its caller waits for.
+    /// Returns the durability that its caller waits for.
     fn durability(&self) -> Durability;
 
     /// Does the work within a transaction. An error ends the transaction; an error of the work itself is for its caller.
@@ -50,7 +50,7 @@ pub(super) trait Job: Send {
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
-/// What becomes of the changes of a job.
+/// What happens to the changes of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
     Keep,
@@ -96,7 +96,7 @@ where
             let Some(work) = self.work.take() else {
                 return Ok(Done::Keep);
             };
-            // A mistake in it must not end the task that everybody's writes need.
+            // A mistake in it must not end the task, which all writes need.
             let result = AssertUnwindSafe(async move { work(db).await })
                 .catch_unwind()
                 .await;
@@ -118,7 +118,7 @@ where
             (Some(Ok(value)), Ok(())) => Ok(value),
             (None, Ok(())) => Err(StoreError::Closed),
         };
-        // A caller that is gone does not need the answer; what it asked for is stored nevertheless.
+        // A caller that is gone does not need the answer; its data is stored anyway.
         let _ = self.reply.send(result);
     }
 }
@@ -127,7 +127,7 @@ where
 pub(super) struct Writer {
     pub(super) path: PathBuf,
     pub(super) db: Option<SqliteConnection>,
-    /// What commits of `db` wait for with its present setting; `None` where that is not known.
+    /// The event that commits of `db` wait for with its present setting; `None` if that is not known.
     pub(super) level: Option<Durability>,
 }
 
@@ -175,8 +175,9 @@ impl Writer {
             sql(durability.pragma()).execute(&mut db).await?;
         }
         if let Err(error) = transact(&mut db, jobs).await {
-            // SQLite may have ended the transaction, and after a failed fsync the system's cache may differ from the disk:
-            // read everything again. It has failed already; a further error of closing does not help.
+            // SQLite may have ended the transaction, and after a failed fsync the system's cache may differ from the
+            // disk: read everything again. The transaction has already failed; a further error of closing does not
+            // help.
             let _ = db.close().await;
             return Err(error);
         }

@@ -1,6 +1,6 @@
 //! Reads the lines of a `.env` file, in the encodings that editors write.
 //!
-//! It does not judge whether the file may supply configuration; see `trust`.
+//! It does not decide whether the file may supply configuration; see `trust`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,21 +15,21 @@ use super::variables::filled;
 /// Longest file that is read.
 const LONGEST: u64 = 1 << 20;
 
-/// What one file assigns. Values may be secrets: never show them.
+/// The assignments of one file. Values may be secrets: never show them.
 #[derive(Clone, Default)]
 pub(super) struct Assignments {
     pub(super) values: HashMap<String, String>,
     pub(super) repeated: Vec<Repeated>,
 }
 
-/// A variable that one file assigns more than once: the last assignment that is not blank holds.
+/// A variable that one file assigns more than once: the last assignment that is not blank counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
     pub name: String,
     pub path: PathBuf,
-    /// The line whose value is not used, counted from 1.
+    /// The line with the unused value, counted from 1.
     pub unused: usize,
-    /// The line whose value holds.
+    /// The line with the used value.
     pub used: usize,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Repeated {
     }
 }
 
-/// Why a `.env` file cannot be understood. It never repeats a line, which may hold a secret.
+/// Why a `.env` file cannot be parsed. It never repeats a line, which may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DotenvFault {
     #[error(
@@ -67,7 +67,7 @@ pub enum DotenvFault {
 }
 
 impl Assignments {
-    /// Reads what a file assigns.
+    /// Reads the assignments of a file.
     pub(super) fn read(file: &File, path: &Path) -> Result<Self, EnvError> {
         let mut bytes = Vec::new();
         let assigned = file
@@ -118,7 +118,7 @@ fn decoded(bytes: &[u8]) -> Result<&str, DotenvFault> {
     if bytes.len() as u64 > LONGEST {
         return Err(DotenvFault::TooLong);
     }
-    // Without a mark, UTF-16 shows by the zeros in its Latin letters.
+    // Without a mark, the zeros in its Latin letters reveal UTF-16.
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0) {
         return Err(DotenvFault::Utf16);
     }
@@ -140,7 +140,7 @@ fn first_filled_line(text: &str, skipped: usize) -> usize {
         + 1
 }
 
-/// Gives at most one line for each read, so that the number of lines that a parser has taken is known.
+/// Gives at most one line for each read, to know how many lines a parser has taken.
 struct Lines<'a> {
     rest: Cell<&'a [u8]>,
     given: Cell<usize>,

@@ -8,7 +8,7 @@ use super::trust::Fault;
 /// Why the environment cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
-    /// A value makes no sense.
+    /// A value is invalid.
     #[error("{name} is {value:?}: {expected}")]
     Invalid {
         name: String,
@@ -17,15 +17,15 @@ pub enum EnvError {
         /// What to write instead.
         expected: &'static str,
     },
-    /// A file that should hold a value cannot be read.
+    /// A file that should contain a value cannot be read.
     #[error("{} ({name}) cannot be read: {source}", path.display())]
     Unreadable {
-        /// What the file is for.
+        /// The purpose of the file.
         name: String,
         path: PathBuf,
         source: std::io::Error,
     },
-    /// A file of variables cannot be understood.
+    /// A file of variables cannot be parsed.
     #[error("{}{fault}", path.display())]
     Dotenv { path: PathBuf, fault: DotenvFault },
     /// A file may not supply configuration.

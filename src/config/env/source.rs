@@ -1,4 +1,4 @@
-//! Names where a value of the environment came from.
+//! Names the source of a value of the environment.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 pub enum Origin {
     /// In the environment of the process.
     Process,
-    /// In the file that `--env-file` names.
+    /// In the file of `--env-file`.
     EnvFile(PathBuf),
     /// In the `.env` of the home.
     HomeDotenv(PathBuf),
 }
 
 impl Origin {
-    /// The file, unless it is the environment itself.
+    /// Returns the file, unless it is the environment itself.
     pub(super) fn file(&self) -> Option<&PathBuf> {
         match self {
             Self::Process => None,
@@ -46,7 +46,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file that holds the secret, unless it is the environment itself.
+    /// Returns the file with the secret, unless it is the environment itself.
     pub fn file(&self) -> Option<&PathBuf> {
         match self {
             Self::Variable(origin) => origin.file(),
@@ -54,7 +54,7 @@ impl Source {
         }
     }
 
-    /// Whether a service would not find the secret there: it belongs to one start of one program.
+    /// Returns whether a service would not find the secret there: it belongs to one start of one program.
     pub fn is_of_this_start(&self) -> bool {
         match self {
             Self::Variable(origin)

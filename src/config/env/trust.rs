@@ -1,6 +1,6 @@
-//! Judges whether a file may supply configuration: whose it is, who may write it, and where it lies.
+//! Decides whether a file may supply configuration: by its owner, by who may write it, and by its place.
 //!
-//! It does not look at what the file says.
+//! It does not read the file's content.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Read as _};
@@ -11,13 +11,13 @@ use rustix::fs::OFlags;
 
 use crate::config::mounts::Mounts;
 
-/// The bits of a mode that let others than the owner write.
+/// The bits of a mode that allow others to write.
 const WRITABLE: u32 = 0o022;
 
-/// The bit of a mode that lets everybody write.
+/// The bit of a mode that allows everyone to write.
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// Bytes of an `agent.json` that are read: as many as agents have.
+/// Bytes of an `agent.json` that are read: the largest size that agents may have.
 const LONGEST_AGENT_FILE: u64 = 1 << 20;
 
 /// Why a file may not supply configuration, and what to do.
@@ -72,7 +72,7 @@ pub(super) fn open_home_dotenv(path: &Path, home: &Path) -> Result<File, Refusal
     Ok(file)
 }
 
-/// Opens the file that `--env-file` names. It must not lie where an agent of any home writes.
+/// Opens the file of `--env-file`. It must not be in a folder where an agent of any home writes.
 pub(super) fn open_env_file(path: &Path, home: &Path) -> Result<File, Refusal> {
     let (file, metadata) = open_itself(path)?;
     let owner = metadata.uid();
@@ -84,7 +84,7 @@ pub(super) fn open_env_file(path: &Path, home: &Path) -> Result<File, Refusal> {
         return Err(Fault::ManyNames(metadata.nlink()).into());
     }
     let found = fs::canonicalize(path)?;
-    // What was judged and what was opened are the same file.
+    // The file that was judged and the opened one are the same.
     if !is_same(&fs::metadata(&found)?, &metadata) {
         return Err(io::Error::other("it was replaced while it was opened").into());
     }
@@ -99,7 +99,7 @@ pub(in crate::config) fn check_config(path: &Path, file: &File) -> Result<(), Re
     let metadata = file.metadata()?;
     let home = path.parent().unwrap_or(Path::new("/"));
     check_owner(&metadata, home)?;
-    // A pipe has no place, and nobody else writes into it.
+    // A pipe has no place, and no one else writes into it.
     if !metadata.is_file() {
         return Ok(());
     }
@@ -114,7 +114,7 @@ pub(in crate::config) fn check_config(path: &Path, file: &File) -> Result<(), Re
     }
 }
 
-/// Checks that a stranger did not make the home, as in `/tmp`. A home that does not exist yet is right.
+/// Checks that no other user created the home, as is possible in `/tmp`. A home that does not exist yet is fine.
 pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
     let (Ok(metadata), Ok(found)) = (fs::metadata(home), fs::canonicalize(home)) else {
         return Ok(());
@@ -129,7 +129,8 @@ pub(super) fn check_home(home: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the reason if `path`, which has no links, lies where an agent of this home or of another one writes.
+/// Returns the reason if `path`, which has no links, is in a folder where an agent of this home or of another one
+/// writes.
 pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
     let place = Place::of(path);
     if place.is_in(home) {
@@ -143,8 +144,8 @@ pub(super) fn place_of_agents(path: &Path, home: &Path) -> Option<Fault> {
     Some(Fault::BelowHome(other.to_owned()))
 }
 
-/// Returns the agent's folder that a file lies in: one of this home, also where its workspace is a link or mounted elsewhere, or
-/// a folder that looks like an agent's.
+/// Returns the agent's folder that contains a file: one of this home, even if its workspace is a link or mounted
+/// elsewhere, or a folder that looks like an agent's.
 fn agent_around(place: &Place<'_>, home: &Path) -> Option<PathBuf> {
     let agents = fs::read_dir(home.join("agents")).into_iter().flatten();
     for agent in agents.flatten().map(|agent| agent.path()) {
@@ -175,7 +176,7 @@ fn bound_folder(agent: &Path) -> Option<PathBuf> {
     folder.is_absolute().then_some(folder)
 }
 
-/// The place of a file, to be compared with folders.
+/// The place of a file, for comparison with folders.
 struct Place<'a> {
     /// Without links.
     path: &'a Path,
@@ -196,7 +197,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether it is in `folder`: by its letters, by what the folders above it are, or by where both lie in their file system.
+    /// Returns whether it is in `folder`: by its letters, by the identity of the folders above it, or by the place of
+    /// both in their file system.
     fn is_in(&self, folder: &Path) -> bool {
         let Ok(folder) = fs::canonicalize(folder) else {
             return false;
@@ -216,7 +218,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Opens a regular file, not what a link leads to.
+/// Opens a regular file itself, not the target of a link.
 fn open_itself(path: &Path) -> Result<(File, Metadata), Refusal> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = OpenOptions::new()

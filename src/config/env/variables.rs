@@ -10,11 +10,11 @@ use super::source::{Origin, Source};
 use super::trust::{self, Refusal};
 use crate::config::secret::Secret;
 
-/// The variables, by where they come from. Values may be secrets: never show them.
+/// The variables, by their source. Values may be secrets: never show them.
 #[derive(Clone)]
 pub(super) struct Variables {
     pub(super) process: HashMap<String, String>,
-    /// The nearest first.
+    /// In order of precedence.
     files: Vec<VariablesFile>,
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Variables {
     }
 }
 
-/// Endings of names of addresses, to which secrets are sent.
+/// Endings of names of addresses to which secrets are sent.
 const ADDRESS_ENDINGS: [&str; 4] = ["_URL", "_URI", "_ENDPOINT", "_PROXY"];
 
 /// Endings of names of secrets.
@@ -55,10 +55,10 @@ const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 /// Variables that decide where the program finds everything else. They count only in the environment itself.
 const OF_PROCESS: [&str; 3] = ["CHORUS_HOME", "CREDENTIALS_DIRECTORY", "HOME"];
 
-/// Settings of Chorus whose names do not say so: who is served.
+/// Settings of Chorus that their names do not reveal: the accepted servers.
 const SETTINGS: [&str; 3] = ["SERVERS", "DEV_GUILD_ID", "DISCORD_GUILD_ID"];
 
-/// Variables of Chorus without influence on what is trusted.
+/// Variables of Chorus without influence on trust.
 const HARMLESS: [&str; 3] = ["CHORUS_LOG", "CHORUS_SCOPE_PATH", "CHORUS_HOST_EXEC"];
 
 /// Returns where to set the variable instead, if `--env-file` may not set it.
@@ -107,7 +107,7 @@ impl Variables {
     /// Adds the `.env` of the home, if there is one.
     pub(super) fn read_home_dotenv(&mut self, home: &Path) -> Result<(), EnvError> {
         let path = home.join(".env");
-        // Neither is one that this user may not see, as of the machine's home.
+        // This also skips one that this user may not see, such as that of the machine's home.
         if path.symlink_metadata().is_err() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Variables {
         Ok(())
     }
 
-    /// The files that were read.
+    /// Returns the files that were read.
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().filter_map(|file| file.origin.file())
     }
@@ -130,12 +130,12 @@ impl Variables {
         self.files.iter().flat_map(|file| &file.assigned.repeated)
     }
 
-    /// A variable that holds no secret.
+    /// Returns a variable that is not a secret.
     pub(super) fn plain(&self, name: &str) -> Option<&str> {
         Some(self.assigned(name)?.value)
     }
 
-    /// A variable of the environment itself.
+    /// Returns a variable of the environment itself.
     pub(super) fn of_process(&self, name: &str) -> Option<&str> {
         filled(self.process.get(name)?)
     }
@@ -147,7 +147,7 @@ impl Variables {
         self.files.iter().find_map(|file| file.assigned(name))
     }
 
-    /// A secret and where it was found.
+    /// Returns a secret and its source.
     pub(super) fn secret(&self, name: &str) -> Result<Option<(Secret, Source)>, EnvError> {
         let file_name = format!("{name}_FILE");
         let of_process = |name: &str| {
@@ -169,7 +169,7 @@ impl Variables {
         Ok(None)
     }
 
-    /// The secret that systemd provides under this name.
+    /// Returns the secret that systemd provides under this name.
     fn credential(&self, name: &str) -> Result<Option<(Secret, Source)>, EnvError> {
         let Some(directory) = self.of_process("CREDENTIALS_DIRECTORY") else {
             return Ok(None);
@@ -208,7 +208,7 @@ impl VariablesFile {
     }
 }
 
-/// The secret that one place sets, itself or by the name of a file.
+/// Returns the secret that one place sets, directly or by the name of a file.
 fn of_place(
     itself: Option<Assigned<'_>>,
     by_file: Option<Assigned<'_>>,
@@ -222,7 +222,7 @@ fn of_place(
         return Ok(None);
     };
     let named_in = set.origin();
-    // What a file names lies beside it, not in the folder that the program happens to be started in.
+    // A path in a file is relative to that file, not to the folder in which the program happens to be started.
     let beside = named_in.file().and_then(|file| file.parent());
     let path = beside.map_or_else(|| PathBuf::from(set.value), |folder| folder.join(set.value));
     let text = fs::read_to_string(&path).map_err(|source| EnvError::Unreadable {
@@ -248,7 +248,7 @@ fn refused(name: &str, path: &Path, refusal: Refusal) -> EnvError {
     }
 }
 
-/// The value without white space around it, unless it is blank.
+/// Returns the value without white space around it, unless it is blank.
 pub(super) fn filled(value: &str) -> Option<&str> {
     let value = value.trim();
     (!value.is_empty()).then_some(value)

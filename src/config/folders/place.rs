@@ -1,4 +1,4 @@
-//! Where a folder lies: by the inode of each folder above it, and by what mounts show there.
+//! The place of a folder: by the inode of each folder above it, and by the folders that mounts show there.
 
 use std::fs;
 use std::io;
@@ -25,25 +25,25 @@ impl Node {
     }
 }
 
-/// The place of a folder on this machine. Names do not count: the same folder has the same place behind a link and behind a bind
-/// mount.
+/// The place of a folder on this machine. Names do not count: a link or a bind mount to the same folder has the same
+/// place.
 #[derive(Clone, Debug)]
 pub struct Place {
     path: PathBuf,
     /// Itself, then each folder above it.
     nodes: Vec<Node>,
-    /// What is mounted there or contains it; `None` where the kernel tells no mounts.
+    /// The mount there or around it; `None` if the kernel reports no mounts.
     spot: Option<Spot>,
-    /// What mounts show below it.
+    /// The folders that mounts show below it.
     below: Vec<Spot>,
 }
 
 impl Place {
-    /// Looks at the folder to which `path` leads.
+    /// Examines the folder to which `path` leads.
     ///
     /// # Errors
     ///
-    /// When it or a folder above it does not exist or cannot be looked at.
+    /// Fails if it or a folder above it does not exist or cannot be examined.
     pub fn of(path: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let nodes = path.ancestors().map(Node::of).collect::<io::Result<_>>()?;
@@ -56,12 +56,12 @@ impl Place {
         })
     }
 
-    /// The path without links.
+    /// Returns the path without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is the folder with this device and inode.
+    /// Returns whether it is the folder with this device and inode.
     pub fn is(&self, device: u64, inode: u64) -> bool {
         self.nodes.first() == Some(&Node { device, inode })
     }
@@ -70,7 +70,8 @@ impl Place {
         self.path.parent().is_none()
     }
 
-    /// Returns how this folder lies to `other`, if they have anything in common, or something mounted below it does.
+    /// Returns this folder's position relative to `other`, if they have anything in common, or something mounted below
+    /// it does.
     pub fn relation(&self, other: &Self) -> Option<Relation> {
         let shows = |spot: &Spot| {
             let other = other.spot.as_ref();
@@ -80,7 +81,7 @@ impl Place {
         self.own_relation(other).or_else(contains)
     }
 
-    /// The same, whatever is mounted below it.
+    /// Returns the same, ignoring mounts below it.
     pub(super) fn own_relation(&self, other: &Self) -> Option<Relation> {
         let (own, others) = (self.nodes.first()?, other.nodes.first()?);
         if own == others {

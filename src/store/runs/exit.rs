@@ -1,4 +1,4 @@
-//! Why a turn ended, in the terms that other agent programs use.
+//! Why a turn ended, in the terms of other agent programs.
 
 use crate::domain::{AttemptOutcome, FailureClass};
 use crate::store::codec::words;
@@ -13,7 +13,7 @@ pub struct ExitCode {
 }
 
 words! {
-    /// What is missing in a turn that ended without the report that its role owes.
+    /// The missing part of a turn that ended without the report that its role requires.
     Lacking {
         Report = "final_report_missing",
         /// The report is there, but its fields are missing.
@@ -21,20 +21,20 @@ words! {
     }
 }
 
-/// What is known about the end of a turn besides its exit.
+/// The facts about the end of a turn besides its exit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndFacts {
     /// Whether it has an answer.
     pub has_answer: bool,
-    /// The outcome of its last request to a model; `None` where it made none.
+    /// The outcome of its last request to a model; `None` if it made none.
     pub last: Option<AttemptOutcome>,
     /// Its task panicked.
     pub broke_off: bool,
-    /// Its report lacks this.
+    /// The missing part of its report.
     pub lacking: Option<Lacking>,
 }
 
-/// The exit code of a turn.
+/// Returns the exit code of a turn.
 pub const fn exit_code(exit: EndReason, facts: EndFacts) -> ExitCode {
     let code = match exit {
         EndReason::Answered | EndReason::Refused => "EXIT-FINAL-ANSWER",
@@ -59,7 +59,7 @@ pub const fn exit_code(exit: EndReason, facts: EndFacts) -> ExitCode {
     ExitCode { code, reason }
 }
 
-/// The exit code of a turn without a model's answer, by its last error.
+/// Returns the exit code of a turn without a model's answer, by its last error.
 const fn failed(facts: EndFacts) -> &'static str {
     if facts.broke_off {
         return "EXIT-UNCAUGHT-EXCEPTION";

@@ -1,4 +1,4 @@
-//! Runs in a list, and runs by the beginning of their ids.
+//! Lists of runs, and runs by the beginning of their ids.
 
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -17,21 +17,21 @@ use crate::store::turns::EndReason;
 pub struct RunLine {
     pub run: TurnId,
     pub agent: AgentId,
-    /// The agent's name then.
+    /// The agent's name at that time.
     pub path: String,
-    /// Who asked for it; `None` where no person did.
+    /// The person who asked for it; `None` if no person did.
     pub asked_by: Option<String>,
-    /// The beginning of what was asked.
+    /// The beginning of the request.
     pub words: String,
     pub began_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
-    /// None while it runs.
+    /// `None` while it runs.
     pub exit: Option<EndReason>,
     /// Of its root.
     pub steps: u32,
     /// Child turns in it.
     pub children: u32,
-    /// With all child turns.
+    /// Including all child turns.
     pub cost: Cost,
 }
 
@@ -42,7 +42,7 @@ pub struct RunFilter {
     /// Shown in this channel or thread.
     pub channel: Option<ChannelId>,
     pub since: Option<DateTime<Utc>>,
-    /// Newer ones that are left out.
+    /// How many newer ones are skipped.
     pub offset: u32,
     pub limit: u32,
 }
@@ -55,7 +55,7 @@ pub struct FoundRun {
     pub guild: GuildId,
 }
 
-/// Fewest characters of an id to look for.
+/// Fewest characters of an id to search for.
 const LEAST: usize = 4;
 
 /// Runs that one id can name, at most.
@@ -72,7 +72,7 @@ const COST: &str = "SELECT total(cost_usd) AS usd,
         count(*) FILTER (WHERE cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced FROM attempts";
 
 impl Store {
-    /// Runs, newest first.
+    /// Returns runs, newest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunLine>, StoreError> {
         let RunFilter {
             agent,
@@ -107,8 +107,8 @@ impl Store {
         Ok(lines)
     }
 
-    /// The runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more characters)
-    /// of the part that people see.
+    /// Returns the runs that `word` names, newest first: the whole id of one of its turns, or the beginning (4 or more
+    /// characters) of the part that people see.
     pub async fn find_runs(&self, word: &str) -> Result<Vec<FoundRun>, StoreError> {
         let word = word.trim().to_ascii_lowercase();
         let is_id = word.len() >= LEAST
@@ -133,7 +133,7 @@ impl Store {
     }
 }
 
-/// What a run cost with all of its child turns.
+/// Returns the cost of a run with all of its child turns.
 async fn cost_of(db: &mut SqliteConnection, run: TurnId) -> Result<Cost, StoreError> {
     let (unpriced, usd): (i64, f64) = sql(format!("{COST} WHERE turn_id IN ({TURNS})"))
         .bind(run.to_string())

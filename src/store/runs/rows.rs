@@ -1,4 +1,4 @@
-//! The rows of a run as they are read, before they become a tree.
+//! The rows of a run before they become a tree.
 
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -41,7 +41,7 @@ pub(super) struct RunTurn {
     pub(super) row: TurnRow,
     pub(super) begun_with: Option<String>,
     pub(super) has_answer: Option<bool>,
-    /// What it owed and gave, as JSON.
+    /// Its required and its given report, as JSON.
     pub(super) report: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl RunRows {
         }
     }
 
-    /// The rows of `query` that can be read; the others are counted as a gap.
+    /// Returns the rows of `query` that can be read; the others are counted as a gap.
     pub(super) async fn read<T: Send>(
         &mut self,
         db: &mut SqliteConnection,
@@ -150,7 +150,7 @@ impl RunRows {
     }
 }
 
-/// Characters to read of a text of which `most` bytes are shown.
+/// Returns how many characters to load so that `most` bytes can be shown.
 pub(super) const fn read_for(most: usize) -> usize {
     most.saturating_add(BEYOND)
 }
@@ -240,7 +240,7 @@ fn calls(row: &SqliteRow) -> Result<Vec<(CallId, String)>, StoreError> {
     Ok(calls.into_iter().map(call).collect())
 }
 
-/// Whether its JSON could be read.
+/// Checks whether its JSON could be read.
 fn is_sound(row: &SqliteRow) -> Result<(), StoreError> {
     if row.try_get("is_sound")? {
         Ok(())

@@ -1,4 +1,4 @@
-//! Makes a tree from the rows of a run.
+//! Builds a tree from the rows of a run.
 
 mod node;
 
@@ -14,7 +14,8 @@ use node::{OfTurn, Shown, TITLE};
 const DEEPEST: usize = 32;
 
 impl RunRows {
-    /// The tree, without secrets. The time grows with the length of the texts, and may be too long for an async thread.
+    /// Returns the tree, without secrets. The time grows with the length of the texts, and may be too long for an async
+    /// thread.
     pub fn into_run(self, redactor: &Redactor) -> Run {
         let shown = Shown {
             redactor,
@@ -61,7 +62,7 @@ impl RunRows {
         }
     }
 
-    /// A node for each turn, in the order in which they began, without those below it.
+    /// Returns a node for each turn, in the order in which they began, without those below it.
     fn nodes(&self, shown: Shown<'_>) -> Vec<Node> {
         let mut attempts = by_turn(&self.attempts, |row| row.turn);
         let mut calls = by_turn(&self.calls, |row| Some(row.turn));
@@ -101,7 +102,7 @@ fn by_turn<T>(rows: &[T], turn: impl Fn(&T) -> Option<TurnId>) -> HashMap<TurnId
     by_turn
 }
 
-/// Adds to a node those below it.
+/// Adds the nodes below it to a node.
 fn hang(node: &mut Node, below: &mut HashMap<Option<TurnId>, Vec<Node>>, depth: usize) {
     if depth == DEEPEST {
         return;
@@ -124,7 +125,7 @@ fn add_up(node: &mut Node) {
     }
 }
 
-/// The replacement for a root that cannot be read.
+/// Returns the replacement for a root that cannot be read.
 fn unreadable(turn: TurnId) -> Node {
     Node {
         turn,

@@ -1,4 +1,4 @@
-//! One turn of a run: what it was, did and used, from its rows.
+//! One turn of a run: its facts, operations and use, from its rows.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(super) struct Shown<'a> {
 }
 
 impl OfTurn<'_> {
-    /// Its node, without those below it.
+    /// Returns its node, without those below it.
     pub(super) fn node(&self) -> Node {
         let row = &self.turn.row;
         let asked: Vec<&AttemptRow> = self.requests().collect();
@@ -90,13 +90,13 @@ impl OfTurn<'_> {
         }
     }
 
-    /// Its requests to models, in order.
+    /// Returns its requests to models, in order.
     fn requests(&self) -> impl Iterator<Item = &AttemptRow> {
         let all = self.attempts.iter().copied();
         all.filter(|row| !matches!(row.kind, AttemptKind::Tool | AttemptKind::Queue))
     }
 
-    /// Steps of a turn whose row does not say yet: it runs, or was cut.
+    /// Counts the steps of a turn whose row does not have them yet: it runs, or was cut off.
     fn steps_so_far(&self) -> u32 {
         let answered = self
             .requests()
@@ -146,7 +146,7 @@ impl OfTurn<'_> {
         ops
     }
 
-    /// What it began with: targets, tools and limits, and below them the task of a child turn.
+    /// Returns its beginning: targets, tools and limits, and below them the task of a child turn.
     fn begun(&self) -> Option<String> {
         let with = self.turn.begun_with.as_deref();
         let with = with.map(|text| self.shown.line(text, 2_000));
@@ -162,7 +162,7 @@ impl OfTurn<'_> {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Its requests to models, each with what the model said.
+    /// Returns its requests to models, each with the model's words.
     fn model_ops(&self) -> Vec<Op> {
         let mut answers = self.said.iter().filter_map(|said| match &said.what {
             SaidWhat::Answer { tokens, .. } => Some((*tokens, said.words.as_str())),
@@ -234,7 +234,7 @@ impl OfTurn<'_> {
         ops
     }
 
-    /// What a call did, in words.
+    /// Returns the effect of a call, in words.
     fn effect(&self, ran: &AttemptRow) -> Option<String> {
         let words = Effect::read(ran.detail.as_deref()?)?.words();
         (!words.is_empty()).then(|| self.shown.line(&words, 300))
@@ -284,7 +284,7 @@ impl OfTurn<'_> {
         }
     }
 
-    /// A call's arguments and its result.
+    /// Returns a call's arguments and its result.
     fn said_of(&self, call: &CallId) -> Option<String> {
         let arguments = self.shown.preview(self.arguments.get(call)?)?;
         let result = self
@@ -297,7 +297,7 @@ impl OfTurn<'_> {
         })
     }
 
-    /// The answer that ended it.
+    /// Returns the answer that ended it.
     fn last_words(&self) -> Option<String> {
         match self.said.last() {
             Some(Said {
@@ -330,7 +330,7 @@ impl Said {
 }
 
 impl Shown<'_> {
-    /// The beginning of a text, without secrets; `None` where texts are not shown, or it is empty.
+    /// Returns the beginning of a text, without secrets; `None` if texts are not shown, or it is empty.
     fn preview(self, words: &str) -> Option<String> {
         if self.most == 0 || words.trim().is_empty() {
             return None;
@@ -345,7 +345,7 @@ impl Shown<'_> {
         ))
     }
 
-    /// One line of it, without secrets.
+    /// Returns one line of it, without secrets.
     pub(super) fn line(self, words: &str, most: usize) -> String {
         one_line(&self.redactor.redact(words), most)
     }
@@ -355,7 +355,7 @@ impl Shown<'_> {
     }
 }
 
-/// An operation with its duration and no further details.
+/// Returns an operation with its duration and no further details.
 fn op(kind: OpKind, at: DateTime<Utc>, end: DateTime<Utc>, name: &str) -> Op {
     Op {
         at,
