@@ -6,10 +6,11 @@
 //! agent::Event ─▶ hub ─▶ outbound (one queue per channel) ─▶ rest ─▶ Discord
 //! ```
 //!
-//! From the bottom up: `rest` makes requests and knows messages as Discord takes them; `render`, `people` and `gateway`
-//! know what is shown, who somebody is, and what comes in; `bot` is what each event is served with; `inbound`,
-//! `interactions` and `outbound` serve them and do not know each other; `hub` passes each event to its part, and `run` puts
-//! all of it together. Pure parts decide (`inbound::message`, `people::access`, `rest::limits`, `render`), thin parts act.
+//! From the bottom up: `rest` makes requests and knows messages in Discord's format. `render`, `people` and `gateway`
+//! know the output, the identity of people, and the incoming events. `bot` holds the state for serving each event.
+//! `inbound`, `interactions` and `outbound` serve events and do not know each other. `hub` passes each event to its
+//! part, and `run` puts all of it together. Pure parts decide (`inbound::message`, `people::access`, `rest::limits`,
+//! `render`), thin parts act.
 
 mod bot;
 mod error;

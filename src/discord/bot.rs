@@ -1,4 +1,4 @@
-//! What every event is served with: the manager, the ledger and Discord, what is known of servers and their members, and
+//! The shared state for serving events: the manager, the ledger and Discord, the known servers and their members, and
 //! the open approvals.
 
 pub(super) mod approvals;
@@ -43,10 +43,11 @@ use crate::store::Store;
 
 pub(super) use self::refusal::Refusal;
 
-/// So many interactions that somebody else answered first are reported: one may be a request of ours that arrived twice.
+/// So many interactions that another program answered first are reported: one may be a request of ours that arrived
+/// twice.
 const RIVAL_ANSWERS: u32 = 3;
 
-/// What every event is served with. Cheap to clone.
+/// The shared state for serving events. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Bot(Arc<BotInner>);
 
@@ -69,7 +70,7 @@ pub(super) struct BotInner {
     /// The one server that commands are registered in, while developing.
     pub(super) dev_guild: Option<GuildId>,
     pub(super) operator: Sender<Notice>,
-    /// Channels whose outbox holds something new.
+    /// Channels with new messages in their outbox.
     pub(super) outbox: UnboundedSender<ChannelId>,
     pub(super) making: ChannelMaking,
     pub(super) posting: UnderWay,
@@ -85,13 +86,13 @@ pub(super) struct BotInner {
     pub(super) known_ids: KnownIds,
     /// Interactions that were answered before we did.
     pub(super) rival_answers: AtomicU32,
-    /// All commands; some of them depend on which models are there.
+    /// All commands; some of them depend on the available models.
     pub(super) commands: ArcSwap<Commands>,
     /// Held while commands are registered, so that the last registration is of the latest commands.
     pub(super) registering: tokio::sync::Mutex<()>,
 }
 
-/// The command framework's options, which hold all commands.
+/// The command framework's options, which contain all commands.
 pub(super) type Commands = poise::FrameworkOptions<Bot, Refusal>;
 
 impl Bot {
@@ -99,26 +100,26 @@ impl Bot {
         Self(Arc::new(parts))
     }
 
-    /// The servers' state, as far as the gateway has described it.
+    /// Returns the servers' state, as far as the gateway has described it.
     pub(super) fn cache(&self) -> &Cache {
         &self.0.serenity.context.cache
     }
 
-    /// Has the messages in a channel's outbox sent.
+    /// Sends the messages in a channel's outbox.
     pub(super) fn deliver(&self, channel: ChannelId) {
         // Without the hub they stay in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
     }
 
-    /// Queues a notice for the operator. The operator's loop ends last; a notice that comes later, or finds the queue full,
-    /// is in the log.
+    /// Queues a notice for the operator. The operator's loop ends last; a notice that comes later, or finds the queue
+    /// full, is only in the log.
     fn notify_operator(&self, notice: Notice) {
         if let Err(TrySendError::Full(notice)) = self.0.operator.try_send(notice) {
             tracing::error!("{}", notice.in_log);
         }
     }
 
-    /// Notes that an interaction was answered before we did. Another daemon with our token answers all of them.
+    /// Records that an interaction was answered before we did. Another daemon with our token answers all of them.
     pub(super) fn was_answered_by_another(&self) {
         let before = self.rival_answers.fetch_add(1, Ordering::Relaxed);
         if before + 1 == RIVAL_ANSWERS {
@@ -130,7 +131,7 @@ impl Bot {
         }
     }
 
-    /// Tells the operator, once per cause.
+    /// Notifies the operator, once per cause.
     pub(super) fn tell_operator(&self, cause: impl Into<String>, text: impl Into<String>) {
         self.notify_operator(Notice::text(cause, text));
     }

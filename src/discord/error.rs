@@ -7,7 +7,7 @@ pub enum DiscordError {
         "Discord refused the bot's token; copy a valid one from https://discord.com/developers/applications → your application → Bot → Reset Token into DISCORD_TOKEN"
     )]
     Token,
-    /// A privileged intent is not switched on.
+    /// A privileged intent is not enabled.
     #[error(
         "Discord refused the Message Content intent (close code 4014); switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent"
     )]
@@ -21,7 +21,7 @@ pub enum DiscordError {
 }
 
 impl DiscordError {
-    /// Whether the configuration must change before a restart can help.
+    /// Returns whether the configuration must change before a restart can help.
     pub const fn is_configuration(&self) -> bool {
         matches!(self, Self::Token | Self::Intent | Self::Closed(_))
     }

@@ -5,9 +5,9 @@
 //!                                                        └▶ serenity's cache
 //! ```
 //!
-//! Each frame is parsed once. serenity turns events into values and keeps the servers' state in its cache; the connection
-//! is our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and `Gateway` makes one
-//! connection after the other. docs/decisions/0704 says why.
+//! Each frame is parsed once. serenity turns events into values and keeps the servers' state in its cache. The
+//! connection is our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and `Gateway`
+//! opens one connection after the other. docs/decisions/0704 has the reasons.
 
 mod connection;
 mod context;
@@ -40,17 +40,17 @@ pub(super) use self::context::SerenityContext;
 pub(super) use self::event::InboundEvent;
 pub use self::health::GatewayHealth;
 
-/// The intents that we ask for. Message Content is privileged: without it messages have no text. Direct messages are
-/// answered by a hint.
+/// The intents that we request. Message Content is privileged: without it messages have no text. Direct messages get a
+/// hint as the answer.
 const INTENTS: GatewayIntents = GatewayIntents::GUILDS
     .union(GatewayIntents::GUILD_MESSAGES)
     .union(GatewayIntents::DIRECT_MESSAGES)
     .union(GatewayIntents::MESSAGE_CONTENT);
 
-/// How long Discord may take until READY or RESUMED; each event before them starts the time again.
+/// Longest time until READY or RESUMED; each event before them restarts it.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// The close code that we send when we mean to resume: any but 1000 and 1001 keeps the session.
+/// The close code that we send before a resume: any except 1000 and 1001 keeps the session.
 const WILL_RESUME: u16 = 4_000;
 
 /// The code that ends the session.
@@ -68,10 +68,10 @@ pub(super) struct Gateway {
     presence_from: Instant,
 }
 
-/// What the gateway needs to know, and whom it tells.
+/// The settings of the gateway, and the receivers of its events.
 pub(super) struct GatewayConfig {
     pub(super) token: String,
-    /// Another address than Discord's own.
+    /// An address other than Discord's own.
     pub(super) base: Option<String>,
     pub(super) rest: Rest,
     /// The servers' state, updated before an event is passed on.
@@ -82,7 +82,7 @@ pub(super) struct GatewayConfig {
     pub(super) events: UnboundedSender<InboundEvent>,
 }
 
-/// One attempt to connect, and how far it came.
+/// One attempt to connect, and its progress.
 struct Attempt {
     began: Instant,
     is_accepted: bool,
@@ -90,7 +90,7 @@ struct Attempt {
 }
 
 impl Gateway {
-    /// A gateway that is not connected yet.
+    /// Creates a gateway that is not yet connected.
     pub(super) fn new(config: GatewayConfig) -> Result<Self, DiscordError> {
         let http =
             gateway_client().map_err(|error| DiscordError::Start(text::with_causes(&error)))?;
@@ -108,7 +108,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// When Discord will never accept us: a wrong token, a missing intent.
+    /// Fails if Discord will never accept us: a wrong token, a missing intent.
     pub(super) async fn run(mut self, stop: CancellationToken) -> Result<(), DiscordError> {
         let ended = self.stay_connected(&stop).await;
         self.config.health.set_ready(false);
@@ -139,7 +139,7 @@ impl Gateway {
         }
     }
 
-    /// One connection from its beginning to its end; `None` when `stop` ended it.
+    /// Runs one connection from its beginning to its end; `None` if `stop` ended it.
     async fn connect_once(
         &mut self,
         attempt: &mut Attempt,
@@ -162,7 +162,7 @@ impl Gateway {
         disconnect
     }
 
-    /// Reads and writes until the connection ends; `None` when `stop` ended it.
+    /// Reads and writes until the connection ends; `None` if `stop` ended it.
     async fn serve(
         &mut self,
         connection: &mut Connection,
@@ -230,7 +230,7 @@ impl Gateway {
         }
     }
 
-    /// Handles an event: the session keeps what it needs, the cache is updated, and the hub is told.
+    /// Handles an event: the session keeps what it needs, the cache is updated, and the event goes to the hub.
     fn dispatch(&mut self, payload: Payload, attempt: &mut Attempt) {
         attempt.extend();
         let name = payload.name.unwrap_or_default();
@@ -263,7 +263,7 @@ impl Gateway {
         if matches!(event, InboundEvent::Ready | InboundEvent::Resumed) {
             self.config.health.set_ready(true);
         }
-        // The hub receives as long as the gateway runs; at the end nobody needs to know.
+        // The hub receives as long as the gateway runs; at the end no receiver is needed.
         let _ = self.config.events.send(event);
     }
 
@@ -283,7 +283,7 @@ impl Gateway {
         sent.map_err(|why| Disconnect::Resume(why.to_string()))
     }
 
-    /// The presence to show now, which is thereby the latest that was asked for.
+    /// Returns the presence to show now; it becomes the last one sent.
     fn presence(&mut self) -> Value {
         self.presence_from = Instant::now() + presence::CHANGE_EVERY;
         presence::payload(*self.config.busy.borrow_and_update())

@@ -1,5 +1,5 @@
-//! The loop in which everything meets. It tidies what a crash left, then serves the gateway's events, the agents' events
-//! and the outboxes until the end, which comes in two steps: first nothing more is accepted, then what is unsent is sent.
+//! The main loop. It cleans up after a crash, then serves the gateway's events, the agents' events and the outboxes
+//! until the end, which comes in two steps: first nothing more is accepted, then unsent messages are sent.
 
 mod servers;
 
@@ -25,16 +25,16 @@ use crate::agent::event::Event;
 use crate::domain::{ChannelId, GuildId, MessageId};
 use crate::manager::Lacks;
 
-/// How long everything waits, at the start, until the messages that a crash left in the channels are cleaned up. That is
-/// one request for each channel; a slower Discord must not hold up the answers.
+/// How long everything waits, at the start, until the remains of a crash in the channels are cleaned up. That is one
+/// request for each channel; a slower Discord must not delay the answers.
 const TIDY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The end, in two steps.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
-    /// Cancelled when no further message, command or press is accepted.
+    /// Cancelled when no more messages, commands or presses are accepted.
     pub intake: CancellationToken,
-    /// Cancelled when nothing more happens: what was queued is sent, and the connection closed.
+    /// Cancelled when nothing more happens: queued messages are sent, and the connection closed.
     pub all: CancellationToken,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Hub {
     pub(super) ends: Ends,
     /// Commands and presses being served.
     pub(super) serving: TaskTracker,
-    /// Servers whose messages are taken and in which our commands are registered.
+    /// Servers that are accepted: their messages are read and our commands are registered there.
     pub(super) served: HashSet<GuildId>,
 }
 
@@ -97,7 +97,7 @@ impl Hub {
         // Reading the past may take long; the next start reads it again.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.ingress.finish()).await;
         self.serving.close();
-        // A command that hangs must not hold up the end.
+        // A command that hangs must not delay the end.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.serving.wait()).await;
         self.outbound.finish().await;
         if !gateway.is_finished() {
@@ -154,7 +154,7 @@ impl Hub {
         }
     }
 
-    /// A new session: messages before it may have been missed, and what waits to be sent is sent.
+    /// Handles a new session: earlier messages may have been missed, and waiting messages are sent.
     async fn session_began(&mut self) {
         self.ingress.session_began();
         match self.bot.store.waiting_channels().await {
@@ -165,7 +165,8 @@ impl Hub {
         }
     }
 
-    /// A queue is made only for what is written under an agent; our own messages come back to us and are skipped.
+    /// Handles a message. A queue is created only for messages under an agent; our own messages come back to us and are
+    /// skipped.
     fn message(&mut self, message: Box<serenity::all::Message>) {
         if message.author.id.get() == self.bot.own.0 {
             return;
@@ -188,7 +189,7 @@ impl Hub {
         };
         match self.bot.manager.directory.agent_for(channel, parent) {
             Some(_) => self.ingress.send(channel, event(message)),
-            // A thread whose server is not described yet; once it is, missed messages are read.
+            // A thread in a server that is not yet described; once it is, missed messages are read.
             None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event(message)),
             // A thread that was archived, or hidden from us, when its server was described: Discord knows its parent.
             None if !self.bot.has_place(guild, channel) => {
@@ -219,7 +220,7 @@ impl Hub {
         }
     }
 
-    /// An open question whose message was deleted is asked again.
+    /// Asks an open question again after its message was deleted.
     fn question_deleted(&self, channel: ChannelId, message: MessageId) {
         if self.bot.approvals.asks(message) {
             let bot = self.bot.clone();
@@ -236,7 +237,7 @@ impl Hub {
         }
     }
 
-    /// A message was changed or deleted; passed on where messages are taken.
+    /// Passes on a change or deletion of a message, if messages are accepted there.
     fn changed(&mut self, guild: Option<GuildId>, channel: ChannelId, event: ChannelEvent) {
         if guild.is_some_and(|guild| !self.bot.serves(guild)) {
             return;

@@ -1,8 +1,8 @@
 //! The way in: one queue per channel, so that messages reach an agent in the order they were written.
 //!
-//! After each new connection a channel first reads what was missed: its past is read from the ledger's cursor on before
-//! anything new is taken, by the same path. A message that was read there and also comes from the gateway, or that a
-//! resumed session repeats, is taken once: a queue judges an id once, and the ledger stores it once (D1).
+//! After each new connection a channel first reads its missed messages: from the ledger's cursor on, before anything
+//! new is taken, by the same path. A message that was read there and also comes from the gateway, or that a resumed
+//! session repeats, is taken once: a queue judges an id once, and the ledger stores it once (D1).
 
 pub mod catch_up;
 mod mentions;
@@ -36,26 +36,26 @@ use crate::store::StoreError;
 
 pub(super) use self::shared::Shared;
 
-/// Something that happened in a channel, for its queue.
+/// An event in a channel, for its queue.
 #[derive(Debug)]
 pub(super) enum ChannelEvent {
-    /// A message, and what holds back the open questions that it may answer until it is judged.
+    /// A message, with a guard that holds back the open questions it may answer until it is judged.
     Message(Box<Message>, Vec<Arrived>),
-    /// A message's text was changed, and perhaps its files.
+    /// A message's text was changed, and possibly its files.
     Edited(Box<Edit>),
     Deleted(MessageId),
-    /// Discord has something newer here than the ledger.
+    /// Discord has newer messages here than the ledger.
     CatchUp(GuildId),
-    /// The session was resumed: look for what the replay may have missed.
+    /// The session was resumed: check for messages that the replay may have missed.
     Resumed,
 }
 
-/// What a message is after a change.
+/// The state of a message after a change.
 #[derive(Debug)]
 pub(super) struct Edit {
     pub(super) id: MessageId,
     pub(super) content: String,
-    /// `None` where Discord does not say.
+    /// `None` if Discord does not send them.
     pub(super) files: Option<Vec<Attachment>>,
     /// The people that it mentions.
     pub(super) mentions: Vec<User>,
@@ -81,17 +81,17 @@ impl Ingress {
         }
     }
 
-    /// A new session: every channel may have missed something.
+    /// Handles a new session: every channel may have missed something.
     pub(super) fn session_began(&self) {
         self.shared.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A server was described, with its channels and threads.
+    /// Handles the description of a server, with its channels and threads.
     pub(super) fn server_described(&self) {
         self.shared.described.send_modify(|count| *count += 1);
     }
 
-    /// The old session continues: channels that were in use check again.
+    /// Handles a resumed session: channels that were in use check again.
     pub(super) fn resumed(&mut self) {
         for queue in self.queues.values() {
             // A queue that has ended has nothing to check.
@@ -99,7 +99,7 @@ impl Ingress {
         }
     }
 
-    /// A channel or thread as Discord describes it after connecting. No queue is made if nothing was missed.
+    /// Handles a channel or thread as Discord describes it after connecting. No queue is created if nothing was missed.
     pub(super) fn place(&mut self, guild: GuildId, place: Place) {
         if catch_up::read_after(&place).is_none() && !self.queues.contains_key(&place.channel) {
             self.shared.mark_caught_up(place.channel);
@@ -108,13 +108,13 @@ impl Ingress {
         self.send(place.channel, ChannelEvent::CatchUp(guild));
     }
 
-    /// Messages of a channel were skipped: it is read from where it was left.
+    /// Reads a channel with skipped messages again, from its last position.
     pub(super) fn read_again(&mut self, guild: GuildId, channel: ChannelId) {
         self.shared.mark_behind(channel);
         self.send(channel, ChannelEvent::CatchUp(guild));
     }
 
-    /// Something happened to a message of a channel; if none was taken since the start, there is nothing to do.
+    /// Handles a change of a message in a channel; if none was taken since the start, there is nothing to do.
     pub(super) fn send_if_open(&mut self, channel: ChannelId, event: ChannelEvent) {
         if self.queues.contains_key(&channel) {
             self.send(channel, event);
@@ -134,7 +134,7 @@ impl Ingress {
         }
     }
 
-    /// Waits until all queues have ended; they do when `stop` is cancelled.
+    /// Waits until all queues have ended, which they do when `stop` is cancelled.
     pub(super) async fn finish(self) {
         drop(self.queues);
         self.tasks.close();
@@ -142,16 +142,16 @@ impl Ingress {
     }
 }
 
-/// Message ids remembered per channel. After a resume the past is read again from the cursor on, and the cursor does not
-/// move for ignored messages: these must stay ignored. The ledger knows only those that were taken.
+/// Message ids remembered per channel. After a resume the past is read again from the cursor on, and the cursor does
+/// not move for ignored messages, so these must stay ignored. The ledger knows only those that were taken.
 const REMEMBERED: usize = 64;
 
-/// How long the servers of a new session may take to be described.
+/// How long the descriptions of a new session's servers may take.
 const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The outcome of a message.
 enum Taken {
-    /// Its agent has it, or it is for nobody.
+    /// Its agent has it, or it is not for an agent.
     Settled,
     /// Its server is not known; it must be read again.
     NotYet,
@@ -164,11 +164,11 @@ struct Queue {
     shared: Arc<Shared>,
     channel: ChannelId,
     guild: Option<GuildId>,
-    /// The channel above, where it was learned by asking Discord.
+    /// The channel above, if it was learned by asking Discord.
     place: Option<ChannelId>,
-    /// The latest messages that were judged.
+    /// The latest judged messages.
     judged: VecDeque<MessageId>,
-    /// Authors of the past that is being read, so that each is looked up once.
+    /// Authors of the past messages that are being read, so that each is looked up once.
     authors: HashMap<UserId, Option<Person>>,
     stop: CancellationToken,
 }
@@ -201,7 +201,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 event = self.inbox.recv() => match event {
-                    // Allocated while it runs: a channel where nothing happens holds none of it.
+                    // Allocated while it runs: an inactive channel has none of it.
                     Some(event) => Box::pin(self.take(event)).await,
                     None => break,
                 },
@@ -246,7 +246,7 @@ impl Queue {
         log_failure(edited, "store an edit");
     }
 
-    /// A line that names what `text` mentions.
+    /// Returns a line that names everything `text` mentions.
     fn legend(&self, text: &str, users: &[User]) -> Option<String> {
         let server = self.guild.and_then(|guild| self.bot.server(guild));
         let legend = mentions::legend(text, users.iter(), self.bot.own, server.as_deref())?;
@@ -267,7 +267,7 @@ impl Queue {
         let Some(agent) = self.agent(guild) else {
             return;
         };
-        // Whoever writes ends the silence, to the agent or not.
+        // Any message ends the silence, even if it is not for the agent.
         self.bot
             .manager
             .routing
@@ -295,14 +295,14 @@ impl Queue {
                 let _ = described.changed().await;
             }
         };
-        // A deadline: in an outage a server may not be described for long, and the queue must go on.
+        // A deadline: in an outage a server may not be described for long, and the queue must continue.
         tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 
     async fn ingest(&mut self, agent: &AgentSummary, message: Message) -> Taken {
         let guild = agent.guild;
         if !self.bot.serves(guild) {
-            // It came while the server was served; it is read once the server is served again.
+            // It came before the server lost its service; it is read once the server is served again.
             return Taken::NotYet;
         }
         let id = MessageId(message.id.get());
@@ -333,7 +333,7 @@ impl Queue {
         }
         let mut author = self.author(guild, &message).await;
         while author.is_none() && !self.bot.knows(guild) {
-            // The server became unavailable this very moment.
+            // The server became unavailable at this very moment.
             if !self.server_is_known(guild).await {
                 return Taken::NotYet;
             }
@@ -355,7 +355,7 @@ impl Queue {
         }
     }
 
-    /// Hands a message to its agent, if its author may talk to it.
+    /// Passes a message to its agent, if its author may talk to it.
     async fn receive(&self, agent: &AgentSummary, message: Message, author: Person) {
         let id = MessageId(message.id.get());
         let (access, ahead) = self.bot.manager.access.access_and_beginning(agent).await;
@@ -416,8 +416,8 @@ impl Queue {
         }
     }
 
-    /// Waits for the id of an answer of ours that is being posted, if the message may reply to it: the id tells which
-    /// conversation the message belongs to.
+    /// Waits for the id of an answer of ours that is being posted, if the message may reply to it: the id determines
+    /// the message's conversation.
     async fn know_what_it_replies_to(&self, message: &Message) {
         let Some(replied) = message::replied_to(message) else {
             return;
@@ -440,8 +440,8 @@ impl Queue {
         message::ignored(message, self.bot.own.0, bots)
     }
 
-    /// Judges whether a message is ignored. One of a bot is judged by its own time: when it is read again later, the outcome
-    /// is the same.
+    /// Decides whether a message is ignored. A message of a bot is judged by its own time: when it is read again later,
+    /// the outcome is the same.
     async fn judge(
         &self,
         agent: &AgentSummary,
@@ -458,12 +458,12 @@ impl Queue {
         Ok((!message::answers_bot(before)).then_some(Ignored::Bot))
     }
 
-    /// Whether a skipped message would have been taken.
+    /// Returns whether a skipped message would have been taken.
     fn counts(&self, message: &Message) -> bool {
         message::ignored(message, self.bot.own.0, Bots::Ignored).is_none()
     }
 
-    /// Who wrote it, with the roles that came with it or that Discord names now.
+    /// Returns the author, with the roles that came with the message or that Discord names now.
     async fn author(&mut self, guild: GuildId, message: &Message) -> Option<Person> {
         let user = message.author.id.get();
         if let Some(webhook) = message.webhook_id {
@@ -489,7 +489,7 @@ impl Queue {
         person
     }
 
-    /// The agent of this channel, or of the one above a thread.
+    /// Returns the agent of this channel, or of the one above a thread.
     fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
         let manager = &self.bot.manager;
         let own = manager.directory.agent_for(self.channel, None);
@@ -500,7 +500,7 @@ impl Queue {
         })
     }
 
-    /// The channel above, when this is a thread.
+    /// Returns the channel above, when this is a thread.
     fn parent(&self, guild: GuildId) -> Option<ChannelId> {
         self.bot.parent_of(guild, self.channel).or(self.place)
     }
@@ -525,11 +525,11 @@ fn log_failure(outcome: Result<(), StoreError>, doing: &str) {
     }
 }
 
-/// What the operator is told when messages arrive without their text.
+/// The operator's notice when messages arrive without their text.
 const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
 
-/// The author of a webhook's message: a name without rights. `webhook` is its own id, which no member has; the author that the
-/// message names may be a member.
+/// Returns the author of a webhook's message: a name without rights. `webhook` is its own id, which no member has; the
+/// author that the message names may be a member.
 fn stranger(message: &Message, webhook: UserId) -> Person {
     Person {
         id: webhook,

@@ -1,4 +1,4 @@
-//! Slash commands, buttons and forms: what people ask the bot itself, and its answers.
+//! Slash commands, buttons and forms: requests of people to the bot itself, and its answers.
 
 mod budgets;
 mod buttons;
@@ -43,8 +43,8 @@ pub(super) async fn serve(bot: &Bot, interaction: Interaction, arrived: Option<A
     }
 }
 
-/// Whether an interaction is served: one of a served server, or of direct messages; and the operator's decision about a
-/// server wherever it is pressed.
+/// Returns whether an interaction is served: one from a served server, or from direct messages; and the operator's
+/// decision about a server, wherever it is pressed.
 fn is_for_us(bot: &Bot, interaction: &Interaction) -> bool {
     let guild = match interaction {
         Interaction::Command(command) | Interaction::Autocomplete(command) => command.guild_id,
@@ -65,7 +65,7 @@ async fn turn_away(bot: &Bot, interaction: &Interaction) {
         _ => return,
     };
     let responder = Responder::new(bot, None, interaction.id().get(), token);
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder
         .say(&Body::text(PRIVATE), Visibility::Ephemeral)
         .await;

@@ -1,4 +1,4 @@
-//! Sends what agents want to show: one queue per channel, so that order is kept and no channel waits for another.
+//! Sends the agents' messages: one queue per channel, so that order is kept and no channel waits for another.
 //!
 //! ```text
 //! agent::Event ─▶ Outbound ─▶ Queue (one per channel in use) ─▶ Rest
@@ -7,8 +7,8 @@
 //!                               └ approval: a question with its buttons                      (approvals)
 //! ```
 //!
-//! A quiet queue costs a task that sleeps. Replies have priority over edits: an edit that would have to wait is skipped,
-//! and a reply waits for an edit only where both concern the same message.
+//! A quiet queue costs a sleeping task. Replies have priority over edits: an edit that would have to wait is skipped,
+//! and a reply waits for an edit only if both concern the same message.
 
 mod approval;
 mod deliver;
@@ -101,7 +101,7 @@ impl Outbound {
         self.order(channel, OutboundCommand::Deliver);
     }
 
-    /// Waits until all queues have ended; they do when `stop` is cancelled.
+    /// Waits until all queues have ended, which they do when `stop` is cancelled.
     pub(super) async fn finish(self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -116,7 +116,7 @@ impl Outbound {
             sender
         });
         if queue.send(order).is_err() {
-            // It ended with the hub; what it would have sent stays in the ledger.
+            // It ended with the hub; its unsent messages stay in the ledger.
             tracing::debug!(channel.id = %channel, "nothing more is shown in {channel}");
         }
     }
@@ -134,7 +134,7 @@ struct Queue {
     channel: ChannelId,
     tasks: TaskTracker,
     turns: Vec<Live>,
-    /// The one edit, post or typing under way.
+    /// The only edit, post or typing in progress.
     under_way: Option<UnderWay>,
     next_edit: Instant,
     /// The newest part that was begun; parts are sent in the order of their ids.
@@ -168,7 +168,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 order = self.inbox.recv() => match order {
-                    // Allocated while it runs: a channel where nothing happens holds none of it.
+                    // Allocated while it runs: an inactive channel has none of it.
                     Some(order) => Box::pin(self.take(order)).await,
                     None => break,
                 },
@@ -183,7 +183,7 @@ impl Queue {
     async fn take(&mut self, order: OutboundCommand) {
         let is_over = matches!(order, OutboundCommand::End(..));
         if !is_over && !self.context.bot.may_post(self.channel).await {
-            // What is in the ledger is sent once the server is served again.
+            // Messages in the ledger are sent once the server is served again.
             return;
         }
         match order {
@@ -203,7 +203,7 @@ impl Queue {
         }
     }
 
-    /// Has a card say how its calls ended, as one of the channel's edits.
+    /// Makes a card show how its calls ended, as one of the channel's edits.
     fn receipt(&mut self, question: i64) {
         let at = self.next_edit.max(Instant::now());
         self.next_edit = at + EDIT_EVERY;
@@ -218,7 +218,7 @@ impl Queue {
         });
     }
 
-    /// Sends what the outbox holds.
+    /// Sends the contents of the outbox.
     async fn deliver(&mut self) {
         if let Some(part) = self.first_waiting().await {
             self.deliver_from(part).await;
@@ -263,8 +263,8 @@ impl Queue {
         }
     }
 
-    /// If the channel has seen these words as a preview, they replace it. This waits for the preview's own post or edit,
-    /// which would otherwise overwrite them.
+    /// Replaces a preview by its final words, if the channel has seen one. This waits for the preview's own post or
+    /// edit, which would otherwise overwrite them.
     async fn in_place_of_preview(&mut self, part: Part) -> Part {
         let Some(step) = part.body.step.filter(|_| part.edits.is_none()) else {
             return part;
@@ -280,7 +280,7 @@ impl Queue {
             return part;
         };
         self.wait_for_edit_of(preview).await;
-        // What was under way may have deleted the preview.
+        // The request in progress may have deleted the preview.
         if self.live(part.turn).and_then(|live| live.preview_of(step)) != Some(preview) {
             return part;
         }
@@ -310,7 +310,7 @@ impl Queue {
         self.forget_ended();
     }
 
-    /// A turn that ended is kept while it has a post under way, whose id is not known yet.
+    /// Forgets ended turns. One with a post in progress, whose id is not yet known, is kept.
     fn forget_ended(&mut self) {
         let busy = self.under_way.as_ref().map(|operation| operation.turn);
         self.turns
@@ -321,7 +321,7 @@ impl Queue {
         !self.turns.is_empty() && self.under_way.is_none()
     }
 
-    /// Begins the most urgent request of the running turns, if it is time for one. Where the server is not served any more,
+    /// Begins the most urgent request of the running turns, if it is time for one. If the server is no longer served,
     /// nothing more is shown.
     async fn act(&mut self) {
         if !self.context.bot.may_post(self.channel).await {
@@ -387,7 +387,7 @@ impl Queue {
         due.min().unwrap_or(now)
     }
 
-    /// The hub ends: sends what can still be sent quickly.
+    /// Ends the queue with the hub: sends everything that can still be sent quickly.
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
             if let OutboundCommand::End(ended) = order
@@ -396,7 +396,7 @@ impl Queue {
                 live.end(ended.1);
             }
         }
-        // What takes longer stays in the ledger, or is cleaned up at the next start.
+        // Slower work stays in the ledger, or is cleaned up at the next start.
         let _ = tokio::time::timeout(LAST_DELIVERY, self.say_last()).await;
     }
 
@@ -415,7 +415,7 @@ impl Queue {
     }
 }
 
-/// Whether a part belongs to a turn's outcome, and not to the words before a call or a file sent meanwhile.
+/// Returns whether a part belongs to a turn's outcome, and not to the words before a call or a file sent meanwhile.
 fn is_outcome(part: &Part) -> bool {
     matches!(part.kind, PartKind::Reply | PartKind::Failure) && !part.body.is_silent
 }
@@ -428,17 +428,17 @@ async fn any_changes(turns: &mut [Live]) {
     select_all(turns.iter_mut().map(|live| Box::pin(live.changes()))).await;
 }
 
-/// A request for a turn's live messages that has not been answered yet.
+/// A request for a turn's live messages that is not yet answered.
 struct UnderWay {
     turn: TurnId,
     /// The message it changes.
     message: Option<MessageId>,
-    /// It may post a preview, whose id is not known yet.
+    /// It may post a preview with an id that is not yet known.
     is_new_preview: bool,
     task: JoinHandle<Done>,
 }
 
-/// The result of what is under way, once it has finished; waits for ever when nothing is.
+/// Returns the result of the request in progress, once it has finished; waits forever if there is none.
 async fn finished(under_way: &mut Option<UnderWay>) -> Done {
     let Some(operation) = under_way else {
         return std::future::pending().await;
@@ -452,7 +452,7 @@ async fn finished(under_way: &mut Option<UnderWay>) -> Done {
     }
 }
 
-/// One thing for a channel's queue to do. A queue has room for 32 from the beginning, so large ones are boxed.
+/// One command for a channel's queue. A queue has room for 32 from the beginning, so large ones are boxed.
 #[derive(Debug)]
 enum OutboundCommand {
     Deliver,
@@ -461,7 +461,7 @@ enum OutboundCommand {
     Start(Box<(TurnRef, Feed)>),
     End(Box<(TurnRef, TurnSummary)>),
     Ask(Box<Question>),
-    /// The card of this question says how its calls ended.
+    /// The card of this question shows how its calls ended.
     Receipt(i64),
     /// Words that are not in the ledger, because the ledger failed.
     Say(Option<MessageId>, String),

@@ -1,5 +1,5 @@
-//! Who somebody is: members of a server as [`Person`], with their roles and rights and the channels they see; who the
-//! operator is, and who the bot is.
+//! The identity of people: members of a server as [`Person`], with their roles and rights and the channels they see;
+//! the operator, and the bot.
 
 pub mod access;
 pub(super) mod identity;
@@ -9,7 +9,7 @@ use serenity::all::{Guild, GuildChannel, Member, PermissionOverwriteType, Permis
 
 use crate::domain::{Person, RoleId, UserId};
 
-/// The member who holds `roles` in `guild`, with the rights that follow from them.
+/// Returns the member with `roles` in `guild`, with the resulting rights.
 pub fn person(guild: &Guild, id: u64, name: &str, roles: &[serenity::all::RoleId]) -> Person {
     let rights = rights(guild, id, roles);
     Person {
@@ -21,7 +21,7 @@ pub fn person(guild: &Guild, id: u64, name: &str, roles: &[serenity::all::RoleId
     }
 }
 
-/// The person a whole member is.
+/// Returns a member as a person.
 pub fn person_of(guild: &Guild, member: &Member) -> Person {
     person(
         guild,
@@ -31,7 +31,7 @@ pub fn person_of(guild: &Guild, member: &Member) -> Person {
     )
 }
 
-/// A person with the rights that Discord computed for an interaction, where the cache does not have the server.
+/// Returns a person with the rights that Discord computed for an interaction, if the cache does not have the server.
 pub fn person_with(member: &Member, rights: Permissions) -> Person {
     Person {
         id: UserId(member.user.id.get()),
@@ -42,12 +42,12 @@ pub fn person_with(member: &Member, rights: Permissions) -> Person {
     }
 }
 
-/// Whether the member sees `channel`; a thread is seen by whoever sees the channel above.
+/// Returns whether the member sees `channel`; everyone who sees the channel above sees a thread.
 pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
     guild.user_permissions_in(channel, member).view_channel()
 }
 
-/// [`sees`], given the roles of a person.
+/// Works like [`sees`], for the roles of a person.
 pub fn person_sees(guild: &Guild, channel: &GuildChannel, person: &Person) -> bool {
     rights_in(guild, channel, person.id, &person.roles).view_channel()
 }
@@ -60,7 +60,7 @@ pub fn rights_in(
     roles: &[RoleId],
 ) -> Permissions {
     let roles: Vec<String> = roles.iter().map(RoleId::to_string).collect();
-    // serenity's type can only be made by deserialising it.
+    // serenity's type can only be created by deserialising it.
     let member = serde_json::from_value(serde_json::json!({ "roles": roles }));
     let id = serenity::all::UserId::new(user.0.max(1));
     member.map_or_else(
@@ -69,8 +69,8 @@ pub fn rights_in(
     )
 }
 
-/// Whether everyone who sees the channel `from` sees `to`, as far as it is plain: all members see `to`, or the same roles and
-/// members see both.
+/// Returns whether everyone who sees the channel `from` clearly also sees `to`: all members see `to`, or the same roles
+/// and members see both.
 pub fn all_see(guild: &Guild, from: &GuildChannel, to: &GuildChannel) -> bool {
     let everyone = serenity::all::RoleId::new(guild.id.get());
     let everyone_views = guild
@@ -92,7 +92,7 @@ pub fn all_see(guild: &Guild, from: &GuildChannel, to: &GuildChannel) -> bool {
     is_open || is_same
 }
 
-/// Returns for whom a channel decides whether they see it, and what.
+/// Returns the roles and members for whom a channel sets its visibility, with the setting.
 fn views(channel: &GuildChannel) -> Vec<(PermissionOverwriteType, bool)> {
     let overwrites = channel.permission_overwrites.iter();
     overwrites
@@ -101,13 +101,13 @@ fn views(channel: &GuildChannel) -> Vec<(PermissionOverwriteType, bool)> {
         .collect()
 }
 
-/// Whether the member may make and change channels.
+/// Returns whether the member may create and change channels.
 pub fn may_manage_channels(guild: &Guild, member: &Member) -> bool {
     let rights = rights(guild, member.user.id.get(), &member.roles);
     rights.administrator() || rights.manage_channels()
 }
 
-/// The rights in the whole server; the owner has them all.
+/// Returns the rights in the whole server; the owner has them all.
 fn rights(guild: &Guild, id: u64, roles: &[serenity::all::RoleId]) -> Permissions {
     if guild.owner_id.get() == id {
         return Permissions::all();

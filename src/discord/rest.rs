@@ -1,7 +1,7 @@
 //! Requests to Discord's REST API, made by our own client so that the answer's headers can be read.
 //!
 //! serenity's error type drops them, and its rate limiter is off whenever requests go to another address. Here every
-//! request waits for its bucket, is retried after a 429 or a 5xx, and none is made any more after a 401.
+//! request waits for its bucket, is retried after a 429 or a 5xx, and no request is made after a 401.
 
 mod answer;
 pub mod body;
@@ -37,19 +37,19 @@ use request::{form, nonce};
 /// The first pause after a failure; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// How long a request may take, uploads over a slow connection included.
+/// Longest time for a request, including uploads over a slow connection.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a request that may be skipped may take.
+/// Longest time for a request that may be skipped.
 const PASSING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long connecting may take.
+/// Longest time for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The first wait after a 429 that names none; it doubles up to a minute.
 const UNSTATED_WAIT: Duration = Duration::from_secs(1);
 
-/// Our name, in the form Discord asks for.
+/// Our name, in the form that Discord requests.
 pub(crate) const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION"), ")");
 
 /// The REST API. Cheap to clone; all clones share limits.
@@ -68,14 +68,14 @@ struct Inner {
     authorization: String,
     redactor: Redactor,
     limits: Mutex<Limits>,
-    /// Requests of one route are made one after the other: order is kept, and a bucket whose limit is not known yet is
-    /// never overrun.
+    /// Requests of one route are made one after the other: order is kept, and a bucket with an unknown limit is never
+    /// overrun.
     lanes: Mutex<HashMap<RouteKey, Arc<tokio::sync::Mutex<()>>>>,
     unauthorized: AtomicBool,
 }
 
 impl Rest {
-    /// A client for the API at `base` (`https://discord.com`, or another for tests). Everything that is sent passes
+    /// Creates a client for the API at `base` (`https://discord.com`, or another for tests). All sent text passes
     /// `redactor`.
     pub fn new(base: &str, token: &str, redactor: Redactor) -> Result<Self, reqwest::Error> {
         Ok(Self(Arc::new(Inner {
@@ -104,12 +104,12 @@ impl Rest {
             .await
     }
 
-    /// Posts `body` and returns the id of the new message. A nonce keeps a repeated try from posting twice.
+    /// Posts `body` and returns the id of the new message. A nonce keeps a repeated attempt from posting twice.
     pub async fn post(&self, channel: ChannelId, body: &Body) -> Result<MessageId, RestError> {
         self.post_once(channel, body, &nonce()).await
     }
 
-    /// Posts `body` under a nonce of the caller's, who may try again later: it is still posted only once.
+    /// Posts `body` under the caller's nonce. The caller may try again later: it is still posted only once.
     pub async fn post_once(
         &self,
         channel: ChannelId,
@@ -120,7 +120,7 @@ impl Rest {
         message_id(&self.send(request).await?)
     }
 
-    /// Makes a request that posts a reply. Where Discord does not accept the reference, the words are posted without it.
+    /// Makes a request that posts a reply. If Discord does not accept the reference, the words are posted without it.
     pub async fn reply(&self, request: Request) -> Result<MessageId, RestError> {
         let posted = match self.send(request.clone()).await {
             Err(refused) if refused.is_of_reference() => {
@@ -193,12 +193,12 @@ impl Rest {
         }
     }
 
-    /// Invalid requests (401, 403, 429) of the last ten minutes, for health.
+    /// Returns invalid requests (401, 403, 429) of the last ten minutes, for health.
     pub fn invalid_requests(&self) -> usize {
         self.limits(|limits| limits.invalid_requests(Instant::now()))
     }
 
-    /// How long a request on this route would have to wait now.
+    /// Returns how long a request on this route would have to wait now.
     pub fn wait(&self, route: &Route) -> Option<Duration> {
         self.limits(|limits| limits.wait(&route.key, Instant::now()))
     }
@@ -334,10 +334,10 @@ fn limits_of(base: &str) -> Limits {
     }
 }
 
-/// Idle connections that are kept for the next requests; a crowd's further ones are closed.
+/// Idle connections that are kept for the next requests; additional ones of a burst are closed.
 const MOST_IDLE: usize = 32;
 
-/// An HTTP client for Discord, for ourselves and for serenity, whose own has no timeouts.
+/// Returns an HTTP client for Discord, for ourselves and for serenity, whose own has no timeouts.
 pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -353,7 +353,7 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// An HTTP client for the gateway's connection, which has no time limit.
+/// Returns an HTTP client for the gateway's connection, which has no time limit.
 pub(super) fn gateway_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -368,7 +368,7 @@ enum Attempt {
     Failed(String),
 }
 
-/// The place of one request in the lane of its route. The last one out takes the lane away: most routes are used once.
+/// The place of one request in the lane of its route. The last one removes the lane: most routes are used once.
 struct Lane<'a> {
     rest: &'a Rest,
     key: &'a RouteKey,
@@ -398,7 +398,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Whether a refused second try shows that the first one succeeded and only its answer was lost.
+/// Returns whether a refused second attempt shows that the first one succeeded and only its answer was lost.
 fn is_done(request: &Request, refused: &RestError) -> bool {
     let is_deletion = request.route.method == Method::DELETE;
     refused.is_answered_already() || (is_deletion && refused.is_gone())

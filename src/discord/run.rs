@@ -39,22 +39,22 @@ use crate::permission::Profiles;
 use crate::store::Store;
 use crate::text::redact::Redactor;
 
-/// The log's warning about a bot that anybody may invite.
+/// The log's warning about a bot that anyone may invite.
 const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
 
-/// What serving Discord takes.
+/// The inputs for serving Discord.
 pub struct DiscordConfig {
     pub token: Secret,
-    /// Another address than Discord's own (`CHORUS_DISCORD_API_URL`).
+    /// An address other than Discord's own (`CHORUS_DISCORD_API_URL`).
     pub base: Option<String>,
-    /// The one server that commands are registered in (`DEV_GUILD_ID`).
+    /// The only server that commands are registered in (`DEV_GUILD_ID`).
     pub dev_guild: Option<GuildId>,
-    /// What the operator decided; changes with a reload.
+    /// The operator's settings; they change with a reload.
     pub config: Arc<ArcSwap<Config>>,
     /// Profiles that can be named; change with a reload.
     pub profiles: Arc<ArcSwap<Profiles>>,
     pub models: Arc<Models>,
-    /// Removes secrets from everything that is sent.
+    /// Removes secrets from all sent text.
     pub redactor: Redactor,
     /// How commands are confined, for `/status`.
     pub sandbox: Probing,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for DiscordConfig {
 ///
 /// # Errors
 ///
-/// When Discord does not accept the bot; see [`DiscordError`].
+/// Fails if Discord does not accept the bot; see [`DiscordError`].
 pub async fn run(
     config: DiscordConfig,
     manager: AgentManager,
@@ -170,7 +170,7 @@ pub async fn run(
     outcome
 }
 
-/// Starts the task that writes to the operator; it takes what is sent into the queue.
+/// Starts the task that writes to the operator; it sends the notices in the queue.
 fn start_operator(
     rest: &Rest,
     manager: &AgentManager,
@@ -186,7 +186,7 @@ fn start_operator(
     (operator, tokio::spawn(task.run()))
 }
 
-/// Whether people see an answer grow.
+/// Returns whether people see an answer grow.
 fn previews(config: &Config) -> Previews {
     if config.stream_replies {
         Previews::Shown

@@ -1,8 +1,8 @@
-//! Questions that wait for a person. Each is one message about one or more calls; it is posted, decided, and at last edited
-//! to say how it ended.
+//! Questions that wait for a person. Each is one message about one or more calls; it is posted, decided, and finally
+//! edited to show how it ended.
 //!
-//! A press only hands its answer to the turn that asks. That turn decides, stores the decision in the ledger and then
-//! reports it; every message with its buttons and every late press shows what was reported.
+//! A press only passes its answer to the turn that asks. That turn decides, stores the decision in the ledger and then
+//! reports it; every message with its buttons and every late press shows that report.
 
 mod book;
 mod deciders;
@@ -31,24 +31,24 @@ use crate::manager::AgentManager;
 use crate::text::long;
 use book::{Asked, Book, Deciding, Given};
 
-/// The reaction that shows that a message was taken in.
+/// The reaction that shows that a message was accepted.
 pub(in crate::discord) const TAKEN: &str = "👀";
 
 /// Endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
 
-/// How long a press waits for the message's id, or for the ending that another press brings about. Both take one request or
+/// How long a press waits for the message's id, or for the ending that another press causes. Both take one request or
 /// one write to the disk.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long after its time a question is closed here, in case its turn panicked without a report.
+/// How long after its expiry a question is closed here, in case its turn panicked without a report.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// All open questions. Cheap to clone.
 #[derive(Clone)]
 pub(in crate::discord) struct Approvals {
     book: Arc<Mutex<Book>>,
-    /// Counts changes of the book, for those who wait for one.
+    /// Counts changes of the book, for those that wait for one.
     changes: watch::Sender<u64>,
     rest: Rest,
     manager: AgentManager,
@@ -65,7 +65,7 @@ pub(in crate::discord) struct Pressed {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::discord) enum Found {
-    /// Open calls, and whose messages are in the turn that asks.
+    /// Open calls, and the authors of the messages in the turn that asks.
     Open(Vec<UserId>),
     /// An open question of another message.
     Elsewhere,
@@ -97,8 +97,8 @@ impl Approvals {
         }
     }
 
-    /// Opens a question; from here on it can be answered. Returns its message; `None` when all of it has ended already and
-    /// need not be shown.
+    /// Opens a question; from here on it can be answered. Returns its message; `None` if all of it has already ended
+    /// and need not be shown.
     pub(in crate::discord) fn open(&self, question: Box<Question>) -> Option<Body> {
         let id = question.id();
         let approvers = self.approvers(question.turn.agent);
@@ -121,7 +121,7 @@ impl Approvals {
         })
     }
 
-    /// Whether something of the question has not ended yet.
+    /// Returns whether a part of the question has not ended.
     pub(in crate::discord) fn is_open(&self, question: i64) -> bool {
         self.with(|book| {
             book.asked_about(question)
@@ -129,13 +129,13 @@ impl Approvals {
         })
     }
 
-    /// Closes a question that nobody was shown. Dropping it unanswered denies its calls.
+    /// Closes a question that was never shown. Dropping it unanswered denies its calls.
     pub(in crate::discord) fn withdraw(&self, question: i64) {
         self.with(|book| book.forget(question));
         self.changed();
     }
 
-    /// A question was posted as this message; where some of it has ended already, the message is edited.
+    /// Records that a question was posted as this message; if some of it has already ended, the message is edited.
     pub(in crate::discord) async fn posted(&self, question: i64, message: MessageId) {
         let is_outdated = self.with(|book| {
             let asked = book.asked.get_mut(&question)?;
@@ -148,9 +148,9 @@ impl Approvals {
         }
     }
 
-    /// What a press on the message `pressed` is about. Only the question's own message can decide it.
+    /// Returns the subject of a press on the message `pressed`. Only the question's own message can decide it.
     pub(in crate::discord) async fn find(&self, question: i64, pressed: Pressed) -> Found {
-        // Another question, which is open, may stand there.
+        // Another, open question may be there.
         let ended = |book: &Book| {
             if book.is_card(pressed.message) {
                 Found::Elsewhere
@@ -173,12 +173,12 @@ impl Approvals {
         found.await.unwrap_or(Found::Elsewhere)
     }
 
-    /// Whether a question that is open stands in `message`.
+    /// Returns whether `message` shows an open question.
     pub(in crate::discord) fn is_card(&self, message: MessageId) -> bool {
         self.with(|book| book.is_card(message))
     }
 
-    /// [`Self::find`] for a press on a private message about a call, of which only the channel is known.
+    /// Works like [`Self::find`] for a press on a private message about a call, of which only the channel is known.
     pub(in crate::discord) fn find_in(&self, id: i64, channel: ChannelId) -> Found {
         self.with(|book| match book.asked_about(id) {
             Some(asked) if asked.is_over() => Found::Closed,
@@ -188,7 +188,7 @@ impl Approvals {
         })
     }
 
-    /// The calls of the question that are still open, or this one alone if it is.
+    /// Returns the calls of the question that are still open, or only this one if it is.
     pub(in crate::discord) fn open_calls(&self, subject: approval::Subject) -> Vec<i64> {
         self.with(|book| match subject {
             approval::Subject::Alone(id) => Vec::from_iter(book.is_open(id).then_some(id)),
@@ -196,7 +196,7 @@ impl Approvals {
         })
     }
 
-    /// The agents whose work asks; empty where nothing is open.
+    /// Returns the agents whose work asks; empty if nothing is open.
     pub(in crate::discord) fn agents_of(&self, id: i64) -> Vec<AgentId> {
         self.with(|book| {
             let asked = book.asked_about(id);
@@ -204,8 +204,8 @@ impl Approvals {
         })
     }
 
-    /// Notes that a press or a form with this id has arrived, if it may deny an open question. Called in the order in which
-    /// Discord sent them, so that no call starts before an earlier denial was considered.
+    /// Records that a press or a form with this id has arrived, if it may deny an open question. Called in the order in
+    /// which Discord sent them, so that no call starts before an earlier denial was considered.
     pub(in crate::discord) fn arrived(&self, custom_id: &str) -> Option<Arrived> {
         let about = custom_id.strip_prefix("deny:").unwrap_or(custom_id);
         let (subject, what) = approval::Subject::of(about)?;
@@ -216,7 +216,8 @@ impl Approvals {
         self.with(|book| Some(book.asked_about(subject.id())?.question.presses.arrive()))
     }
 
-    /// The name of the agent that asks, and the actions that it asks about, also as links lead them; `None` where all of it is closed.
+    /// Returns the name of the agent that asks, and the actions that it asks about, including those at the target of
+    /// links; `None` if all of it is closed.
     pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
         self.with(|book| {
             let asked = book.asked_about(*calls.first()?)?;
@@ -232,7 +233,7 @@ impl Approvals {
         })
     }
 
-    /// One call of a question, for somebody who decides it alone.
+    /// Returns one call of a question, for a person who decides it separately.
     pub(in crate::discord) fn alone(&self, id: i64) -> Option<Body> {
         self.with(|book| {
             let asked = book.asked_about(id).filter(|asked| asked.waits_for(id))?;
@@ -242,9 +243,9 @@ impl Approvals {
         })
     }
 
-    /// Hands a decision about these calls of one question to the turn that asks. The first one counts, but a denial overrules it
-    /// until the turn takes no more. The new message is sent to `presser` once the ledger has all of it; if nobody receives it
-    /// there, the message is edited.
+    /// Passes a decision about these calls of one question to the turn that asks. The first one counts, but a denial
+    /// overrules it until the turn accepts no more. The new message is sent to `presser` once the ledger has all of it;
+    /// if there is no receiver, the message is edited.
     pub(in crate::discord) fn decide(
         &self,
         calls: &[i64],
@@ -260,7 +261,7 @@ impl Approvals {
             let mut given = BTreeSet::new();
             for call in &asked.question.calls {
                 let id = call.approval;
-                // Where the turn does not wait any more, it reports the reason itself.
+                // If the turn no longer waits, it reports the reason itself.
                 if calls.contains(&id)
                     && asked.takes(id, answer.choice)
                     && call.answer.try_send(answer.clone()).is_ok()
@@ -284,7 +285,7 @@ impl Approvals {
         })
     }
 
-    /// How a call was decided that this process asked about: at once, or as soon as its turn reports it.
+    /// Returns the decision on a call that this process asked about: at once, or as soon as its turn reports it.
     pub(in crate::discord) async fn ending(&self, id: i64) -> Option<QuestionEnd> {
         let ending = self.wait_for(|book| {
             let ended = book.ended.iter().find(|(ended, _)| *ended == id);
@@ -297,7 +298,7 @@ impl Approvals {
         ending.await.flatten()
     }
 
-    /// A call was decided, or its question ended, as its turn reports; the ledger has it.
+    /// Closes a call that was decided, or whose question ended, as its turn reports; the ledger already has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
         let shows = self.with(|book| {
             book.remember(id, end.clone());
@@ -305,7 +306,7 @@ impl Approvals {
             let asked = book.asked.get_mut(&question)?;
             asked.end(id, end);
             let approvers = self.approvers(asked.question.turn.agent);
-            // The other calls of the same press are about to end, too.
+            // The other calls of the same press are also about to end.
             let is_waiting = |press: &Deciding| !press.left.is_empty();
             if asked.press.as_ref().is_some_and(is_waiting) {
                 return None;
@@ -342,7 +343,7 @@ impl Approvals {
         self.tasks.wait().await;
     }
 
-    /// Closes the question after its time, in case its turn panicked and does not report its end.
+    /// Closes the question after its expiry, in case its turn panicked and does not report its end.
     fn close_after_its_time(&self, question: &Question) {
         let calls: Vec<i64> = question.calls.iter().map(|call| call.approval).collect();
         let left = (question.expires_at - Utc::now())
@@ -362,7 +363,7 @@ impl Approvals {
         });
     }
 
-    /// The message of a question already says how all of it ended.
+    /// Records that the message of a question already shows how all of it ended.
     pub(in crate::discord) fn was_shown(&self, question: i64) {
         self.with(|book| {
             if let Some(asked) = book.asked.get_mut(&question) {
@@ -373,7 +374,7 @@ impl Approvals {
         self.changed();
     }
 
-    /// A call that people had allowed has ended. Returns the channel and the question whose card is to say so.
+    /// Records the end of a call that people had allowed. Returns the channel and the question whose card shows it.
     pub(in crate::discord) fn ran(
         &self,
         call: i64,
@@ -389,19 +390,19 @@ impl Approvals {
         })
     }
 
-    /// Edits a card to say how its calls ended, once the press that decided them has shown the decision.
+    /// Edits a card to show how its calls ended, once the press that decided them has shown the decision.
     pub(in crate::discord) async fn show_receipt(&self, question: i64) {
         let shown = self.wait_for(|book| {
             let is_showing = |asked: &Asked| asked.is_showing;
             let waits = book.asked.get(&question).is_some_and(is_showing);
             (!waits).then_some(())
         });
-        // In vain, the edit comes nevertheless.
+        // Even if it failed, the edit follows.
         let _ = shown.await;
         self.show(question).await;
     }
 
-    /// The turn has ended: what its allowed calls did will not be told any more, unless it was told by now.
+    /// Records that the turn has ended: the effects of its allowed calls that were not reported by now will not be.
     pub(in crate::discord) fn turn_ended(&self, run: TurnId) {
         self.with(|book| {
             let over: Vec<i64> = book
@@ -452,7 +453,7 @@ impl Approvals {
         }
     }
 
-    /// The roles that may decide for an agent.
+    /// Returns the roles that may decide for an agent.
     fn approvers(&self, agent: AgentId) -> Vec<RoleId> {
         let agent = self.manager.directory.agent(agent);
         agent.map_or_else(Vec::new, |agent| {
@@ -460,7 +461,7 @@ impl Approvals {
         })
     }
 
-    /// What `found` finds in the book, now or after a change; `None` when it finds nothing in time.
+    /// Returns the result of `found` on the book, now or after a change; `None` if it finds nothing in time.
     async fn wait_for<T>(&self, mut found: impl FnMut(&Book) -> Option<T>) -> Option<T> {
         let mut changes = self.changes.subscribe();
         let waiting = async {
@@ -472,7 +473,7 @@ impl Approvals {
                 changes.changed().await.ok()?;
             }
         };
-        // A deadline: what a press waits for may never come when Discord or the disk fails.
+        // A deadline: the event that a press waits for may never come if Discord or the disk fails.
         tokio::time::timeout(TIMEOUT, waiting).await.ok().flatten()
     }
 

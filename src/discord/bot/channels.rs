@@ -1,4 +1,4 @@
-//! The channels that agents live in: made in our categories, renamed, deleted.
+//! The channels of agents: created in our categories, renamed, deleted.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use crate::text::prose;
 /// The category of agents' channels; when it is full, a number is appended.
 const CATEGORY: &str = "Chorus Agents";
 
-/// Channels Discord holds in one category.
+/// Most channels in one category.
 const PER_CATEGORY: usize = 50;
 
-/// Channels Discord holds in one server, categories included.
+/// Most channels in one server, including categories.
 const PER_SERVER: usize = 500;
 
 const SERVER_IS_FULL: &str = "This server has 500 channels, which is all Discord allows. Delete one, or destroy an agent, and try again.";
 
-/// Characters of a topic.
+/// Most characters of a topic.
 const MAX_TOPIC: usize = 1_024;
 
 const TEXT: u64 = 0;
@@ -50,7 +50,7 @@ impl GuildChannels {
         }
     }
 
-    /// A category of ours that is not full, made when there is none.
+    /// Returns a category of ours that is not full, and creates one if there is none.
     async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, ChannelError> {
         for number in 1.. {
             let name = category_name(number);
@@ -72,8 +72,8 @@ impl GuildChannels {
         ))
     }
 
-    /// Makes a channel or category that is not among `known`, those of the server. If the answer is lost, it may have been
-    /// made, so it is looked for before the next try: there must not be two.
+    /// Creates a channel or category that is not among `known`, those of the server. If the answer is lost, it may have
+    /// been created, so it is searched for before the next attempt: there must not be two.
     async fn make(
         &self,
         guild: GuildId,
@@ -109,14 +109,14 @@ impl GuildChannels {
     }
 }
 
-/// The pauses between the tries to make a channel.
+/// The pauses between the attempts to create a channel.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(500),
     Duration::from_secs(1),
     Duration::from_secs(2),
 ];
 
-/// The wait before a channel is renamed again, where Discord did not say how long.
+/// The wait before a channel is renamed again, if Discord did not name one.
 const UNSTATED_WAIT: Duration = Duration::from_secs(5);
 
 /// A category for a new channel.
@@ -145,7 +145,7 @@ impl Channels for GuildChannels {
         name: &str,
         topic: &str,
     ) -> Result<ChannelId, ChannelError> {
-        // Two at once would each make a category.
+        // Two at once would each create a category.
         let lock = self.0.making.lock(guild);
         let _alone = lock.lock().await;
         let channels = self.all(guild).await?;
@@ -246,7 +246,7 @@ fn refusal(operation: Operation, error: &RestError) -> ChannelError {
     ChannelError(explain::refusal(operation, error))
 }
 
-/// The channel of this kind and name that is in the server now and was not before.
+/// Returns the channel of this kind and name that is in the server now and was not before.
 fn newcomer(now: &[Value], before: &[Value], wanted: &Value) -> Option<u64> {
     let is_wanted = |channel: &&Value| {
         ["name", "type"]

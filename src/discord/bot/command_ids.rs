@@ -1,5 +1,5 @@
-//! The ids that Discord gave our commands in each server, which mentions of commands need. They are stored, so that a
-//! restart does not lose them.
+//! The ids of our commands in each server, which mentions of commands need. They are stored, so that a restart does not
+//! lose them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::domain::GuildId;
 pub(in crate::discord) struct KnownIds(Mutex<HashMap<GuildId, Arc<CommandIds>>>);
 
 impl Bot {
-    /// The ids of commands in a server, as far as they are known.
+    /// Returns the known ids of commands in a server.
     pub(in crate::discord) fn command_ids(&self, guild: GuildId) -> Arc<CommandIds> {
         let known = self.known_ids.0.lock();
         known.get(&guild).map(Arc::clone).unwrap_or_default()
@@ -36,7 +36,7 @@ impl Bot {
         self.known_ids.0.lock().insert(guild, Arc::new(ids));
     }
 
-    /// Reads the stored ids, where none are known.
+    /// Reads the stored ids, if none are known.
     pub(in crate::discord) async fn recall_command_ids(&self, guild: GuildId) {
         if self.known_ids.0.lock().contains_key(&guild) {
             return;

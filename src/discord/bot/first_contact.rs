@@ -1,8 +1,8 @@
-//! First contact: what people are told who do not know yet how to talk to an agent, or who may not.
+//! First contact: the messages to people who do not yet know how to talk to an agent, or who may not.
 //!
-//! A server is greeted once, with a button that makes its first agent. A mention where no agent lives, and a direct
-//! message, get an answer that says what to do. People without access to an agent are told so in private, once a day for
-//! each agent, or every message of theirs would get a reply.
+//! A server is greeted once, with a button that creates its first agent. A mention in a channel without an agent, and a
+//! direct message, get an answer with instructions. People without access to an agent get a private notice, once a day
+//! for each agent; otherwise every message of theirs would get a reply.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -27,24 +27,24 @@ use crate::store::{NewPart, PartButton, StoreError};
 /// The id of the button under the greeting.
 pub(in crate::discord) const FIRST_AGENT: &str = "first:";
 
-/// Time between two hints to one person in one channel: whoever writes again has read the first one.
+/// Time between two hints to one person in one channel: a person who writes again has read the first one.
 const HINT_EVERY: Duration = Duration::from_secs(60);
 
-/// Time between two notices to somebody who has no access to an agent.
+/// Time between two notices to a person who has no access to an agent.
 const REFUSED_EVERY: chrono::Duration = chrono::Duration::hours(24);
 
-/// The reaction that replaces the notice where somebody takes no direct messages. It says nothing to others.
+/// The reaction that replaces the notice if a person accepts no direct messages. It means nothing to others.
 const LOCKED: &str = "🔒";
 
-/// Agents that a hint names.
+/// Most agents that a hint names.
 const MOST_NAMED: usize = 5;
 
-/// Who was given a hint recently, where and when.
+/// The recent hints: to whom, where and when.
 #[derive(Debug, Default)]
 pub(in crate::discord) struct Hints(Mutex<HashMap<(ChannelId, UserId), Instant>>);
 
 impl Hints {
-    /// Whether a hint is due to `user` in `channel`; it counts as given then.
+    /// Returns whether a hint is due to `user` in `channel`; it counts as given then.
     fn is_due(&self, channel: ChannelId, user: UserId) -> bool {
         let mut given = self.0.lock();
         let now = Instant::now();
@@ -54,7 +54,7 @@ impl Hints {
 }
 
 impl Bot {
-    /// Greets a server that has no agent and was not greeted before, in a channel where we may write.
+    /// Greets a server without agents that was not greeted before, in a channel where we may write.
     pub(in crate::discord) async fn greet(&self, guild: GuildId) {
         if let Err(error) = self.try_to_greet(guild).await {
             warn!(%error, guild.id = %guild, "failed to greet the server {guild}");
@@ -83,7 +83,7 @@ impl Bot {
         Ok(())
     }
 
-    /// Answers a message that names us in a channel where no agent lives.
+    /// Answers a message that names us in a channel without an agent.
     pub(in crate::discord) async fn hint_at_mention(&self, guild: GuildId, message: Message) {
         let (channel, user) = place(&message);
         if !is_written_by_a_person(&message)
@@ -120,8 +120,8 @@ impl Bot {
         }
     }
 
-    /// Tells the author of a message, once a day, that they may not talk to an agent: by direct message, or by a reaction
-    /// where they take none.
+    /// Tells the author of a message, once a day, that they may not talk to an agent: by direct message, or by a
+    /// reaction if they accept none.
     pub(in crate::discord) async fn tell_no_access(
         &self,
         agent: &AgentSummary,
@@ -145,7 +145,8 @@ impl Bot {
         }
     }
 
-    /// Whether `user` was not told recently; they count as told then, even if that fails: nobody is told twice.
+    /// Returns whether `user` is due a notice; they then count as notified, even if that fails, so that they never get
+    /// two.
     async fn refusal_is_due(&self, agent: &AgentSummary, user: UserId) -> bool {
         let key = format!("no_access:{}:{user}", agent.id);
         let now = clock::now();
@@ -167,7 +168,7 @@ impl Bot {
         stored.is_ok()
     }
 
-    /// Whether a message mentions us: our user, or the role that came with our invitation, which Discord offers too.
+    /// Returns whether a message mentions us: our user, or the role from our invitation, which Discord also offers.
     fn is_named_in(&self, guild: GuildId, message: &Message) -> bool {
         let text = &message.content;
         if [format!("<@{}>", self.own), format!("<@!{}>", self.own)]
@@ -184,7 +185,7 @@ impl Bot {
         })
     }
 
-    /// Some of the agents' channels that the author of a message sees and may write in.
+    /// Returns some of the agents' channels that the author of a message sees and may write in.
     async fn agents_for(&self, guild: GuildId, message: &Message) -> Vec<ChannelId> {
         let author = self.server(guild).and_then(|server| {
             let member = message.member.as_deref()?;
@@ -213,7 +214,7 @@ impl Bot {
     }
 }
 
-/// Where a message was written, and by whom.
+/// Returns the channel and the author of a message.
 fn place(message: &Message) -> (ChannelId, UserId) {
     (
         ChannelId(message.channel_id.get()),
@@ -221,7 +222,7 @@ fn place(message: &Message) -> (ChannelId, UserId) {
     )
 }
 
-/// Whether a person wrote it: programs are not answered here, or two of them would never stop.
+/// Returns whether a person wrote it: programs get no answer here, because two of them would never stop.
 fn is_written_by_a_person(message: &Message) -> bool {
     let is_written = matches!(
         message.kind,

@@ -1,4 +1,4 @@
-//! Members as they are at the moment somebody's rights are asked for.
+//! Members as they are at the moment their rights are checked.
 
 use async_trait::async_trait;
 use chrono::DateTime;
@@ -14,14 +14,14 @@ use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::route;
 use crate::domain::{ChannelId, GuildId, Person, RoleId, UserId};
 
-/// Discord's code for somebody who is not a member.
+/// Discord's code for a user who is not a member.
 const UNKNOWN_MEMBER: u64 = 10_007;
-/// Discord's code for somebody who does not exist.
+/// Discord's code for a user who does not exist.
 const UNKNOWN_USER: u64 = 10_013;
 
 #[async_trait]
 impl Members for Bot {
-    /// Asks Discord, since the cache learns of changed roles only from messages; falls back to the cache.
+    /// Asks Discord for a person, since the cache learns of changed roles only from messages; falls back to the cache.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
         let answer = self.rest.call(route::member(guild, user)).await;
         let answer = match answer {
@@ -99,17 +99,18 @@ fn is_no_member(error: &RestError) -> bool {
 }
 
 impl Bot {
-    /// A server as the gateway has described it.
+    /// Returns a server as the gateway has described it.
     pub(in crate::discord) fn server(&self, guild: GuildId) -> Option<GuildRef<'_>> {
         self.cache().guild(guild.0)
     }
 
-    /// Whether Discord has described the server to us: not between a new session and its description, nor in an outage.
+    /// Returns whether Discord has described the server to us: not between a new session and its description, and not
+    /// in an outage.
     pub(in crate::discord) fn knows(&self, guild: GuildId) -> bool {
         self.server(guild).is_some()
     }
 
-    /// Whether we know this channel of a server, or this thread, unless it is archived.
+    /// Returns whether we know this channel of a server, or this thread, unless it is archived.
     pub(in crate::discord) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
         let Some(server) = self.server(guild) else {
             return false;
@@ -118,8 +119,8 @@ impl Bot {
         server.channels.contains_key(&id) || server.threads.iter().any(|thread| thread.id == id)
     }
 
-    /// Why Discord refused an operation in a channel, and what to do: permissions that our role lacks are named where they
-    /// are known.
+    /// Returns why Discord refused an operation in a channel, and what to do: permissions that our role is missing are
+    /// named if they are known.
     pub(in crate::discord) fn refusal(
         &self,
         operation: Operation,
@@ -132,8 +133,8 @@ impl Bot {
         }
     }
 
-    /// What our role lacks for an operation in an agent's channel or a thread under it; `None` where nothing is known to be
-    /// missing.
+    /// Returns the permissions that our role is missing for an operation in an agent's channel or a thread under it;
+    /// `None` if none is known to be missing.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
         let agents = self.manager.directory.guilds();
         let server = agents
@@ -149,7 +150,7 @@ impl Bot {
         (!missing.is_empty()).then_some(missing)
     }
 
-    /// The server of an agent's channel or of a thread under one, where it is known.
+    /// Returns the server of an agent's channel or of a thread under one, if it is known.
     pub(in crate::discord) fn guild_of(&self, channel: ChannelId) -> Option<GuildId> {
         if let Some(agent) = self.manager.directory.agent_for(channel, None) {
             return Some(agent.guild);
@@ -160,8 +161,8 @@ impl Bot {
         })
     }
 
-    /// Whether anything may be posted in a channel: not where its server is not served. For threads that no server's
-    /// description names, the database knows the server.
+    /// Returns whether a post in a channel is allowed: not in a server that is not accepted. For threads that no
+    /// server's description names, the database knows the server.
     pub(in crate::discord) async fn may_post(&self, channel: ChannelId) -> bool {
         let guild = match self.guild_of(channel) {
             Some(guild) => Some(guild),
@@ -175,7 +176,7 @@ impl Bot {
         Some(self.manager.directory.agent(branch.agent)?.guild)
     }
 
-    /// The channel above, when `channel` is a thread.
+    /// Returns the channel above, if `channel` is a thread.
     pub(in crate::discord) fn parent_of(
         &self,
         guild: GuildId,
@@ -189,8 +190,8 @@ impl Bot {
         thread.parent_id.map(|parent| ChannelId(parent.get()))
     }
 
-    /// Where to post what concerns a whole server: its system channel, else the first text channel in which we may write.
-    /// An agent's channel only where there is no other.
+    /// Returns where to post messages about a whole server: its system channel, or the first text channel in which we
+    /// may write. An agent's channel only if there is no other.
     pub(in crate::discord) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
         let server = self.server(guild)?;
         let own = server
@@ -215,8 +216,8 @@ impl Bot {
         usable.first().map(|channel| ChannelId(channel.id.get()))
     }
 
-    /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, because Discord will
-    /// refuse.
+    /// Returns whether our roles let us create channels in `guild`; assumed if the cache does not know, because Discord
+    /// will refuse.
     pub(in crate::discord) fn may_manage_channels(&self, guild: GuildId) -> bool {
         let Some(server) = self.server(guild) else {
             return true;
@@ -225,7 +226,7 @@ impl Bot {
         own.is_none_or(|member| people::may_manage_channels(&server, member))
     }
 
-    /// Whether the member sees the channel; nobody sees an unknown one.
+    /// Returns whether the member sees the channel; an unknown one counts as not visible.
     pub(in crate::discord) fn sees(
         &self,
         guild: GuildId,
@@ -237,7 +238,7 @@ impl Bot {
         })
     }
 
-    /// Whether `holds` for a text channel that we know of.
+    /// Returns whether `holds` for a text channel that we know of.
     fn in_text_channel(
         &self,
         guild: GuildId,
@@ -254,7 +255,7 @@ impl Bot {
     }
 }
 
-/// A channel of a server, or the one above a thread of it; and whether it is a thread.
+/// Returns a channel of a server, or the one above a thread of it; and whether it is a thread.
 fn place_of(server: &Guild, channel: ChannelId) -> Option<(&GuildChannel, bool)> {
     let id = serenity::all::ChannelId::new(channel.0);
     if let Some(found) = server.channels.get(&id) {

@@ -1,4 +1,4 @@
-//! What is done only once: an interaction, which the gateway may repeat, and a button that is for one press.
+//! Things that are done only once: an interaction, which the gateway may repeat, and a button for one press.
 //!
 //! Both are remembered while the daemon runs. After a restart no interaction is repeated, and a used button has been
 //! removed from its message.
@@ -15,7 +15,7 @@ use super::Refusal;
 /// Interactions and buttons that are remembered: repetitions and second presses come within seconds.
 const REMEMBERED: usize = 512;
 
-/// The latest interactions, and the messages whose button was pressed.
+/// The latest interactions, and the messages with pressed buttons.
 #[derive(Debug, Default)]
 pub(in crate::discord) struct Once {
     interactions: Mutex<VecDeque<u64>>,
@@ -30,7 +30,7 @@ pub(in crate::discord) struct Press<'a> {
 }
 
 impl Once {
-    /// Whether this interaction comes for the first time.
+    /// Returns whether this interaction comes for the first time.
     pub(in crate::discord) fn is_new(&self, interaction: u64) -> bool {
         let mut seen = self.interactions.lock();
         if seen.contains(&interaction) {
@@ -40,7 +40,7 @@ impl Once {
         true
     }
 
-    /// Begins to serve the press of a button that does something once, on this message. Refuses a second press; `instead`
+    /// Begins to serve the press of a button that works only once, on this message. Refuses a second press; `instead`
     /// is the sentence that tells people what to do.
     pub(in crate::discord) fn press(
         &self,
@@ -69,7 +69,7 @@ impl Once {
 }
 
 impl Press<'_> {
-    /// What the button is for was done: it cannot be pressed again.
+    /// Records that the button's action was done: it cannot be pressed again.
     pub(in crate::discord) fn was_served(mut self) {
         self.is_served = true;
     }

@@ -1,14 +1,14 @@
-//! What waits for a choice or a confirmation of the person who asked for it. It is kept in memory only: nothing is stored
+//! Requests that wait for a choice or a confirmation by their author. They are kept only in memory: nothing is stored
 //! before that.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Most that wait; the oldest is dropped first. People choose within minutes or never.
+/// Most waiting requests; the oldest is dropped first. People choose within minutes or never.
 const MOST: usize = 32;
 
-/// What waits, by the interaction that asked for it.
+/// Waiting requests, by the interaction that started them.
 #[derive(Debug)]
 pub(in crate::discord) struct Pending<T>(Mutex<VecDeque<(u64, T)>>);
 

@@ -1,11 +1,11 @@
-//! Why a command, a button or a form was not served, in a sentence for the person who used it.
+//! Why a command, a button or a form was not served, in a sentence for its user.
 
 use tracing::error;
 
 use crate::manager::ManagerError;
 use crate::store::StoreError;
 
-/// Why a command was not done: a sentence for the person who gave it.
+/// Why a command was not carried out: a sentence for its user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(in crate::discord) struct Refusal(pub(in crate::discord) String);

@@ -7,7 +7,7 @@ use crate::discord::rest::explain::Operation;
 use crate::discord::rest::{Request, Urgency, route, snowflake};
 use crate::domain::ChannelId;
 
-/// A thread that all who see the channel can see.
+/// A thread that everyone who sees the channel can see.
 const PUBLIC: u64 = 11;
 
 /// Minutes without messages after which Discord archives a thread: a week.

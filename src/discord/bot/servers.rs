@@ -1,4 +1,4 @@
-//! Servers that are not the operator's: the operator is asked about each, and the bot leaves those that are not accepted.
+//! Servers of other owners: the operator is asked about each, and the bot leaves those that are not accepted.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::discord::rest::route;
 use crate::domain::{GuildId, UserId};
 use crate::store::ServerRow;
 
-/// Time between two checks of who the operator is and of servers whose time is over.
+/// Time between two checks of the operator's identity and of overdue servers.
 const CHECK_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// The first pause before Discord is asked again who the operator is; it doubles up to [`CHECK_EVERY`].
+/// The first pause before Discord is asked again for the operator; it doubles up to [`CHECK_EVERY`].
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Only the operator decides about servers.
 pub(in crate::discord) const OPERATOR_ONLY: &str = "Only the operator of this bot may do that: the owner of its Discord application, or a member of the team that owns it.";
 
 impl Bot {
-    /// Whether the bot does anything in a server.
+    /// Returns whether the bot works in a server.
     pub(in crate::discord) fn serves(&self, guild: GuildId) -> bool {
         self.manager.servers.serves(guild)
     }
 
-    /// Whether somebody is the operator, or one of several.
+    /// Returns whether a user is the operator, or one of several.
     pub(in crate::discord) fn is_operator(&self, user: UserId) -> bool {
         self.manager.servers.operators().contains(&user)
     }
@@ -50,7 +50,7 @@ impl Bot {
         self.notify_operator(notice);
     }
 
-    /// Leaves a server; it is no error if the bot is not in it any more.
+    /// Leaves a server; it is no error if the bot is no longer in it.
     pub(in crate::discord) async fn leave_server(&self, guild: GuildId) -> Result<(), RestError> {
         match self.rest.call(route::leave_guild(guild)).await {
             Ok(_) => {}
@@ -65,7 +65,7 @@ impl Bot {
     }
 }
 
-/// The buttons under a request. Their ids hold everything that is needed, so they work after a restart.
+/// Returns the buttons under a request. Their ids contain everything that is needed, so they work after a restart.
 pub(in crate::discord) fn buttons(guild: GuildId) -> Vec<Button> {
     vec![
         Button::new(format!("server:accept:{guild}"), "Accept", Style::Success),
@@ -73,7 +73,7 @@ pub(in crate::discord) fn buttons(guild: GuildId) -> Vec<Button> {
     ]
 }
 
-/// Keeps up to date who the operator is, and leaves servers that were not accepted in time.
+/// Keeps the operator's identity up to date, and leaves servers that were not accepted in time.
 pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
     let mut pause = if bot.manager.servers.operators().is_empty() {
         FIRST_PAUSE
@@ -116,7 +116,8 @@ async fn ask_who_operates(bot: &Bot) -> bool {
     is_known
 }
 
-/// Only servers that Discord has described in this session: the owner of others is not known now.
+/// Leaves overdue servers, but only those that Discord has described in this session: the owner of others is not known
+/// now.
 async fn leave_overdue(bot: &Bot) {
     for guild in bot.manager.servers.overdue() {
         if bot.knows(guild)

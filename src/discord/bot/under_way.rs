@@ -1,4 +1,5 @@
-//! Channels in which something of ours is being made: people can see it, and reply to it, before the ledger knows its id.
+//! Channels in which something of ours is being created: people can see it, and reply to it, before the ledger knows
+//! its id.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,15 +11,15 @@ use super::Bot;
 use crate::domain::ChannelId;
 use crate::store::StoreError;
 
-/// How long a reply waits for the id of the message that it replies to: a post without an answer is tried again after five
+/// How long a reply waits for the id of the message that it replies to: an unanswered post is tried again after five
 /// seconds.
 const POSTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long Discord may take to open a thread. A sub-agent does not wait for its thread, but the words in it would come
+/// How long Discord may take to open a thread. A sub-agent does not wait for its thread, but messages in it would come
 /// late.
 pub(in crate::discord) const OPENED_WITHIN: Duration = Duration::from_secs(20);
 
-/// How much is being made in each channel.
+/// How much is being created in each channel.
 #[derive(Debug)]
 pub(in crate::discord) struct UnderWay {
     made: watch::Sender<HashMap<ChannelId, usize>>,
@@ -26,19 +27,19 @@ pub(in crate::discord) struct UnderWay {
     settles_within: Duration,
 }
 
-/// Something that is being made, until this guard is dropped.
+/// Something that is being created, until this guard is dropped.
 pub(in crate::discord) struct UnderWayGuard<'a> {
     all: &'a UnderWay,
     channel: ChannelId,
 }
 
 impl UnderWay {
-    /// Parts of answers that are being posted.
+    /// Creates it for parts of answers that are being posted.
     pub(in crate::discord) fn posts() -> Self {
         Self::settling_within(POSTED_WITHIN)
     }
 
-    /// Threads of sub-agents that are being opened, by the channel above.
+    /// Creates it for threads of sub-agents that are being opened, by the channel above.
     pub(in crate::discord) fn threads() -> Self {
         Self::settling_within(OPENED_WITHIN)
     }
@@ -50,19 +51,19 @@ impl UnderWay {
         }
     }
 
-    /// Notes that something is about to be made in `channel`.
+    /// Records that something is about to be created in `channel`.
     pub(in crate::discord) fn begin(&self, channel: ChannelId) -> UnderWayGuard<'_> {
         self.made
             .send_modify(|made| *made.entry(channel).or_default() += 1);
         UnderWayGuard { all: self, channel }
     }
 
-    /// Whether something is being made in `channel`.
+    /// Returns whether something is being created in `channel`.
     pub(in crate::discord) fn is_in(&self, channel: ChannelId) -> bool {
         self.made.borrow().contains_key(&channel)
     }
 
-    /// Waits until nothing is being made in `channel`.
+    /// Waits until nothing is being created in `channel`.
     pub(in crate::discord) async fn settles(&self, channel: ChannelId) {
         let mut made = self.made.subscribe();
         // The sender is in `self`, so only the deadline can end this early.
@@ -88,8 +89,8 @@ impl Drop for UnderWayGuard<'_> {
 }
 
 impl Bot {
-    /// Waits for the id of a thread of ours that is being opened below `parent`, if it may be `thread`: the id tells which
-    /// sub-agent the thread belongs to.
+    /// Waits for the id of a thread of ours that is being opened below `parent`, if it may be `thread`: the id
+    /// determines the sub-agent of the thread.
     pub(in crate::discord) async fn knows_thread(
         &self,
         thread: ChannelId,

@@ -18,25 +18,26 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::text;
 
-/// How long opening a connection may take.
+/// Longest time for opening a connection.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long its HELLO may take.
+/// Longest time for its HELLO.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long sending one payload may take.
+/// Longest time for sending one payload.
 const SEND_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long closing may take.
+/// Longest time for closing.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
-/// Bytes that are read at once. The buffer is filled with zeros before each read, and most events have less than 4 KiB.
+/// Bytes that are read at a time. The buffer is filled with zeros before each read, and most events have less than 4
+/// KiB.
 const READ_AT_ONCE: usize = 8 * 1024;
 
-/// The largest payload that is decompressed: a server of the largest kind is some tens of MiB.
+/// The largest payload that is decompressed: a server of the largest kind has some tens of MiB.
 const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
 
-/// Why a connection could not be opened, or does not accept what is sent.
+/// Why a connection could not be opened, or does not accept a payload.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectionError {
     #[error("{0} is not an address of a gateway")]
@@ -51,7 +52,7 @@ pub(super) enum ConnectionError {
     NoHello,
     #[error("op {0} came instead of hello")]
     NotHello(u8),
-    /// What was received instead of HELLO.
+    /// The payload received instead of HELLO.
     #[error("{0}")]
     Unreadable(String),
     #[error("closed before hello ({0:?})")]
@@ -73,7 +74,7 @@ pub(super) struct Connection {
 
 pub(super) enum Frame {
     Payload(Payload),
-    /// It is not a payload, for this reason.
+    /// The frame is not a valid payload, for this reason.
     Unreadable(String),
     /// The end, with the code of the close frame if there was one.
     Closed(Option<u16>),
@@ -124,17 +125,17 @@ impl Connection {
         Ok(())
     }
 
-    /// When the next heartbeat is due.
+    /// Returns when the next heartbeat is due.
     pub(super) const fn next_beat(&self) -> Instant {
         self.next_beat
     }
 
-    /// Whether the latest heartbeat was answered.
+    /// Returns whether the latest heartbeat was answered.
     pub(super) const fn is_acknowledged(&self) -> bool {
         self.is_acknowledged
     }
 
-    /// The latest heartbeat was answered.
+    /// Records that the latest heartbeat was answered.
     pub(super) const fn acknowledged(&mut self) {
         self.is_acknowledged = true;
     }
@@ -155,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// The next frame. Cancel-safe.
+    /// Returns the next frame. Cancel-safe.
     pub(super) async fn next(&mut self) -> Frame {
         loop {
             let parsed = match self.socket.next().await {
@@ -215,7 +216,7 @@ async fn open(
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await)
 }
 
-/// The address with HTTP's scheme, and with our version and encoding.
+/// Returns the address with HTTP's scheme, and with our version and encoding.
 fn as_http(address: &str) -> Result<Url, ConnectionError> {
     let wrong = || ConnectionError::NoAddress(address.to_owned());
     let mut url = Url::parse(address).map_err(|_| wrong())?;

@@ -1,8 +1,9 @@
-//! What serenity and poise need beside an event: a [`Context`] and a [`ShardManager`], without a connection of theirs.
+//! The parts that serenity and poise need besides an event: a [`Context`] and a [`ShardManager`], without their own
+//! connection.
 //!
-//! A context holds a messenger to a shard, and serenity makes a shard only from a WebSocket. So at the start one shard is
-//! connected to ourselves over loopback, asked for its messenger, and dropped. Nothing is ever sent through it: poise uses
-//! it for collectors and its ping, and we use neither.
+//! A context contains a messenger to a shard, and serenity creates a shard only from a WebSocket. So at the start one
+//! shard is connected to this process over loopback, asked for its messenger, and dropped. Nothing is ever sent through
+//! it: poise uses it for collectors and its ping, and we use neither.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,13 @@ use tokio_tungstenite::accept_async;
 
 use crate::discord::rest::http_client;
 
-/// How long a connection to ourselves may take.
+/// Longest time for a connection to this process.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a handshake with any program that finds the port may take.
+/// Longest time for a handshake with any program that finds the port.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why serenity's context could not be made.
+/// Why serenity's context could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::discord) enum ContextError {
     #[error("loopback does not answer")]
@@ -36,18 +37,18 @@ pub(in crate::discord) enum ContextError {
     Serenity(#[source] Box<serenity::Error>),
 }
 
-/// What poise's dispatch is given with each interaction.
+/// The arguments of poise's dispatch for each interaction.
 pub(in crate::discord) struct SerenityContext {
     pub(in crate::discord) context: Context,
     pub(in crate::discord) shards: Arc<ShardManager>,
 }
 
 impl SerenityContext {
-    /// Requests go to `base`, if that is set, instead of Discord.
+    /// Creates the context; requests go to `base`, if that is set, instead of Discord.
     ///
     /// # Errors
     ///
-    /// When loopback cannot be used.
+    /// Fails if loopback cannot be used.
     pub(in crate::discord) async fn new(
         token: &str,
         base: Option<&str>,
@@ -109,7 +110,7 @@ fn cache() -> Cache {
     Cache::new_with_settings(settings)
 }
 
-/// A shard that is connected to this process only.
+/// Creates a shard that is connected only to this process.
 async fn shard_of_our_own() -> Result<Shard, ContextError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
     let listener = listener?;
@@ -126,7 +127,7 @@ async fn shard_of_our_own() -> Result<Shard, ContextError> {
     }
 }
 
-/// Answers the handshake of whoever connects; nothing is read after it.
+/// Answers the handshake of any client; nothing is read after it.
 async fn accept(listener: &TcpListener) -> std::io::Error {
     loop {
         match listener.accept().await {

@@ -1,8 +1,8 @@
-//! The gateway's events as the hub gets them, and how they are read.
+//! The gateway's events in the form for the hub, and how they are read.
 //!
-//! serenity drops a whole event when it cannot read a part of it: a message would be lost because it replies to one with
-//! components that serenity does not know. So messages and interactions are normalised first: fields that nobody here uses
-//! are removed, and missing ones get a neutral value.
+//! serenity drops a whole event if it cannot read a part of it: a message would be lost because it replies to one with
+//! components that serenity does not know. So messages and interactions are normalised first: unused fields are
+//! removed, and missing ones get a neutral value.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ use serenity::cache::CacheUpdate;
 use super::shown::{shown, with_card};
 use crate::domain::{ChannelId, GuildId, MessageId};
 
-/// Something that happened on Discord, or to the session with it, in the gateway's order.
+/// An event on Discord, or of the session with it, in the gateway's order.
 #[derive(Debug)]
 pub(in crate::discord) enum InboundEvent {
     /// A new session: events before it may have been missed.
@@ -30,7 +30,7 @@ pub(in crate::discord) enum InboundEvent {
     GuildCreate(Box<Guild>),
     /// A server has another name or owner.
     GuildUpdate(Box<PartialGuild>),
-    /// A server is not available, or we are not in it any more.
+    /// A server is not available, or we are no longer in it.
     GuildDelete(UnavailableGuild),
     ChannelDelete(ChannelId),
     ThreadDelete(GuildId, ChannelId),
@@ -45,15 +45,15 @@ pub(in crate::discord) enum InboundEvent {
     Interaction(Box<Interaction>),
 }
 
-/// Reads the event `name`, updates the cache with it, and returns what the hub is told. The cache comes first, because
-/// whoever handles the event uses it.
+/// Reads the event `name`, updates the cache with it, and returns the event for the hub. The cache comes first, because
+/// the event's handler uses it.
 ///
-/// The types are those of single events, not serenity's `Event`, which silently turns what it cannot read into an unknown
+/// The types are those of single events, not serenity's `Event`, which silently turns unreadable input into an unknown
 /// event.
 ///
 /// # Errors
 ///
-/// When the event is not of the shape that serenity knows.
+/// Fails if the event does not have the shape that serenity knows.
 pub(super) fn inbound_event(
     cache: &Cache,
     name: &str,
@@ -104,7 +104,7 @@ pub(super) fn inbound_event(
     }))
 }
 
-/// Events that change only a server's state.
+/// Handles events that change only a server's state.
 fn only_cached(cache: &Cache, name: &str, data: Value) -> Result<(), serde_json::Error> {
     match name {
         "CHANNEL_CREATE" => cached::<ChannelCreateEvent>(cache, data).map(drop),
@@ -114,7 +114,7 @@ fn only_cached(cache: &Cache, name: &str, data: Value) -> Result<(), serde_json:
         "GUILD_ROLE_CREATE" => cached::<GuildRoleCreateEvent>(cache, data).map(drop),
         "GUILD_ROLE_UPDATE" => cached::<GuildRoleUpdateEvent>(cache, data).map(drop),
         "GUILD_ROLE_DELETE" => cached::<GuildRoleDeleteEvent>(cache, data).map(drop),
-        // With our intents, this is about our own membership alone.
+        // With our intents, this is only about our own membership.
         "GUILD_MEMBER_UPDATE" => cached::<GuildMemberUpdateEvent>(cache, data).map(drop),
         "USER_UPDATE" => cached::<UserUpdateEvent>(cache, data).map(drop),
         _ => Ok(()),
@@ -166,7 +166,8 @@ const OF_MESSAGE: &[&str] = &[
     "mentions",
 ];
 
-/// What a message may contain besides its text and files. What it shows is put into words ([`shown`]), as one embed.
+/// The possible parts of a message besides its text and files. Their content is put into words ([`shown`]), as one
+/// embed.
 const SHOWN: [&str; 4] = ["embeds", "components", "sticker_items", "poll"];
 
 /// Normalises the data of the event `name`.
@@ -184,7 +185,7 @@ fn normalise(name: &str, data: &mut Value) {
     }
 }
 
-/// Parts of a server's description that would be kept in memory as long as we are connected, though nobody uses them.
+/// Parts of a server's description that would stay in memory as long as we are connected, although they are not used.
 const UNREAD_OF_SERVER: [&str; 8] = [
     "emojis",
     "stickers",
@@ -196,7 +197,7 @@ const UNREAD_OF_SERVER: [&str; 8] = [
     "embedded_activities",
 ];
 
-/// Removes from the description of a server its pictures, its sounds, who is online and what its channels are about.
+/// Removes from the description of a server its pictures, its sounds, its online members and its channels' topics.
 fn server(described: &mut Object) {
     for list in UNREAD_OF_SERVER {
         if described.contains_key(list) {
@@ -210,7 +211,7 @@ fn server(described: &mut Object) {
     }
 }
 
-/// A channel or a thread.
+/// Normalises a channel or a thread.
 fn place(described: &mut Object) {
     if described.contains_key("topic") {
         described.insert("topic".to_owned(), Value::Null);
@@ -255,7 +256,8 @@ pub(in crate::discord) fn normalise_message(message: &mut Object) {
     }
 }
 
-/// What a message shows besides its text and files, as a list of one embed: an empty one where it has no words.
+/// Returns the content of a message besides its text and files, as a list of one embed: an empty one if it has no
+/// words.
 fn card_of(message: &Object) -> Value {
     match shown(message) {
         Some(words) => json!([{"description": words}]),
@@ -278,9 +280,10 @@ fn replied_to(message: &mut Object) {
     }
 }
 
-/// Normalises a changed message: only fields that are there have changed.
+/// Normalises a changed message: only the fields in it have changed.
 ///
-/// A changed card is changed text. The preview of a link, which Discord adds a moment later to what people write, is not.
+/// A changed card is changed text. The preview of a link, which Discord adds a moment later to people's messages, is
+/// not.
 fn update(message: &mut Object) {
     let author = message.get("author").and_then(Value::as_object);
     let is_bot = author.is_some_and(|author| author.get("bot") == Some(&Value::Bool(true)));
@@ -315,7 +318,7 @@ fn update(message: &mut Object) {
     }
 }
 
-/// A command, a press or a form.
+/// Normalises a command, a press or a form.
 fn interaction(event: &mut Object) {
     let there = event.get("channel").map(|channel| channel["id"].clone());
     if let (None, Some(channel)) = (event.get("channel_id"), there) {
@@ -344,7 +347,7 @@ fn interaction(event: &mut Object) {
     missing(event, "attachment_size_limit", json!(10 * 1024 * 1024));
 }
 
-/// Normalises what messages and the copies in forwards have in common.
+/// Normalises the common parts of messages and of the copies in forwards.
 fn common(message: &mut Object) {
     list_of(message, "attachments", file);
     for list in ["embeds", "mention_roles"] {
@@ -360,7 +363,7 @@ fn common(message: &mut Object) {
     );
 }
 
-/// The people that a message mentions, under the names that its server knows them by.
+/// Normalises the people that a message mentions, with their names in its server.
 fn mentions(message: &mut Object) {
     let all = message.remove("mentions").unwrap_or_default();
     let all = all.as_array().cloned().unwrap_or_default();
@@ -398,7 +401,7 @@ fn file(attachment: &mut Object) {
     attachment.insert("proxy_url".into(), url);
 }
 
-/// Whether there is a value under `key`.
+/// Returns whether there is a value under `key`.
 fn holds(object: &Object, key: &str) -> bool {
     match object.get(key) {
         None | Some(Value::Null) => false,
@@ -421,7 +424,7 @@ fn object<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Object> {
     object.get_mut(key)?.as_object_mut()
 }
 
-/// The list under `key`, or an empty one, with `normalise` applied to the objects in it.
+/// Normalises the list under `key`, or an empty one, by applying `normalise` to the objects in it.
 fn list_of(object: &mut Object, key: &str, normalise: impl Fn(&mut Object)) {
     let list = object.entry(key).or_insert_with(|| json!([]));
     match list {

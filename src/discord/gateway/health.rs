@@ -13,7 +13,7 @@ pub struct GatewayHealth {
 }
 
 impl GatewayHealth {
-    /// Whether the gateway has accepted us, and the session can still be resumed.
+    /// Returns whether the gateway has accepted us, and the session can still be resumed.
     pub fn is_ready(&self) -> bool {
         *self.is_ready.borrow()
     }
@@ -34,7 +34,7 @@ impl GatewayHealth {
         let _ = is_ready.wait_for(|is_ready| *is_ready == wanted).await;
     }
 
-    /// How often the gateway has accepted or resumed a connection.
+    /// Returns how often the gateway has accepted or resumed a connection.
     pub fn times_ready(&self) -> u64 {
         self.times_ready.load(Ordering::Relaxed)
     }

@@ -13,10 +13,10 @@ use super::{Gateway, INTENTS};
 use crate::discord::error::DiscordError;
 use crate::discord::rest::{RestError, route};
 
-/// The operator is told about a longer wait for an IDENTIFY.
+/// The operator gets a notice about a longer wait for an IDENTIFY.
 const TOLD_AFTER: Duration = Duration::from_secs(30);
 
-/// Size of a server above which Discord leaves out offline members; the largest that it accepts.
+/// Size of a server above which Discord leaves out offline members; the largest accepted value.
 const LARGE_THRESHOLD: u8 = 250;
 
 impl Gateway {
@@ -45,7 +45,7 @@ impl Gateway {
         let lost = |why: ConnectionError| Disconnect::Resume(why.to_string());
         let opened = Connection::open(&self.http, &address).await;
         if let Some(session) = &mut self.session {
-            // The address may be the problem; the common one is always right.
+            // The address may be the problem; the common one always works.
             session.address = session.address.take().filter(|_| opened.is_ok());
         }
         let mut connection = opened.map_err(lost)?;
@@ -86,7 +86,7 @@ impl Gateway {
         }})
     }
 
-    /// The address of the gateway, and how many sessions may still be begun.
+    /// Returns the address of the gateway, and how many sessions may still be begun.
     async fn address(&self) -> Result<(String, Budget), Disconnect> {
         let lost = |why: String| match self.session {
             Some(_) => Disconnect::Resume(why),
@@ -94,7 +94,7 @@ impl Gateway {
         };
         let rest = &self.config.rest;
         let answer = match rest.call(route::gateway_bot()).await {
-            // A replacement of Discord may have only the plain route.
+            // A replacement for Discord may have only the plain route.
             Err(RestError::Refused { .. }) => rest.call(route::gateway()).await,
             other => other,
         };
@@ -109,7 +109,8 @@ impl Gateway {
         Ok((address.to_owned(), budget(&answer["session_start_limit"])))
     }
 
-    /// Where requests are sent to another address, no connection may go to Discord's own.
+    /// Returns whether to connect to the address: if requests are sent to another address, no connection may go to
+    /// Discord's own.
     pub(super) fn is_trusted(&self, address: &str) -> bool {
         let Some(base) = &self.config.base else {
             return true;

@@ -1,4 +1,4 @@
-//! What people see beside our name: idle, or how many turns run.
+//! The line beside our name: idle, or how many turns run.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Time between two changes: Discord accepts five in twenty seconds.
 pub(in crate::discord) const CHANGE_EVERY: Duration = Duration::from_secs(5);
 
-/// The type of an activity of which only the state is shown.
+/// The type of an activity that shows only its state.
 const CUSTOM: u8 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Busy {
     pub agents: usize,
 }
 
-/// The line beside our name.
+/// Returns the line beside our name.
 pub(crate) fn line(busy: Busy) -> String {
     let Busy { tasks, agents } = busy;
     let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -31,7 +31,7 @@ pub(crate) fn line(busy: Busy) -> String {
     }
 }
 
-/// The presence as the gateway takes it, in IDENTIFY and in an update (op 3).
+/// Returns the presence in the gateway's format, for IDENTIFY and for an update (op 3).
 pub(in crate::discord) fn payload(busy: Busy) -> Value {
     let status = match busy.tasks {
         0 => "idle",

@@ -1,4 +1,5 @@
-//! Decisions about the session with the gateway: what a disconnect means, when to resume and when to identify. Pure.
+//! Decisions about the session with the gateway: the meaning of a disconnect, when to resume and when to identify.
+//! Pure.
 
 use std::time::Duration;
 
@@ -7,20 +8,20 @@ use crate::discord::error::DiscordError;
 /// RESUMEs that may fail in a row before the session is given up.
 const RESUMES: u32 = 3;
 
-/// Discord takes one IDENTIFY in five seconds.
+/// Discord accepts one IDENTIFY in five seconds.
 const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
 
 /// The first pause after a connection that failed; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// A connection that was accepted and lasted this long was a good one.
+/// A connection that was accepted and lasted this long counts as good.
 const GOOD_AFTER: Duration = Duration::from_secs(2);
 
 /// The longest pause between connections that are accepted and lost at once: a resume is cheap, and people wait.
 const SHORT_LIVED: Duration = Duration::from_secs(3);
 
-/// What a new connection needs in order to resume.
+/// The data that a new connection needs in order to resume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Its id, from READY.
@@ -34,7 +35,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether one more RESUME is worth a try.
+    /// Returns whether to try one more RESUME.
     pub const fn may_be_resumed(&self) -> bool {
         self.failures < RESUMES
     }
@@ -51,7 +52,7 @@ pub enum Disconnect {
     Final(DiscordError),
 }
 
-/// What the gateway means by closing with this code; `None` for a close frame without one, or for none at all.
+/// Returns the meaning of a close with this code; `None` for a close frame without one, or for none at all.
 pub fn after_close(code: Option<u16>) -> Disconnect {
     let Some(code) = code else {
         return Disconnect::Resume("the connection ended without a word".into());
@@ -79,7 +80,7 @@ pub fn after_close(code: Option<u16>) -> Disconnect {
 pub struct Backoff(Duration);
 
 impl Backoff {
-    /// The pause after a connection that was accepted or not, and lasted for a time.
+    /// Returns the pause after a connection that was or was not accepted, and lasted this long.
     pub fn after(&mut self, was_accepted: bool, lived: Duration) -> Duration {
         self.0 = match was_accepted {
             true if lived >= GOOD_AFTER => Duration::ZERO,
@@ -90,7 +91,7 @@ impl Backoff {
     }
 }
 
-/// How many sessions Discord lets us begin, as `GET /gateway/bot` says.
+/// How many sessions Discord lets us begin, by `GET /gateway/bot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// In a day.
@@ -102,8 +103,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The time from one IDENTIFY to the next: half of a day's may be used as fast as Discord accepts them, the rest is
-    /// spread over what is left of the day.
+    /// Returns the time from one IDENTIFY to the next: half of a day's may be used as fast as Discord accepts them, the
+    /// rest is spread over the remaining day.
     pub fn spacing(&self) -> Duration {
         if self.remaining.saturating_mul(2) > self.total {
             return BETWEEN_IDENTIFIES;
@@ -112,7 +113,7 @@ impl Budget {
         (self.reset_after / left).max(BETWEEN_IDENTIFIES)
     }
 
-    /// How long the next IDENTIFY must wait; `since` is the time since our last one.
+    /// Returns how long the next IDENTIFY must wait; `since` is the time since our last one.
     pub fn wait(&self, since: Option<Duration>) -> Duration {
         if self.remaining == 0 {
             return self.reset_after;
@@ -125,7 +126,7 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// The values that apply where Discord does not tell any.
+    /// Returns the values that apply if Discord does not send any.
     fn default() -> Self {
         Self {
             total: 1_000,

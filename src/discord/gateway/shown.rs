@@ -1,6 +1,8 @@
-//! States in words what people see of a message besides its own text and its files: cards, layouts, polls and stickers.
+//! Describes in words the visible parts of a message besides its own text and its files: cards, layouts, polls and
+//! stickers.
 //!
-//! It reads Discord's JSON, before serenity does: serenity knows only some of the parts, and refuses a whole message over one.
+//! It reads Discord's JSON before serenity does: serenity knows only some of the parts, and refuses a whole message
+//! over one.
 
 use serde_json::{Map, Value};
 
@@ -8,13 +10,13 @@ use crate::text::one_line;
 
 type Object = Map<String, Value>;
 
-/// Characters of all of it: ten cards may have 60,000.
+/// Most characters of all of it: ten cards may have 60,000.
 const MOST: usize = 8_000;
 
-/// Layouts within layouts that are read.
+/// Deepest level of nested layouts that is read.
 const DEEPEST: usize = 8;
 
-/// What people see of `message`, a part to a block; `None` where there is nothing but text and files.
+/// Returns the visible content of `message`, one block per part; `None` if there is only text and files.
 pub(super) fn shown(message: &Object) -> Option<String> {
     let mut blocks: Vec<String> = list(message, "embeds").filter_map(card).collect();
     let mut lines = Vec::new();
@@ -39,7 +41,8 @@ pub(super) fn shown(message: &Object) -> Option<String> {
     }
 }
 
-/// All that people see of a message that Discord's REST API gave: text, what it forwards, cards, and names of files.
+/// Returns all visible content of a message from Discord's REST API: text, forwarded messages, cards, and names of
+/// files.
 pub(in crate::discord) fn everything(message: &Object) -> String {
     let mut parts = vec![words(message, "content").unwrap_or_default().to_owned()];
     for snapshot in list(message, "message_snapshots") {
@@ -54,7 +57,7 @@ pub(in crate::discord) fn everything(message: &Object) -> String {
     parts.join("\n")
 }
 
-/// The text of a message with what it shows besides.
+/// Returns the text of a message with its other visible content.
 pub(in crate::discord) fn with_card(text: &str, shown: &str) -> String {
     if text.trim().is_empty() {
         shown.to_owned()
@@ -63,7 +66,7 @@ pub(in crate::discord) fn with_card(text: &str, shown: &str) -> String {
     }
 }
 
-/// A card: a webhook's report, a bot's answer, the preview of a link.
+/// Returns the words of a card: a webhook's report, a bot's answer, the preview of a link.
 fn card(embed: &Object) -> Option<String> {
     let mut lines = Vec::new();
     for part in ["provider", "author"] {
@@ -101,7 +104,7 @@ fn card(embed: &Object) -> Option<String> {
     block("card", lines)
 }
 
-/// What a component shows, and all within it.
+/// Adds the content of a component, including nested ones.
 fn layout(component: &Object, deeper: usize, lines: &mut Vec<String>) {
     lines.extend(words(component, "content").map(str::to_owned));
     let label = words(component, "label").or(words(component, "placeholder"));
@@ -159,14 +162,15 @@ fn poll(poll: &Object) -> Option<String> {
     block("poll", lines)
 }
 
-/// Lines of a part under its kind, each of them quoted, so that no line of it passes for the writer's own words.
+/// Returns the lines of a part under its kind, each of them quoted, so that no line of it passes for the author's own
+/// words.
 fn block(kind: &str, lines: Vec<String>) -> Option<String> {
     let text = lines.join("\n");
     let quoted: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
     (!quoted.is_empty()).then(|| format!("[{kind}]\n{}", quoted.join("\n")))
 }
 
-/// Words with the address that a press on them opens.
+/// Returns words with the address that a press on them opens.
 fn named(part: &Object, key: &str) -> Option<String> {
     let name = words(part, key)?;
     Some(match words(part, "url") {
@@ -175,7 +179,7 @@ fn named(part: &Object, key: &str) -> Option<String> {
     })
 }
 
-/// The text under `key`, unless it is blank.
+/// Returns the text under `key`, unless it is blank.
 fn words<'v>(object: &'v Object, key: &str) -> Option<&'v str> {
     let text = object.get(key)?.as_str()?.trim();
     (!text.is_empty()).then_some(text)

@@ -1,4 +1,5 @@
-//! The servers that the bot is in: each is served, asked about or left, depending on its owner and on what was decided.
+//! The servers that the bot is in: each is served, asked about or left, depending on its owner and on earlier
+//! decisions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,7 @@ use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::manager::{SeenServer, Standing};
 
 impl Hub {
-    /// A server as Discord describes it: served, or the operator is asked about it.
+    /// Handles a server as Discord describes it: serves it, or asks the operator about it.
     pub(super) async fn guild(&mut self, guild: &Guild) {
         self.ingress.server_described();
         if self.is_served(seen(guild)).await {
@@ -21,7 +22,7 @@ impl Hub {
         }
     }
 
-    /// A server has another name or owner, which may change whether it is served.
+    /// Handles a server's new name or owner, which may change whether it is served.
     pub(super) async fn guild_changed(&mut self, guild: &PartialGuild) {
         let id = GuildId(guild.id.get());
         let seen = SeenServer {
@@ -35,7 +36,7 @@ impl Hub {
         }
     }
 
-    /// We are not in a server any more. Discord removes our commands from it.
+    /// Handles a server that we are no longer in. Discord removes our commands from it.
     pub(super) async fn guild_gone(&mut self, guild: GuildId) {
         self.served.remove(&guild);
         if self.bot.knows(guild) {
@@ -50,7 +51,7 @@ impl Hub {
         }
     }
 
-    /// Something was decided about servers: begins to serve those that are accepted now, and stops serving all others.
+    /// Applies decisions about servers: begins to serve those that are accepted now, and stops serving all others.
     pub(super) async fn look_at_servers(&mut self) {
         let cache = self.bot.cache();
         let all: Vec<SeenServer> = cache
@@ -66,7 +67,8 @@ impl Hub {
         }
     }
 
-    /// Whether a server is served; one that is not is asked about or left, and what runs in it ends.
+    /// Returns whether a server is served. The operator is asked about another one, or it is left, and its running work
+    /// ends.
     async fn is_served(&mut self, seen: SeenServer) -> bool {
         let id = seen.guild;
         let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |server| {
@@ -111,7 +113,7 @@ impl Hub {
         false
     }
 
-    /// Ends what runs in a server that is not served any more, and removes our commands from it.
+    /// Ends the running work in a server that is no longer served, and removes our commands from it.
     fn end_service(&mut self, guild: GuildId) {
         let was_served = self.served.remove(&guild);
         let bot = self.bot.clone();
@@ -124,7 +126,8 @@ impl Hub {
         });
     }
 
-    /// Begins to serve a server that was described before. What was written there meanwhile was skipped, so it is read.
+    /// Begins to serve a server that was described before. Messages written there meanwhile were skipped, so they are
+    /// read.
     async fn serve_known(&mut self, guild: GuildId) {
         let server = self.bot.server(guild).map(|server| server.clone());
         let Some(server) = server else {
@@ -140,7 +143,7 @@ impl Hub {
         }
     }
 
-    /// Serves a server with its channels: registers our commands, and reads what was missed in the channels of agents.
+    /// Serves a server with its channels: registers our commands, and reads missed messages in the channels of agents.
     async fn serve(&mut self, guild: &Guild) {
         let id = GuildId(guild.id.get());
         if self.served.insert(id) {
@@ -186,7 +189,7 @@ impl Hub {
         }
     }
 
-    /// The newest stored message of each channel, read in one query; new messages wait for this.
+    /// Returns the newest stored message of each channel, read in one query; new messages wait for this.
     async fn cursors(&self) -> HashMap<ChannelId, MessageId> {
         match self.bot.store.cursors().await {
             Ok(cursors) => cursors.into_iter().collect(),
@@ -197,7 +200,7 @@ impl Hub {
         }
     }
 
-    /// Sends what waited while the server was not served.
+    /// Sends messages that waited while the server was not served.
     async fn deliver_in(&mut self, guild: GuildId) {
         let channels = match self.bot.store.waiting_channels().await {
             Ok(channels) => channels,
@@ -212,7 +215,7 @@ impl Hub {
         }
     }
 
-    /// Finishes what a crash, or Discord's rate limit, left to do in a server.
+    /// Finishes work in a server that a crash, or Discord's rate limit, left undone.
     pub(super) fn settle(&self, guild: GuildId) {
         let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
         self.serving.spawn(async move {

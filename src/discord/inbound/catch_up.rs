@@ -1,4 +1,4 @@
-//! What was written while we were away: which channels to read, and which messages of them still count. Pure.
+//! Messages written while we were away: which channels to read, and which of their messages still count. Pure.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -9,7 +9,7 @@ use crate::domain::{ChannelId, MessageId};
 pub struct Bounds {
     /// Messages older than this are skipped.
     pub max_age: Duration,
-    /// At most so many messages of one channel, the newest.
+    /// At most this many messages of one channel, the newest.
     pub max_messages: usize,
 }
 
@@ -19,12 +19,12 @@ pub struct Place {
     pub channel: ChannelId,
     /// Its newest message, as far as Discord knows.
     pub last_message: Option<MessageId>,
-    /// The newest message that the ledger has of it.
+    /// The newest message of it in the ledger.
     pub cursor: Option<MessageId>,
 }
 
-/// The id after which reading must begin; `None` when nothing was missed. A channel without a cursor is read from its
-/// beginning.
+/// Returns the id after which reading must begin; `None` if nothing was missed. A channel without a cursor is read from
+/// its beginning.
 pub fn read_after(place: &Place) -> Option<MessageId> {
     let seen = place.cursor.unwrap_or(MessageId(place.channel.0));
     match place.last_message {
@@ -33,7 +33,7 @@ pub fn read_after(place: &Place) -> Option<MessageId> {
     }
 }
 
-/// What to do with the messages that were read.
+/// The treatment of the messages that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// These are taken, oldest first.
@@ -56,7 +56,7 @@ pub fn plan(mut messages: Vec<MessageId>, bounds: Bounds, now: DateTime<Utc>) ->
     }
 }
 
-/// The line that says what was skipped.
+/// Returns the line that reports skipped messages.
 pub fn skipped_line(skipped: usize, bounds: Bounds) -> String {
     let messages = match skipped {
         1 => "1 message was".to_owned(),

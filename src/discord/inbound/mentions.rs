@@ -1,4 +1,4 @@
-//! Says who and what stands behind the ids in a message: people, roles, channels.
+//! Explains the ids in a message: people, roles, channels.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use serenity::all::{ChannelId, ChannelType, Guild, RoleId, User};
 use crate::domain::UserId;
 use crate::text::one_line;
 
-/// Ids of one message that are explained.
+/// Most ids of one message that are explained.
 const MOST: usize = 20;
 
-/// Characters of a name.
+/// Most characters of a name.
 const NAME: usize = 100;
 
-/// A line that names what `text` mentions, with the ids as they stand in it; `None` where it mentions nothing.
+/// Returns a line that names everything `text` mentions, with the ids as written there; `None` if it mentions nothing.
 pub(super) fn legend<'u>(
     text: &str,
     users: impl Iterator<Item = &'u User> + Clone,
@@ -70,7 +70,7 @@ fn behind<'u>(
     Some(format!("the thread {}", name(&thread.name)))
 }
 
-/// An id; none is 0.
+/// Reads an id; none is 0.
 fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|id| *id != 0)
 }

@@ -1,4 +1,4 @@
-//! Reads a message of Discord: one for an agent, or ignored for a stated reason. Pure.
+//! Reads a message of Discord: either for an agent, or ignored for a stated reason. Pure.
 
 use std::time::Duration;
 
@@ -10,31 +10,32 @@ use crate::discord::rest::body::clip;
 use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
 use crate::store::MessagesOfBots;
 
-/// Messages of bots in a row, without words of a person to the agent between, that it answers within [`BOT_PERIOD`].
+/// Most messages of bots in a row, without a person's message to the agent in between, that it answers within
+/// [`BOT_PERIOD`].
 const BOT_ROUNDS: u32 = 8;
 
-/// Messages of bots that an agent answers within [`BOT_PERIOD`], whoever writes between.
+/// Most messages of bots that an agent answers within [`BOT_PERIOD`], regardless of other authors in between.
 const BOT_MOST: u32 = 20;
 
 /// The time before a message of a bot in which others count.
 const BOT_PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// Characters that a model is shown of the message that somebody replies to, where the conversation does not have it.
+/// Characters of a message being replied to that a model gets if the conversation does not have that message.
 const QUOTED: usize = 1_000;
 
 /// Why a message is not for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
     Own,
-    /// A bot or webhook wrote it, which is not allowed.
+    /// A bot or webhook wrote it, and these are not allowed.
     Bot,
     /// Discord wrote it: a pin, a new member, a thread's name.
     System,
     /// It was written outside a server.
     Direct,
-    /// It has neither files nor anything that words can say.
+    /// It has neither files nor anything that words can describe.
     Empty,
-    /// It has nothing at all: that is how messages look when the Message Content intent is missing.
+    /// It is empty: messages look like that if the Message Content intent is missing.
     NoContent,
 }
 
@@ -45,7 +46,7 @@ pub enum Bots {
     Ignored,
 }
 
-/// Judges a message alone, before it is known whose channel it is in.
+/// Judges a message by itself, before the agent of its channel is known.
 pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if message.author.id.get() == own {
         return Some(Ignored::Own);
@@ -64,7 +65,7 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if !words(message).trim().is_empty() || has_files {
         return None;
     }
-    // The gateway leaves an empty embed where there was something to see.
+    // The gateway leaves an empty embed if there was something visible.
     let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
     Some(if shows_something {
         Ignored::Empty
@@ -73,13 +74,13 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     })
 }
 
-/// Whether a program wrote it.
+/// Returns whether a program wrote it.
 pub fn is_bot(message: &Message) -> bool {
     message.author.bot || message.webhook_id.is_some()
 }
 
-/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread, `own` the bot's user;
-/// `server` tells the names of roles and channels.
+/// Returns the message as the ledger keeps it. `parent` is the channel above if it was written in a thread, `own` the
+/// bot's user; `server` has the names of roles and channels.
 pub fn to_inbound(
     message: &Message,
     guild: GuildId,
@@ -114,7 +115,7 @@ pub fn to_inbound(
     }
 }
 
-/// Its words: its own text, what it shows besides, and both of a message it forwards.
+/// Returns its words: its own text, its other visible content, and both of a forwarded message.
 fn words(message: &Message) -> String {
     let mut words = with_cards(&message.content, &message.embeds);
     for forwarded in &message.message_snapshots {
@@ -130,13 +131,13 @@ fn words(message: &Message) -> String {
     words
 }
 
-/// A text with the cards that the gateway put into words.
+/// Returns a text with the cards that the gateway put into words.
 fn with_cards(text: &str, cards: &[Embed]) -> String {
     let said = cards.iter().filter_map(|card| card.description.as_deref());
     said.fold(text.to_owned(), |text, card| with_card(&text, card))
 }
 
-/// Its files, and those of a message it forwards.
+/// Returns its files, and those of a forwarded message.
 fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> {
     let forwarded = message
         .message_snapshots
@@ -145,7 +146,7 @@ fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> 
     message.attachments.iter().chain(forwarded)
 }
 
-/// The message it replies to; a forwarded message does not count.
+/// Returns the message it replies to; a forwarded message does not count.
 pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
     let reference = message.message_reference.as_ref()?;
     let is_reply = reference.kind == MessageReferenceKind::Default;
@@ -153,7 +154,7 @@ pub(in crate::discord) fn replied_to(message: &Message) -> Option<MessageId> {
     Some(MessageId(id.get()))
 }
 
-/// The words of the message it replies to.
+/// Returns the words of the message it replies to.
 fn quote(message: &Message, own: UserId, server: Option<&Guild>) -> Option<Quote> {
     let replied = replied_to(message)?;
     let original = message.referenced_message.as_deref();
@@ -167,7 +168,7 @@ fn quote(message: &Message, own: UserId, server: Option<&Guild>) -> Option<Quote
     ))
 }
 
-/// A message as it is quoted to the agent whose user is `own`.
+/// Returns a message as it is quoted to the agent whose user is `own`.
 pub(super) fn quoted(original: &Message, own: UserId, server: Option<&Guild>) -> Quote {
     let author = Some(&original.author).filter(|author| author.id.get() != own.0);
     let text = clip(&shown(original), QUOTED);
@@ -182,7 +183,7 @@ pub(super) fn quoted(original: &Message, own: UserId, server: Option<&Guild>) ->
     }
 }
 
-/// All that a message shows, in words.
+/// Returns the visible content of a message, in words.
 fn shown(message: &Message) -> String {
     let mut lines = vec![words(message)];
     lines.extend(files(message).map(|file| format!("[file {}]", file.filename)));
@@ -194,7 +195,7 @@ fn shown(message: &Message) -> String {
     }
 }
 
-/// A file as the ledger keeps it.
+/// Returns a file as the ledger keeps it.
 pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
     Attachment {
         name: attachment.filename.clone(),
@@ -205,12 +206,12 @@ pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
     }
 }
 
-/// Whether an agent answers one more message of a bot: two bots would answer each other for ever.
+/// Returns whether an agent answers one more message of a bot: two bots would answer each other forever.
 pub const fn answers_bot(before: MessagesOfBots) -> bool {
     before.in_a_row < BOT_ROUNDS && before.all < BOT_MOST
 }
 
-/// The first message that counts for one of a bot with the id `message`.
+/// Returns the first message that counts for a bot's message with the id `message`.
 pub fn bots_since(message: MessageId) -> MessageId {
     MessageId::first_at(message.sent_at() - BOT_PERIOD)
 }

@@ -1,4 +1,4 @@
-//! Reads what was written in a channel while nobody listened.
+//! Reads messages that were written in a channel while the daemon was away.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::discord::rest::route;
 use crate::discord::rest::{RestError, snowflake};
 use crate::domain::{GuildId, MessageId};
 
-/// The pause before a past that could not be read is tried again.
+/// The pause before the next attempt to read past messages.
 const READ_PAUSE: Duration = Duration::from_secs(5);
 
 /// Messages read in one request.
 const PAGE: usize = 100;
 
 impl Queue {
-    /// Reads what came after the cursor and takes it, oldest first.
+    /// Reads the messages after the cursor and takes them, oldest first.
     pub(super) async fn catch_up(&mut self, guild: GuildId) {
         self.take_missed(guild).await;
         let deps = self.bot.manager.deps();
@@ -78,8 +78,8 @@ impl Queue {
         info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
     }
 
-    /// The missed messages. Nothing new is taken before they are known, because that would move the cursor past them: while
-    /// Discord cannot be reached, this waits. `None` when Discord does not let us read, or at the end.
+    /// Returns the missed messages. Nothing new is taken before they are known, because that would move the cursor past
+    /// them: while Discord cannot be reached, this waits. `None` if Discord does not let us read, or at the end.
     async fn missed(&self) -> Option<Vec<Message>> {
         loop {
             let error = match self.read_missed().await {
@@ -99,7 +99,7 @@ impl Queue {
                 }
                 return None;
             }
-            // A pause between tries, so that an outage is not made worse.
+            // A pause between attempts, so that an outage is not made worse.
             self.stop
                 .run_until_cancelled(tokio::time::sleep(READ_PAUSE))
                 .await?;
@@ -131,7 +131,7 @@ impl Queue {
                 break;
             };
             missed.extend(page.into_iter().filter_map(readable));
-            // Only the newest are taken; older ones need only be counted.
+            // Only the newest are taken; older ones only need to be counted.
             let surplus = missed
                 .len()
                 .saturating_sub(most.saturating_mul(4).max(4 * PAGE));
@@ -163,7 +163,7 @@ impl Queue {
     }
 }
 
-/// A message as serenity reads it; one that it cannot read is skipped.
+/// Returns a message as serenity reads it; one that it cannot read is skipped.
 pub(super) fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Says where a thread began: its name, and the message that it was started from.
+//! Describes the beginning of a thread: its name, and the message that it was started from.
 
 use serenity::all::Message;
 use tracing::debug;
@@ -9,11 +9,11 @@ use crate::discord::rest::route;
 use crate::domain::{ChannelId, GuildId, MessageId};
 use crate::text::one_line;
 
-/// Characters of a thread's name; Discord's longest has 100.
+/// Most characters of a thread's name; Discord's longest has 100.
 const NAME: usize = 100;
 
 impl Queue {
-    /// The beginning of the thread, for the first message that is taken in it.
+    /// Returns the beginning of the thread, for the first message that is taken in it.
     pub(super) async fn started(
         &self,
         guild: GuildId,
@@ -21,7 +21,7 @@ impl Queue {
         message: &Message,
     ) -> Option<String> {
         let parent = parent?;
-        // Where the ledger cannot be read, the message is not taken either.
+        // If the ledger cannot be read, the message is not taken either.
         if !matches!(self.bot.store.cursor(self.channel).await, Ok(None)) {
             return None;
         }
@@ -41,7 +41,7 @@ impl Queue {
         Some(one_line(&thread.name, NAME).replace('"', "'"))
     }
 
-    /// The message that the thread was started from: it has the thread's id. A thread may have none.
+    /// Returns the message that the thread was started from: it has the thread's id. A thread may have none.
     async fn starter(&self, guild: GuildId, parent: ChannelId) -> Option<String> {
         let id = MessageId(self.channel.0);
         let found = match self.bot.rest.call(route::message(parent, id)).await {

@@ -9,7 +9,7 @@ use crate::discord::bot::{Bot, Refusal};
 use crate::discord::rest::body::Body;
 use crate::text::escape;
 
-/// *+1 USD today* and *+5 USD today*. All in the channel see who pressed.
+/// Handles *+1 USD today* and *+5 USD today*. Everyone in the channel sees who pressed.
 pub(super) async fn raise(
     bot: &Bot,
     responder: &Responder,
@@ -26,6 +26,6 @@ pub(super) async fn raise(
         let by = escape::name(&person.name);
         Ok(Body::text(format!("**{by}** {}", raised.words(usd))))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Public, work).await;
 }

@@ -1,7 +1,7 @@
 //! Serves presses of buttons, and submitted forms, by the id of the component.
 //!
-//! Ids hold everything that is needed (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button from before a
-//! restart works, or says why it does not.
+//! Ids contain everything that is needed (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button from before
+//! a restart works, or shows why it does not.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind, ModalInteraction};
 use tokio::sync::oneshot;
@@ -26,13 +26,13 @@ use crate::discord::rest::modal::written;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::store::Decision;
 
-/// The answer where a button names an approval that its message does not ask for.
+/// The answer if a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
 /// How long *Details* works.
 const DETAILS_FOR: chrono::TimeDelta = chrono::TimeDelta::hours(24);
 
-/// Does what a press asks for.
+/// Carries out a press.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Option<Arrived>) {
     let responder = Responder::new(bot, press.guild_id, press.id.get(), &press.token)
         .in_channel(ChannelId(press.channel_id.get()));
@@ -98,7 +98,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
     }
 }
 
-/// Does what a form asks for.
+/// Carries out a form.
 pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction, arrived: Option<Arrived>) {
     let responder = Responder::new(bot, form.guild_id, form.id.get(), &form.token)
         .in_channel(ChannelId(form.channel_id.get()));
@@ -119,8 +119,8 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction, arrived: Optio
     }
 }
 
-/// A press on a question, or on the private message about one of its calls. If the outcome is known quickly it is the
-/// answer to the press; otherwise the press is acknowledged first.
+/// Handles a press on a question, or on the private message about one of its calls. If the outcome is known quickly it
+/// is the answer to the press; otherwise the press is acknowledged first.
 async fn decide(
     bot: &Bot,
     responder: &Responder,
@@ -144,7 +144,7 @@ async fn decide(
             return too_late(bot, responder, press, subject.id()).await;
         }
     };
-    // Whoever may not deny may not open the form, nor see one call alone.
+    // A person who may not deny may not open the form either, or see a single call.
     let choice = approval::choice(what).unwrap_or(Choice::Deny);
     let deciding = bot.may_decide(guild, &person, &requesters, (subject.id(), choice));
     if let Err(reason) = answer.soon(deciding).await {
@@ -182,7 +182,7 @@ async fn decide(
     }
 }
 
-/// A submitted form of *Deny with a reason*.
+/// Handles a submitted form of *Deny with a reason*.
 async fn deny(
     bot: &Bot,
     responder: &Responder,
@@ -225,7 +225,7 @@ async fn deny(
     }
 }
 
-/// What a press on a question, or on the private message about one of its calls, is about.
+/// Returns the subject of a press on a question, or on the private message about one of its calls.
 async fn find(bot: &Bot, subject: Subject, pressed: Pressed) -> Found {
     match subject {
         Subject::All(question) => bot.approvals.find(question, pressed).await,
@@ -233,7 +233,7 @@ async fn find(bot: &Bot, subject: Subject, pressed: Pressed) -> Found {
     }
 }
 
-/// Shows one call of a question to somebody who wants to decide it alone.
+/// Shows one call of a question to a person who wants to decide it separately.
 async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentInteraction) {
     let chosen = match &press.data.kind {
         ComponentInteractionDataKind::StringSelect { values } => values.first(),
@@ -247,8 +247,8 @@ async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentIn
     answer.tell(&body).await;
 }
 
-/// Hands a decision to the turn that asks. The message is replaced with how the question ended: as the answer to the press
-/// if that is soon enough. A private message says what was decided.
+/// Passes a decision to the turn that asks. The message is replaced with how the question ended: as the answer to the
+/// press if that is soon enough. A private message shows the decision.
 async fn hand_over(
     bot: &Bot,
     answer: &mut PressAnswer<'_>,
@@ -288,7 +288,7 @@ async fn hand_over(
     }
 }
 
-/// The word for a call that ended as `decision` says; `None` where it ended otherwise.
+/// Returns the word for a call that ended according to `decision`; `None` if it ended otherwise.
 fn word_for(end: &QuestionEnd, decision: &Answer) -> Option<&'static str> {
     let QuestionEnd::Decided { choice, by, .. } = end else {
         return None;
@@ -301,12 +301,12 @@ fn word_for(end: &QuestionEnd, decision: &Answer) -> Option<&'static str> {
     })
 }
 
-/// How a call ended that somebody decided, as far as it is known.
+/// Returns how a decided call ended, as far as it is known.
 fn why_it_ended(end: Option<&QuestionEnd>) -> String {
     approval::told_late(end.unwrap_or(&QuestionEnd::Expired))
 }
 
-/// Who shows how a question ended.
+/// Where the end of a question is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     ByThisPress,
@@ -333,7 +333,7 @@ async fn show_ending(
     Shown::ByThisPress
 }
 
-/// Tells somebody whose decision was overruled in the same moment.
+/// Tells a person whose decision was overruled at the same moment.
 async fn tell_if_overruled(
     bot: &Bot,
     answer: &mut PressAnswer<'_>,
@@ -371,12 +371,12 @@ impl<'a> PressAnswer<'a> {
         }
     }
 
-    /// Notes that it is known whether the press decides anything.
+    /// Records that it is known whether the press decides anything.
     fn judged(&mut self) {
         self.arrived = None;
     }
 
-    /// Waits for `work`; where that takes long, the press is acknowledged meanwhile.
+    /// Waits for `work`; if that takes long, the press is acknowledged meanwhile.
     async fn soon<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         match tokio::time::timeout(HEARD_WITHIN, &mut work).await {
@@ -407,7 +407,7 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// The message whose button was pressed.
+/// Returns the message whose button was pressed.
 fn message_of(press: &ComponentInteraction) -> Pressed {
     Pressed {
         channel: ChannelId(press.channel_id.get()),
@@ -415,7 +415,7 @@ fn message_of(press: &ComponentInteraction) -> Pressed {
     }
 }
 
-/// Confirm, on the private message that says what *Always allow* will cover.
+/// Handles Confirm, on the private message that says what *Always allow* will cover.
 async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInteraction, about: &str) {
     if responder.acknowledge().await.is_err() {
         return;
@@ -452,7 +452,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
     let _ = responder.edit_original(&Body::text(answer)).await;
 }
 
-/// Tells whether *Always allow* was stored.
+/// Returns whether *Always allow* was stored, in words.
 async fn granted(bot: &Bot, id: i64, decision: &Answer) -> String {
     let ended = bot.approvals.ending(id).await;
     let is_granted = ended
@@ -465,7 +465,7 @@ async fn granted(bot: &Bot, id: i64, decision: &Answer) -> String {
     }
 }
 
-/// How a question has ended, for somebody who pressed too late.
+/// Returns how a question has ended, for a person who pressed too late.
 async fn why_too_late(bot: &Bot, id: i64) -> String {
     if let Some(end) = bot.approvals.ending(id).await {
         return approval::told_late(&end);
@@ -476,13 +476,13 @@ async fn why_too_late(bot: &Bot, id: i64) -> String {
     }
 }
 
-/// Who decided a question that an earlier process asked, and what.
+/// Returns who decided a question that an earlier process asked, and the decision.
 async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
     let question = bot.store.question(id).await.ok()??;
     question.decided_by.zip(question.decision)
 }
 
-/// A press on an approval that somebody has decided already, or that has ended: says how. Where this process asked, the
+/// Handles a press on an approval that was already decided, or that has ended: shows how. If this process asked, the
 /// message is edited anyway, unless Discord refused that: then at least the buttons are removed.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
     let is_ours = bot.approvals.ending(id).await.is_some();
@@ -497,7 +497,7 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         .await;
 }
 
-/// A crash, or a refusal, may have left a decided approval with its buttons; the text of the message stays.
+/// Removes buttons that a crash, or a refusal, may have left on a decided approval; the text of the message stays.
 async fn take_buttons_off(responder: &Responder, press: &ComponentInteraction) {
     if let Err(error) = responder.remove_buttons().await {
         let Pressed { channel, .. } = message_of(press);
@@ -541,7 +541,7 @@ async fn end_turn(
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
-/// *Details* under an answer: the steps of its run, for the person who pressed.
+/// Handles *Details* under an answer: the steps of its run, for the person who pressed.
 async fn details(bot: &Bot, responder: &Responder, press: &ComponentInteraction, run: &str) {
     let (Some(guild), Some(member)) = (press.guild_id, press.member.as_ref()) else {
         return;
@@ -557,7 +557,7 @@ async fn details(bot: &Bot, responder: &Responder, press: &ComponentInteraction,
         }
         commands::run_page(bot, &viewer, run, 0).await
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Ephemeral, shown).await;
 }
 
@@ -571,7 +571,7 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
     }
 }
 
-/// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
+/// Returns the page that a button's id names, as the viewer sees it. `rest` is the part of the id after `page:`.
 async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusal> {
     let gone = || Refusal::new("These pages are not valid any more. Run the command again.");
     let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;

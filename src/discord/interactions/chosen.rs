@@ -1,8 +1,8 @@
-//! The commands on a message that somebody chose by a right click: its words are asked again, a branch begins at it, it is
-//! asked about, or its turn is stopped.
+//! The commands on a message, chosen by a right click: its words are asked again, a branch begins at it, a question is
+//! asked about it, or its turn is stopped.
 //!
-//! Where a message does not fit (of no conversation, cleared, of a turn that runs or does not), one private answer says
-//! why.
+//! If a message does not fit (of no conversation, cleared, of a turn that runs or does not), one private answer gives
+//! the reason.
 
 use serde_json::Value;
 use serenity::all::ModalInteraction;
@@ -23,13 +23,13 @@ use crate::text::escape;
 
 use super::here::Here;
 
-/// The beginning of the id of the form that asks what a branch is to do; the message's id follows.
+/// The beginning of the id of the form that asks for a branch's task; the message's id follows.
 pub(super) const BRANCH_FROM: &str = "branch-from:";
 
-/// The beginning of the id of the form that asks what somebody wants to know about a message; its id follows.
+/// The beginning of the id of the form that asks for a question about a message; its id follows.
 pub(super) const ASK_ABOUT: &str = "ask-about:";
 
-/// Characters of the message that a model is shown with a question about it.
+/// Characters of the message that a model gets with a question about it.
 const QUOTED: usize = 1_000;
 
 /// The field of both forms.
@@ -49,7 +49,7 @@ impl Chosen {
         }
     }
 
-    /// The message that a form is about, if whoever submitted it may still talk to the agent.
+    /// Returns the message that a form is about, if the person who submitted it may still talk to the agent.
     async fn of_form(bot: &Bot, form: &ModalInteraction, message: &str) -> Result<Self, Refusal> {
         let message = message.parse().map_err(|_| {
             Refusal::new("This form is not valid any more. Choose the message again.")
@@ -57,7 +57,7 @@ impl Chosen {
         Ok(Self::new(Here::of_form(bot, form).await?, message))
     }
 
-    /// The turn and the conversation that the message belongs to.
+    /// Returns the turn and the conversation that the message belongs to.
     async fn place(&self, bot: &Bot) -> Result<(TurnRow, ConversationRow), Refusal> {
         let not_ours = || {
             let name = escape::code(self.here.agent.name.as_str());
@@ -84,7 +84,7 @@ impl Chosen {
         Ok((turn, conversation.ok_or_else(not_ours)?))
     }
 
-    /// The words of a person, as the ledger has them: the message's own, or those that it answers.
+    /// Returns the words of a person in the ledger: the message's own, or those that it answers.
     async fn words(&self, bot: &Bot, turn: &TurnRow) -> Result<Inbound, Refusal> {
         if let Some(own) = bot.store.message(self.message).await? {
             return Ok(own);
@@ -98,7 +98,7 @@ impl Chosen {
         })
     }
 
-    /// The conversation up to the message.
+    /// Returns the conversation up to the message.
     async fn history(&self, bot: &Bot) -> Result<(ConversationId, Vec<Item>), Refusal> {
         let (turn, conversation) = self.place(bot).await?;
         if turn.state == TurnEnd::Running {
@@ -127,7 +127,7 @@ fn still_works(here: &Here) -> Refusal {
     ))
 }
 
-/// *Retry*: the same words as a new turn in the same conversation.
+/// Handles *Retry*: the same words as a new turn in the same conversation.
 pub(super) async fn retry(
     bot: &Bot,
     responder: &Responder,
@@ -166,7 +166,7 @@ pub(super) async fn retry(
     }
 }
 
-/// *Branch from here*: asks what the branch is to do.
+/// Handles *Branch from here*: asks for the branch's task.
 pub(super) async fn ask_for_branch(
     bot: &Bot,
     responder: &Responder,
@@ -190,7 +190,7 @@ async fn open_soon(
     form: &Modal,
     found: impl Future<Output = Result<(), Refusal>>,
 ) {
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = match tokio::time::timeout(HEARD_WITHIN, found).await {
         Ok(Err(refusal)) => responder.refuse(refusal).await,
         Ok(Ok(())) | Err(_) => responder.open(form).await,
@@ -217,7 +217,7 @@ pub(super) async fn open_branch(
     commands::open_branch(bot, responder, asked).await;
 }
 
-/// *Ask about this*: asks for the question.
+/// Handles *Ask about this*: asks for the question.
 pub(super) async fn ask_for_question(
     responder: &Responder,
     message: u64,
@@ -263,7 +263,7 @@ pub(super) async fn ask_about(
     }
 }
 
-/// The text of the message as Discord has it now.
+/// Returns the text of the message as Discord has it now.
 async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
     let route = route::message(chosen.here.channel, chosen.message);
     let found = bot.rest.call(route).await;
@@ -286,7 +286,7 @@ async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
     })
 }
 
-/// All that a message shows, in words.
+/// Returns the visible content of a message, in words.
 fn said(message: &Value) -> String {
     let said = message.as_object().map(everything).unwrap_or_default();
     if said.is_empty() {
@@ -296,7 +296,7 @@ fn said(message: &Value) -> String {
     }
 }
 
-/// *Stop*: the turn of the message gets one last step and answers with what it has.
+/// Handles *Stop*: the turn of the message gets one last step and answers with what it has.
 pub(super) async fn stop(
     bot: &Bot,
     responder: &Responder,

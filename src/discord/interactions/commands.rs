@@ -1,4 +1,4 @@
-//! Slash commands: each one file, which parses, makes one call to the manager, and renders.
+//! Slash commands: each in one file, which parses, makes one call to the manager, and renders.
 //!
 //! A command is registered with the permission it needs, and that permission is checked again here, because a server's
 //! administrators can change who sees a command.
@@ -61,7 +61,7 @@ pub(super) use schedule::{EDIT_SCHEDULE, edited as schedule_edited};
 pub(super) use servers::pressed as decide_server;
 pub(super) use settings::{chosen as setting_chosen, loosened as setting_loosened};
 
-/// All commands, with shortcuts for the models that are there.
+/// Returns all commands, with shortcuts for the available models.
 pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
     let mut commands = vec![
         agent::agent(),
@@ -106,7 +106,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
     }
 }
 
-/// Serves a command, or completes what is being typed.
+/// Serves a command, or completes an option that is being typed.
 pub(super) async fn dispatch(bot: &Bot, event: FullEvent) {
     let options = bot.commands.load_full();
     if let FullEvent::InteractionCreate { interaction } = &event
@@ -129,7 +129,7 @@ fn is_named(command: &poise::Command<Bot, Refusal>, given: &CommandInteraction) 
     command.name == name || command.context_menu_name.as_deref() == Some(name)
 }
 
-/// Errors before a command's own code runs are shown to the person who gave it.
+/// Shows errors before a command's own code runs to the person who gave it.
 async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
     let Some(poise::Context::Application(ctx)) = failure.ctx() else {
         error!(%failure, "failed to serve an interaction");

@@ -1,4 +1,4 @@
-//! The button under the greeting of a server: a form that makes its first agent.
+//! The button under the greeting of a server: a form that creates its first agent.
 
 use serenity::all::{ComponentInteraction, ModalInteraction};
 
@@ -13,13 +13,13 @@ use crate::manager::{NewAgent, Refine};
 /// The name that the form suggests, if it is free.
 const NAME: &str = "lab";
 
-/// The press: opens the form.
+/// Handles the press: opens the form.
 pub(super) async fn pressed(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
     match who_manages(press.guild_id, press.member.as_ref(), MAKING) {
         Ok((guild, _)) => {
             let agents = bot.manager.directory.agents(guild);
             let is_free = agents.iter().all(|agent| agent.name.as_str() != NAME);
-            // A failed answer was logged where it failed; there is nobody left to tell.
+            // A failed answer was logged where it failed; there is no one else to notify.
             let _ = responder.open(&form(is_free)).await;
         }
         Err(refusal) => {
@@ -40,7 +40,7 @@ fn form(name_is_free: bool) -> Modal {
         .field(prompt)
 }
 
-/// The submitted form: makes the agent.
+/// Handles the submitted form: creates the agent.
 pub(super) async fn submitted(bot: &Bot, responder: &Responder, form: &ModalInteraction) {
     let work = async {
         let (guild, by) = who_manages(form.guild_id, form.member.as_ref(), MAKING)?;

@@ -1,4 +1,4 @@
-//! Who gives a command, presses a button or submits a form: the person, the channel, and the channel's agent.
+//! The person who gives a command, presses a button or submits a form, with the channel and the channel's agent.
 
 use serenity::all::{ComponentInteraction, Member, ModalInteraction};
 
@@ -7,24 +7,24 @@ use crate::discord::bot::{Bot, Refusal};
 use crate::domain::{ChannelId, Inbound, MessageId, Person};
 use crate::manager::{AgentSummary, ManagerError};
 
-/// Somebody who may talk to the agent of the channel they are in.
+/// A person who may talk to the agent of the channel they are in.
 pub(super) struct Here {
     pub(super) person: Person,
     /// The channel, or a thread under an agent's channel.
     pub(super) channel: ChannelId,
-    /// The channel above, when it is a thread.
+    /// The channel above, if it is a thread.
     pub(super) parent: Option<ChannelId>,
     pub(super) agent: AgentSummary,
 }
 
 impl Here {
-    /// The one who pressed a button.
+    /// Returns the person who pressed a button.
     pub(super) async fn of_press(bot: &Bot, press: &ComponentInteraction) -> Result<Self, Refusal> {
         let channel = ChannelId(press.channel_id.get());
         Self::of_member(bot, press.guild_id, press.member.as_ref(), channel).await
     }
 
-    /// The one who sent a form.
+    /// Returns the person who sent a form.
     pub(super) async fn of_form(bot: &Bot, form: &ModalInteraction) -> Result<Self, Refusal> {
         let channel = ChannelId(form.channel_id.get());
         Self::of_member(bot, form.guild_id, form.member.as_ref(), channel).await
@@ -42,7 +42,7 @@ impl Here {
         Self::of(bot, person, channel, parent).await
     }
 
-    /// `person` in this channel, if they may talk to its agent.
+    /// Returns `person` in this channel, if they may talk to its agent.
     pub(super) async fn of(
         bot: &Bot,
         person: Person,
@@ -63,7 +63,7 @@ impl Here {
         })
     }
 
-    /// The same person in the agent's own channel.
+    /// Returns the same person in the agent's own channel.
     #[must_use]
     pub(super) fn at_the_agent(mut self) -> Self {
         self.channel = self.agent.channel.unwrap_or(self.channel);
@@ -71,7 +71,8 @@ impl Here {
         self
     }
 
-    /// `words` as a message of this person. Its id is that of `shown`, the message that was posted to show them.
+    /// Returns `words` as a message of this person. Its id is that of `shown`, the message that was posted to show
+    /// them.
     pub(super) fn says(self, shown: MessageId, words: impl Into<String>) -> Inbound {
         Inbound {
             id: shown,

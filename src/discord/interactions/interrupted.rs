@@ -10,7 +10,7 @@ use crate::domain::MessageId;
 use crate::permission::may_answer;
 use crate::store::ResumeChoice;
 
-/// A press on a button of a card: `<choice>:<turn>`. The card itself is updated through the outbox.
+/// Handles a press on a button of a card: `<choice>:<turn>`. The card itself is updated through the outbox.
 pub(super) async fn pressed(
     bot: &Bot,
     responder: &Responder,
@@ -21,7 +21,7 @@ pub(super) async fn pressed(
         return;
     }
     if let Err(Refusal(why)) = choose(bot, press, about).await {
-        // A failed answer was logged where it failed; there is nobody left to tell.
+        // A failed answer was logged where it failed; there is no one else to notify.
         let _ = responder
             .follow_up(&Body::sentence(why), Visibility::Ephemeral)
             .await;

@@ -40,11 +40,11 @@ pub(super) async fn offer(
         let menu = menus::of_names(id, "Try again with …", names);
         Ok(Body::text("Which model should try again?").menu(Some(menu)))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
-/// Has the chosen model try again. `failure` is the message with the failure.
+/// Makes the chosen model try again. `failure` is the message with the failure.
 pub(super) async fn ask(
     bot: &Bot,
     responder: &Responder,

@@ -10,16 +10,16 @@ use crate::discord::rest::modal::{Modal, TextInput, written};
 use crate::domain::MessageId;
 use crate::manager::recovery::Reply;
 
-/// What the id of the form begins with; the id of the question follows.
+/// The beginning of the id of the form; the id of the question follows.
 pub(super) const ANSWER_FORM: &str = "ask:";
 
 /// The field of the form.
 const ANSWER: &str = "answer";
 
-/// Characters of an answer in the form.
+/// Most characters of an answer in the form.
 const LONGEST: usize = 1_000;
 
-/// A press on a button or a choice from a menu: `<id>:<place>`, `<id>:pick` or `<id>:other`.
+/// Handles a press on a button or a choice from a menu: `<id>:<place>`, `<id>:pick` or `<id>:other`.
 pub(super) async fn pressed(
     bot: &Bot,
     responder: &Responder,
@@ -36,12 +36,12 @@ pub(super) async fn pressed(
         return;
     }
     if let Err(refusal) = choose(bot, press, id, what).await {
-        // A failed answer was logged where it failed; there is nobody left to tell.
+        // A failed answer was logged where it failed; there is no one else to notify.
         let _ = responder.refuse_later(refusal).await;
     }
 }
 
-/// The submitted form.
+/// Handles the submitted form.
 pub(super) async fn submitted(
     bot: &Bot,
     responder: &Responder,
@@ -106,7 +106,7 @@ async fn choose(
     Ok(())
 }
 
-/// *Other…*: a form must be the first response.
+/// Handles *Other…*: a form must be the first response.
 async fn open_form(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
     let may = async {
         let here = Here::of_press(bot, press).await?;

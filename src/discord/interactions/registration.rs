@@ -1,5 +1,4 @@
-//! Registers commands in the servers that are served and in no other, and only where they changed: Discord limits how
-//! often.
+//! Registers commands in the served servers and in no other, and only if they changed: Discord limits how often.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,16 +21,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 /// How long the first registration waits for the list of models.
 const MODELS_KNOWN_WITHIN: Duration = Duration::from_secs(3);
 
-/// Stored in place of a hash where no commands are registered.
+/// Stored instead of a hash if no commands are registered.
 const NONE: &str = "none";
 
-/// All commands as they are registered with Discord.
+/// Returns all commands in the form registered with Discord.
 fn as_json(commands: &Commands) -> Value {
     let builders = poise::builtins::create_application_commands(&commands.commands);
     serde_json::to_value(builders).unwrap_or_default()
 }
 
-/// All commands except the shortcuts as they are registered with Discord, for tests and tools.
+/// Returns all commands except the shortcuts in the form registered with Discord, for tests and tools.
 pub fn registered_commands() -> Value {
     as_json(&super::options(None))
 }
@@ -52,15 +51,15 @@ async fn tell_all(bot: &Bot, guild: GuildId) -> Result<(), RestError> {
     tell(bot, Some(guild), &commands).await
 }
 
-/// Registers commands again when other models become available, until `stop`. `registered` are those of the start, which
-/// each server gets by itself.
+/// Registers commands again when other models become available, until `stop`. `registered` are those of the start,
+/// which each server gets separately.
 pub(in crate::discord) async fn follow_models(
     bot: Bot,
     mut registered: Arc<Commands>,
     stop: CancellationToken,
 ) {
     let mut changes = bot.models.follow();
-    // What was found out since the start has to be seen too.
+    // Changes since the start must also be seen.
     changes.mark_changed();
     let changed = async {
         while changes.changed().await.is_ok() {
@@ -82,18 +81,18 @@ pub(in crate::discord) async fn follow_models(
     stop.run_until_cancelled(changed).await;
 }
 
-/// Waits until the available models are known, at a start that remembers none, but not for long.
+/// Waits until the available models are known, if none are known from an earlier start, but not for long.
 async fn models_are_known(bot: &Bot) {
     let mut changes = bot.models.follow();
     if bot.models.available().is_none() && !bot.models.providers().is_empty() {
-        // A deadline: where a provider does not answer, its shortcuts come later.
+        // A deadline: if a provider does not answer, its shortcuts come later.
         let _ = tokio::time::timeout(MODELS_KNOWN_WITHIN, changes.changed()).await;
         renew(bot);
     }
 }
 
-/// Registers all our commands in a server, unless Discord has them; tries until Discord accepts them or the server is not
-/// served any more, with growing pauses. Where one server is named for development, the others get none.
+/// Registers all our commands in a server, unless Discord has them. Tries, with growing pauses, until Discord accepts
+/// them or the server is no longer served. If a development server is named, the others get none.
 pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: CancellationToken) {
     if bot.dev_guild.is_some_and(|only| only != guild) {
         return;
@@ -114,7 +113,7 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
             format!("The slash commands could not be registered in the server {guild}: {error}. I keep trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
         );
         warn!(%error, guild.id = %guild, "failed to register the slash commands; trying again in {pause:?}");
-        // A growing pause: Discord may accept later what it refuses now, once somebody has changed something.
+        // A growing pause: Discord may accept later what it refuses now, after a change in the server.
         let waited = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         if waited.is_none() {
             return;
@@ -123,7 +122,7 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
     }
 }
 
-/// Removes our commands from a server that is not served any more.
+/// Removes our commands from a server that is no longer served.
 pub(in crate::discord) async fn unregister(bot: Bot, guild: GuildId, stop: CancellationToken) {
     take_out(bot, Some(guild), stop).await;
 }
@@ -133,7 +132,8 @@ pub(in crate::discord) async fn clear_global(bot: Bot, stop: CancellationToken) 
     take_out(bot, None, stop).await;
 }
 
-/// Tried once: where it fails, people who use such a command get a refusal, and the next start tries again.
+/// Removes commands in one attempt: if it fails, people who use such a command get a refusal, and the next start tries
+/// again.
 async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
     let taking = async {
         let _alone = bot.registering.lock().await;
@@ -165,7 +165,7 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
         return Ok(());
     }
     let is_told = known.as_deref() == Some(hash.as_str());
-    // An empty list stays true once it was stored: nobody but this program registers commands.
+    // An empty list stays true once it was stored: only this program registers commands.
     if is_told && (hash == NONE || has_them(bot, guild, commands).await) {
         return Ok(());
     }
@@ -187,7 +187,7 @@ fn scope(guild: Option<GuildId>) -> String {
     guild.map_or("global".to_owned(), |guild| guild.to_string())
 }
 
-/// Whether Discord lists any commands of ours.
+/// Returns whether Discord lists any commands of ours.
 async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
     let listed = bot
         .rest
@@ -196,7 +196,7 @@ async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
     Ok(!names(&listed).is_empty())
 }
 
-/// Whether Discord lists exactly the commands with our names; assumed where it does not answer.
+/// Returns whether Discord lists exactly the commands with our names; assumed if it does not answer.
 async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
     let route = route::commands(bot.application, guild);
     match bot.rest.call(route).await {

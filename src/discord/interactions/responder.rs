@@ -1,7 +1,7 @@
-//! Answers commands, buttons and forms: within a second, and visible to whom they are for.
+//! Answers commands, buttons and forms: within a second, and visible only to the intended people.
 //!
-//! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking") and
-//! replaces that. An error is visible to one person only, even where the answer would have been for all.
+//! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking")
+//! and then replaces that. Only one person sees an error, even if the answer would have been public.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
 use crate::domain::{ChannelId, GuildId, MessageId};
 
-/// How long to wait for an answer before the interaction is acknowledged: well within a second even where a request takes
+/// How long to wait for an answer before the interaction is acknowledged: well within a second even if a request takes
 /// 200 ms. Discord itself waits for three seconds.
 pub(super) const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
@@ -29,7 +29,7 @@ pub(super) enum Visibility {
     Ephemeral,
 }
 
-/// One interaction to be answered.
+/// One interaction to answer.
 #[derive(Clone)]
 pub(super) struct Responder {
     bot: Bot,
@@ -39,7 +39,7 @@ pub(super) struct Responder {
     token: String,
     /// The commands of the server it comes from.
     commands: Arc<CommandIds>,
-    /// Where an answer for all is posted that comes too late for the interaction.
+    /// Where a public answer is posted if it comes too late for the interaction.
     channel: Option<ChannelId>,
 }
 
@@ -62,14 +62,14 @@ impl Responder {
         }
     }
 
-    /// The same responder, which posts a late answer for all in this channel.
+    /// Returns the same responder, which posts a late public answer in this channel.
     #[must_use]
     pub(super) fn in_channel(mut self, channel: ChannelId) -> Self {
         self.channel = Some(channel);
         self
     }
 
-    /// Answers with the result of `work`; an error is shown to the person who asked, alone.
+    /// Answers with the result of `work`; only the person who asked sees an error.
     pub(super) async fn answer(
         &self,
         visibility: Visibility,
@@ -107,14 +107,14 @@ impl Responder {
         }
     }
 
-    /// Shows the result of `work` in the channel, for something that begins there: returns the id of that message, and the
-    /// rest of the result. `None` when there is no id, which people are told.
+    /// Shows the result of `work` in the channel, for work that begins there: returns the id of that message, and the
+    /// rest of the result. `None`, with a message to people, if there is no id.
     pub(super) async fn show<T>(
         &self,
         work: impl Future<Output = Result<(Body, T), Refusal>>,
     ) -> Option<(MessageId, T)> {
         tokio::pin!(work);
-        // A failed answer was logged where it failed; there is nobody left to tell.
+        // A failed answer was logged where it failed; there is no one else to notify.
         let (shown, rest) = match tokio::time::timeout(HEARD_WITHIN, &mut work).await {
             Ok(Ok((body, rest))) => {
                 self.say(&body, Visibility::Public).await.ok()?;
@@ -146,8 +146,8 @@ impl Responder {
         }
     }
 
-    /// Replaces the message whose button was pressed with the result of `work`; an error is shown to the person who
-    /// pressed, alone.
+    /// Replaces the message whose button was pressed with the result of `work`; only the person who pressed sees an
+    /// error.
     pub(super) async fn replace(
         &self,
         work: impl Future<Output = Result<Body, Refusal>>,
@@ -177,8 +177,8 @@ impl Responder {
         }
     }
 
-    /// The outcome of a first answer; where it can no longer be given and is for all, it is posted in the channel. If the
-    /// interaction has an answer already, another program with the same token gave it and has told the person.
+    /// Handles the outcome of a first answer: if it is public and can no longer be given, it is posted in the channel.
+    /// If the interaction already has an answer, another program with the same token gave it and has told the person.
     async fn or_post(
         &self,
         answered: Result<(), RestError>,
@@ -219,13 +219,13 @@ impl Responder {
         self.respond(4, Some((body, visibility))).await
     }
 
-    /// Responds with the reason why nothing was done, for the person who asked alone.
+    /// Responds with the reason why nothing was done, visible only to the person who asked.
     pub(super) async fn refuse(&self, refusal: Refusal) -> Result<(), RestError> {
         self.say(&Body::sentence(refusal.0), Visibility::Ephemeral)
             .await
     }
 
-    /// [`Self::refuse`], where there is a response already.
+    /// Works like [`Self::refuse`], if there already is a response.
     pub(super) async fn refuse_later(&self, refusal: Refusal) -> Result<(), RestError> {
         self.follow_up(&Body::sentence(refusal.0), Visibility::Ephemeral)
             .await
@@ -262,7 +262,7 @@ impl Responder {
         self.put_original(body).await.map(drop)
     }
 
-    /// [`Self::edit_original`], which also returns the id of that message.
+    /// Works like [`Self::edit_original`], and also returns the id of that message.
     async fn put_original(&self, body: &Body) -> Result<MessageId, RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
         let json = body.linked(&self.commands).to_json();
@@ -283,7 +283,7 @@ impl Responder {
             .await
     }
 
-    /// The id of the first response.
+    /// Returns the id of the first response.
     async fn original(&self) -> Result<MessageId, RestError> {
         let route = route::read_original(self.application, self.id, &self.token);
         message_id(&self.rest.call(route).await?)

@@ -1,8 +1,7 @@
-//! Buttons that do what people would otherwise have to type: restore a saved session, undo a clear, continue a turn that
-//! ended early, try one again.
+//! Buttons for actions that people would otherwise have to type: restore a saved session, undo a clear, continue a turn
+//! that ended early, try one again.
 //!
-//! A button that all can see is for one press: it is removed once that is served, and a second person is told who was
-//! first.
+//! A public button is for one press: it is removed once that is served, and a second person learns who was first.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 use tracing::warn;
@@ -16,10 +15,10 @@ use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::manager::ManagerError;
 
-/// What *Continue* asks the model.
+/// The words of *Continue* to the model.
 const GO_ON: &str = "Continue where you stopped.";
 
-/// What *Try again* asks the model.
+/// The words of *Try again* to the model.
 pub(super) const AGAIN: &str = "That failed. Try again.";
 
 /// What to do instead of pressing a used button to restore.
@@ -28,7 +27,8 @@ const SEE_HISTORY: &str = "`/context history` lists the saved sessions.";
 /// What to do instead of pressing a used button to continue.
 pub(super) const WRITE: &str = "Write here to go on.";
 
-/// *Resume* and *Undo*, which all can see: the session of this id replaces the conversation, and the button is removed.
+/// Handles *Resume* and *Undo*, which are public: the session of this id replaces the conversation, and the button is
+/// removed.
 pub(super) async fn restore(
     bot: &Bot,
     responder: &Responder,
@@ -44,14 +44,14 @@ pub(super) async fn restore(
         is_done = true;
         Ok(restored)
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Public, work).await;
     if is_done {
         take_button_off(bot, press).await;
     }
 }
 
-/// The same in a list, which one person sees and where the button stays; its menu offers another session.
+/// Does the same in a list, which one person sees and where the button stays; its menu offers another session.
 pub(super) async fn restore_listed(
     bot: &Bot,
     responder: &Responder,
@@ -67,7 +67,7 @@ pub(super) async fn restore_listed(
         let here = Here::of_press(bot, press).await?;
         put_back(bot, &here, session).await
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Public, work).await;
 }
 
@@ -83,7 +83,7 @@ async fn put_back(bot: &Bot, here: &Here, session: &str) -> Result<Body, Refusal
     Ok(render::restored(&context))
 }
 
-/// Restores the conversation of an interrupted turn, where the idle timer has saved it since.
+/// Restores the conversation of an interrupted turn, if the idle timer has saved it since.
 async fn put_saved_back(bot: &Bot, here: &Here, turn: TurnId) -> Result<(), Refusal> {
     let recovery = &bot.manager.recovery;
     let saved = recovery.saved_since(turn, here.channel).await;
@@ -93,8 +93,8 @@ async fn put_saved_back(bot: &Bot, here: &Here, turn: TurnId) -> Result<(), Refu
     Ok(())
 }
 
-/// *Continue*, under the turn that was interrupted where one is named, and *Try again*: a turn for the person who pressed, as if
-/// they had written it.
+/// Handles *Continue*, under the interrupted turn if one is named, and *Try again*: a turn for the person who pressed,
+/// as if they had written it.
 pub(super) async fn go_on(
     bot: &Bot,
     responder: &Responder,
@@ -130,7 +130,7 @@ pub(super) async fn go_on(
     take_button_off(bot, press).await;
 }
 
-/// The message whose button was pressed.
+/// Returns the message whose button was pressed.
 pub(super) fn pressed(press: &ComponentInteraction) -> MessageId {
     MessageId(press.message.id.get())
 }

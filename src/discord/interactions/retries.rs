@@ -20,16 +20,16 @@ use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::store::StoreError;
 
-/// How the ledger's fact of a retry begins; the message with the failure follows.
+/// The beginning of a retry's fact in the ledger; the message with the failure follows.
 const FACT: &str = "retry:";
 
-/// Most retries that wait in all servers together.
+/// Most retries that wait in all servers combined.
 const MOST: usize = 200;
 
-/// Longest wait. A provider that names a later time is asked again by people.
+/// Longest wait. For a later time, people have to retry themselves.
 const LONGEST: chrono::TimeDelta = chrono::TimeDelta::hours(24);
 
-/// How long after its time a retry is still made, after a restart for example.
+/// How long after its time a retry is still made, for example after a restart.
 const GRACE: chrono::TimeDelta = chrono::TimeDelta::hours(1);
 
 /// How long to wait before the ledger is read again after it failed.
@@ -89,7 +89,7 @@ pub(super) async fn promise(
             at.timestamp()
         )))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Public, work).await;
     if let Some(channel) = channel {
         take_buttons_off(bot, channel, message).await;
@@ -140,7 +140,7 @@ async fn make_due(bot: &Bot) -> Result<Option<Duration>, StoreError> {
             next = Some(next.map_or(PAUSE, |next| next.min(PAUSE)));
             continue;
         }
-        // Once: where it fails, that is told like every failure.
+        // Once: if it fails, that is reported like every failure.
         bot.store.forget_meta(&key).await?;
         if retry.at + GRACE > now
             && let Err(refusal) = make(bot, &retry).await

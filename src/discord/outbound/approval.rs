@@ -38,7 +38,7 @@ impl OutboundContext {
     }
 
     /// Posts an approval's message. While Discord cannot be reached this is tried again for as long as the approval is
-    /// open; where Discord refuses it, people are told why, and its calls are denied.
+    /// open. If Discord refuses it, people get the reason, and its calls are denied.
     async fn post_approval(&self, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
         let nonce = format!("ask-{id}");
         loop {
@@ -53,7 +53,7 @@ impl OutboundContext {
                 self.tell_unasked(channel, &why).await;
                 return None;
             }
-            // A pause between tries, so that an outage is not made worse.
+            // A pause between attempts, so that an outage is not made worse.
             let pause = tokio::time::sleep(POST_PAUSE);
             self.stop.run_until_cancelled(pause).await?;
             if !self.bot.approvals.is_open(id) {

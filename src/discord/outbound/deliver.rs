@@ -1,8 +1,8 @@
 //! D9: one part of the outbox posted, in order and once.
 //!
-//! Before the POST the ledger says `sending`; after it, `sent` with the message's id. A part whose POST may or may not have
-//! arrived is sent again with the same nonce as long as Discord remembers nonces; later it is looked for in the channel
-//! first.
+//! Before the POST the ledger has `sending`; after it, `sent` with the message's id. A part whose POST may or may not
+//! have arrived is sent again with the same nonce as long as Discord remembers nonces; later it is searched for in the
+//! channel first.
 
 use std::io;
 use std::time::Duration;
@@ -33,9 +33,9 @@ pub(super) enum Delivery {
     Next(Box<Part>),
     /// It was sent, and none waits after it.
     Last,
-    /// It is done; the outbox has the next.
+    /// It is done; the next is in the outbox.
     Settled,
-    /// It cannot be done now; it stays in the outbox.
+    /// It cannot be sent now; it stays in the outbox.
     Stuck,
 }
 
@@ -73,7 +73,7 @@ impl OutboundContext {
             }
             is_doubtful = true;
             warn!(part.id, "failed to deliver part {}; trying again", part.id);
-            // A pause between tries, so that an outage is not made worse.
+            // A pause between attempts, so that an outage is not made worse.
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(Delivery::Stuck),
                 () = tokio::time::sleep(PAUSE) => {}
@@ -81,14 +81,14 @@ impl OutboundContext {
         }
     }
 
-    /// Tries once; `None` when Discord cannot be reached. Whether an older try arrived is checked when Discord can be
+    /// Tries once; `None` if Discord cannot be reached. Whether an older attempt arrived is checked when Discord can be
     /// reached again.
     async fn attempt(
         &self,
         part: &Part,
         is_doubtful: bool,
     ) -> Result<Option<Delivery>, StoreError> {
-        // Serving it may have ended between two parts, or between two tries.
+        // The server may have lost its service between two parts, or between two attempts.
         if !self.bot.may_post(part.channel).await {
             return Ok(Some(Delivery::Stuck));
         }
@@ -123,7 +123,7 @@ impl OutboundContext {
         {
             self.bot.store.set_message_about(turn, message).await?;
         }
-        // Only a card that can be answered: what a question became is shown by an edit of it.
+        // Only a card that can be answered: an edit shows the later state of a question.
         if let Some(question) = part.body.question
             && part.body.button.is_some()
         {
@@ -182,7 +182,7 @@ impl OutboundContext {
         self.bot.rest.reply(request).await
     }
 
-    /// Our own words with mentions of commands. What a model says is not changed.
+    /// Adds mentions of commands to our own words. A model's words are not changed.
     fn linked(&self, part: &Part, body: Body) -> Body {
         match part.kind {
             PartKind::Notice | PartKind::Failure => match self.bot.guild_of(part.channel) {
@@ -229,8 +229,8 @@ impl OutboundContext {
         Ok(Delivery::Settled)
     }
 
-    /// Looks for the part among our own messages: same text, same reference unless Discord refused it, not older than its
-    /// first try.
+    /// Searches for the part among our own messages: same text, same reference unless Discord refused it, not older
+    /// than its first attempt.
     async fn find(&self, part: &Part) -> Result<Option<MessageId>, RestError> {
         let first_try = part.first_try.unwrap_or(part.queued_at);
         let since = MessageId::first_at(first_try - chrono::Duration::seconds(10));
@@ -275,13 +275,13 @@ fn menu(menu: &PartMenu) -> Menu {
     }
 }
 
-/// Whether Discord's text is what was posted, with or without mentions of commands.
+/// Returns whether Discord's text is the posted text, with or without mentions of commands.
 fn is_same(content: &str, posted: &str) -> bool {
     let (content, posted) = (content.trim(), posted.trim());
     content == posted || unlinked(content) == posted
 }
 
-/// The files' bytes, and a line for each that cannot be posted.
+/// Returns the files' bytes, and a line for each that cannot be posted.
 async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
     let mut read = Vec::new();
     let mut lost = String::new();

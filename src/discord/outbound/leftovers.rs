@@ -1,5 +1,5 @@
-//! Messages that a crash left behind: it may have come after a post and before the message's id was stored. Those with
-//! buttons are recognised by the buttons' ids; a preview by the mark at its end.
+//! Messages left behind by a crash between a post and the storing of the message's id. Those with buttons are
+//! recognised by the buttons' ids; a preview by the mark at its end.
 
 use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
@@ -15,23 +15,23 @@ use crate::discord::rest::{Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::{EndReason, TurnEnd};
 
-/// How far back interrupted turns are looked at: longer ago, live buttons do not matter any more.
+/// How far back interrupted turns are checked: before that, live buttons no longer matter.
 const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
 
-/// Messages looked at in each channel, the newest.
+/// Messages checked in each channel, the newest.
 const LOOKED_AT: usize = 50;
 
-/// What to do with a message whose buttons have no effect any more.
+/// The treatment of a message with buttons that no longer work.
 enum Cleanup {
-    /// It says how it ended already; only the buttons are removed.
+    /// It already shows how it ended; only the buttons are removed.
     RemoveButtons,
     Replace(Box<Body>),
     /// The answer is there: the message is deleted.
     Delete,
 }
 
-/// Cleans up what interrupted turns left in their channels. Best done before anything else is posted there: a preview next
-/// to the answer looks like a second one.
+/// Cleans up the messages that interrupted turns left in their channels. Best done before anything else is posted
+/// there: a preview next to the answer looks like a second one.
 pub(in crate::discord) async fn tidy(bot: Bot) {
     let started = clock::now();
     let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
@@ -68,7 +68,7 @@ async fn tidy_message(bot: &Bot, channel: ChannelId, message: &Value, started: D
     let Ok(id) = message_id(message) else {
         return;
     };
-    // A message that a part in the outbox edits is cleaned up by that edit, and only by it.
+    // A message that a part in the outbox edits is cleaned up only by that edit.
     if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
         return;
     }
@@ -98,7 +98,8 @@ async fn tidy_message(bot: &Bot, channel: ChannelId, message: &Value, started: D
     }
 }
 
-/// Ends a preview with this text. Next to an answer it is deleted; without one, it is changed to say how the turn ended.
+/// Ends a preview with this text. Next to an answer it is deleted; without one, it is changed to show how the turn
+/// ended.
 async fn end_preview(
     bot: &Bot,
     channel: ChannelId,
@@ -120,7 +121,7 @@ async fn end_preview(
     ))))
 }
 
-/// The ids of a message's buttons.
+/// Returns the ids of a message's buttons.
 fn buttons(message: &Value) -> Vec<&str> {
     let rows = message["components"].as_array().into_iter().flatten();
     rows.filter_map(|row| row["components"].as_array())
@@ -129,7 +130,7 @@ fn buttons(message: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What to do with a message with these buttons; `None` when they still work, or are of another kind.
+/// Returns the treatment of a message with these buttons; `None` if they still work, or are of another kind.
 async fn cleanup(bot: &Bot, buttons: &[&str]) -> Option<Cleanup> {
     let first = buttons.first()?;
     if let Some((subject, _)) = approval::Subject::of(first) {

@@ -1,8 +1,8 @@
-//! What people see of one running turn: typing, a live status, a growing preview, a reaction on messages taken in.
+//! The view of one running turn: typing, a live status, a growing preview, a reaction on accepted messages.
 //!
-//! None of it promises anything, so none of it is worth waiting for: an edit for which there is no room in Discord's limits
-//! is skipped, and the latest state is shown later. All of it is silent, and is removed when the answer comes: that is a
-//! message of its own, which notifies people and is the last of its turn.
+//! None of it is promised, so none of it is worth waiting for: an edit without room in Discord's limits is skipped, and
+//! the latest state is shown later. All of it is silent, and is removed when the answer comes: that is a separate
+//! message, which notifies people and is the last of its turn.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const SPEAKS_FOR: Duration = Duration::from_secs(1);
 /// A turn shorter than this shows no status.
 const STATUS_AFTER: Duration = Duration::from_secs(2);
 
-/// Where only the elapsed time has changed, the status is edited no more often than this.
+/// If only the elapsed time has changed, the status is edited no more often than this.
 const CLOCK_EVERY: Duration = Duration::from_secs(5);
 
 /// How long the preview of an earlier step waits for the words that may replace it.
@@ -52,7 +52,7 @@ pub(super) struct Live {
     next_typing: Instant,
     status: Shown,
     preview: Shown,
-    /// The step whose words the preview shows, or would.
+    /// The step with the words that the preview shows, or would show.
     preview_step: u32,
     /// When the words of this step began; `None` while there are none.
     speaks_since: Option<Instant>,
@@ -64,9 +64,9 @@ pub(super) struct Live {
     summary: Option<TurnSummary>,
     /// Its outcome was posted, or will never be.
     has_spoken: bool,
-    /// Something happened that was not looked at yet.
+    /// An event has not been processed yet.
     is_news: bool,
-    /// Something may have changed that an edit would show.
+    /// An edit may show a change.
     is_stale: bool,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Live {
 struct Shown {
     message: Option<MessageId>,
     edited: Instant,
-    /// It cannot be shown, or we cannot edit it any more.
+    /// It cannot be shown, or we can no longer edit it.
     given_up: bool,
     /// Its post was never answered: the message may exist.
     is_doubtful: bool,
@@ -111,12 +111,12 @@ impl Live {
         }
     }
 
-    /// Waits until there is something new to show; for ever once the turn has ended.
+    /// Waits until there is something new to show; forever once the turn has ended.
     pub(super) async fn changes(&mut self) {
         if self.summary.is_some() {
             return std::future::pending().await;
         }
-        // A short turn shows nothing, so nothing need be woken by it.
+        // A short turn shows nothing, so it need not wake anything.
         let shows_from = self.working_since + TYPING_AFTER;
         if Instant::now() < shows_from {
             tokio::time::sleep_until(shows_from).await;
@@ -135,35 +135,35 @@ impl Live {
         &self.turn
     }
 
-    /// The turn ended: from here on its messages are only cleaned up.
+    /// Ends the view of the turn: from here on its messages are only cleaned up.
     pub(super) fn end(&mut self, summary: TurnSummary) {
         self.summary = Some(summary);
     }
 
-    /// A part of its outcome was posted, or never will be.
+    /// Records that a part of its outcome was posted, or never will be.
     pub(super) const fn has_spoken(&mut self) {
         self.has_spoken = true;
     }
 
-    /// The message that shows the growing words of this step.
+    /// Returns the message with the growing words of this step.
     pub(super) fn preview_of(&self, step: u32) -> Option<MessageId> {
         self.preview.message.filter(|_| self.preview_step == step)
     }
 
-    /// The preview was replaced with the words themselves: it must not be edited or deleted any more.
+    /// Records that the preview was replaced with the final words: it must no longer be edited or deleted.
     pub(super) fn gives_preview_away(&mut self) {
         self.preview.message = None;
         self.outdated_since = None;
         self.said.clear();
     }
 
-    /// Whether it has ended, and nothing is left to clean up.
+    /// Returns whether it has ended, and nothing is left to clean up.
     pub(super) fn is_over(&self) -> bool {
         let is_gone = |shown: &Shown| shown.message.is_none() && !shown.is_doubtful;
         self.summary.is_some() && is_gone(&self.status) && is_gone(&self.preview)
     }
 
-    /// When to check again, if nothing changes before.
+    /// Returns when to check again, if nothing changes before.
     pub(super) fn due(&self, now: Instant, next_edit: Instant) -> Instant {
         if self.awaits_its_answer() {
             return now + IDLE;
@@ -194,7 +194,7 @@ impl Live {
             .max(self.working_since + PREVIEW_AFTER)
     }
 
-    /// The next thing to do. Edits only when `may_edit`.
+    /// Returns the next thing to do. Edits only if `may_edit`.
     pub(super) fn next_request(&mut self, now: Instant, may_edit: bool) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary),
@@ -206,7 +206,7 @@ impl Live {
                     .or_else(|| may_edit.then(|| self.show(now)).flatten())
             }
         };
-        // After an operation there may be another one; without one, everything that happened was looked at.
+        // After an operation there may be another one; without one, every event was processed.
         self.is_news = act.is_some();
         act.map(|act| self.request(act))
     }
@@ -238,7 +238,7 @@ impl Live {
         }
     }
 
-    /// Removes what must not be shown any more: the status below a question, the preview of an earlier step.
+    /// Removes messages that must no longer be shown: the status below a question, the preview of an earlier step.
     fn make_way(&mut self, now: Instant, may_edit: bool) -> Option<LiveAction> {
         if self.is_asking
             && let Some(status) = self.status.message
@@ -261,7 +261,7 @@ impl Live {
         }
     }
 
-    /// What an edit would show, the preview first.
+    /// Returns the next edit, the preview first.
     fn show(&mut self, now: Instant) -> Option<LiveAction> {
         let act = self.show_preview(now).or_else(|| self.show_status(now));
         let is_early = now < self.preview_due();
@@ -269,7 +269,7 @@ impl Live {
         act
     }
 
-    /// What is still to be cleaned up when the hub ends, one request after the other.
+    /// Returns the next cleanup when the hub ends, one request after the other.
     pub(super) fn last_request(&mut self) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary)?,
@@ -309,7 +309,7 @@ impl Live {
             }
             (LiveActionKind::LookForStatus, Ok(None)) => self.status.is_doubtful = false,
             (LiveActionKind::LookForPreview, Ok(None)) => self.preview.is_doubtful = false,
-            // While the turn runs it is looked for again; after its end, the next start does that.
+            // While the turn runs it is searched for again; after its end, the next start does that.
             (LiveActionKind::LookForStatus, Err(_)) => {
                 self.status.is_doubtful = self.summary.is_none()
             }
@@ -399,7 +399,7 @@ impl Live {
         })
     }
 
-    /// Whether the answer may not be in the channel yet: until it is, what shows a part of it stays.
+    /// Returns whether the answer may not be in the channel yet: until it is, messages with a part of it stay.
     fn awaits_its_answer(&self) -> bool {
         let is_answered = self
             .summary
@@ -408,7 +408,7 @@ impl Live {
         is_answered && !self.has_spoken
     }
 
-    /// Next to the answer nothing is left. Without one, the preview is changed to say why.
+    /// Cleans up at the end: next to the answer nothing is left. Without one, the preview is changed to show why.
     fn tidy(&mut self, summary: &TurnSummary) -> Option<LiveAction> {
         if self.awaits_its_answer() {
             return None;
@@ -417,7 +417,7 @@ impl Live {
             return Some(LiveAction::LookForPreview);
         }
         if let Some(preview) = self.preview.message {
-            // An abort leaves one notice, which says what was running.
+            // An abort leaves one notice, which names the running work.
             let cut_words = self
                 .cut_words()
                 .filter(|_| summary.exit != EndReason::Aborted);
@@ -435,7 +435,7 @@ impl Live {
         Some(LiveAction::DeleteStatus(self.status.message?))
     }
 
-    /// The last words of the model before the turn ended, if the preview shows them.
+    /// Returns the last words of the model before the turn ended, if the preview shows them.
     fn cut_words(&self) -> Option<String> {
         let speech = self.feed.speech.borrow();
         if speech.step != self.preview_step {
@@ -467,13 +467,13 @@ impl Shown {
         self.message = None;
     }
 
-    /// A post that was not answered may have been made nevertheless.
+    /// Records an unanswered post, which may have been made anyway.
     fn lose_post(&mut self, error: &RestError) {
         self.is_doubtful = matches!(error, RestError::Unreachable(_));
         self.lose(error);
     }
 
-    /// A request that Discord refused is not tried again; one that had to wait is.
+    /// Records a failed request: one that Discord refused is not tried again, one that had to wait is.
     fn lose(&mut self, error: &RestError) {
         match error {
             RestError::Busy | RestError::Unreachable(_) => {}

@@ -10,7 +10,7 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
-/// The newest messages, in which a post without an answer is looked for: it was made seconds ago.
+/// The newest messages, in which an unanswered post is searched for: it was made seconds ago.
 const LOOKED_AT: usize = 50;
 
 /// One request for a turn's live messages.
@@ -60,17 +60,17 @@ pub(super) struct Done {
 }
 
 impl LiveRequest {
-    /// Whether it counts as one of the channel's edits.
+    /// Returns whether it counts as one of the channel's edits.
     pub(super) const fn is_edit(&self) -> bool {
         !matches!(self.act, LiveAction::Type | LiveAction::React(_))
     }
 
-    /// The turn that it shows.
+    /// Returns the turn that it shows.
     pub(super) const fn turn(&self) -> TurnId {
         self.turn
     }
 
-    /// Whether it posts, or looks for, a preview.
+    /// Returns whether it posts, or searches for, a preview.
     pub(super) const fn is_new_preview(&self) -> bool {
         matches!(
             self.act,
@@ -78,7 +78,7 @@ impl LiveRequest {
         )
     }
 
-    /// The message it changes.
+    /// Returns the message it changes.
     pub(super) const fn message(&self) -> Option<MessageId> {
         match self.act {
             LiveAction::EditStatus(id, _)
@@ -154,7 +154,7 @@ impl LiveRequest {
     }
 }
 
-/// Looks for a message of ours among the newest in the channel.
+/// Searches for a message of ours among the newest in the channel.
 async fn look(
     context: &OutboundContext,
     channel: ChannelId,
@@ -173,7 +173,7 @@ async fn look(
     found.map(message_id).transpose()
 }
 
-/// Whether this is a preview of a turn that answers `reply_to`.
+/// Returns whether this is a preview of a turn that answers `reply_to`.
 fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
     let content = message["content"].as_str().unwrap_or_default();
     let reference = snowflake(&message["message_reference"]["message_id"]);
@@ -181,7 +181,7 @@ fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
     status_text::said_so_far(content).is_some() && is_unreferred
 }
 
-/// Posts a message that may be skipped, silently, as a reply to what the turn answers.
+/// Posts a message that may be skipped, silently, as a reply to the message that the turn answers.
 async fn post(
     context: &OutboundContext,
     channel: ChannelId,

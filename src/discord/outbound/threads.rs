@@ -1,5 +1,4 @@
-//! Threads of child turns: opened when one begins, archived once it has ended. What is said in them goes through the
-//! outbox.
+//! Threads of child turns: opened when one begins, archived once it has ended. Messages in them go through the outbox.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::discord::rest::{Request, RestError, Urgency, route, snowflake};
 use crate::domain::{ChannelId, ConversationId};
 use crate::store::{NewPart, StoreError};
 
-/// A thread that all who see the channel can see.
+/// A thread that everyone who sees the channel can see.
 const PUBLIC: u64 = 11;
 
 /// Minutes without messages after which Discord archives a thread, in case the bot does not.
@@ -33,7 +32,7 @@ enum NoThread {
     Ledger(#[from] StoreError),
 }
 
-/// Shows a child turn in a thread of its own until it ends. Without a thread the child works just the same.
+/// Shows a child turn in its own thread until it ends. Without a thread the child works just the same.
 pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) {
     let thread = context.thread_of(&child).await.inspect_err(|why| {
         warn!(
@@ -59,7 +58,7 @@ pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) 
 }
 
 impl OutboundContext {
-    /// The thread of a child turn: a new one, or that of the conversation that it continues.
+    /// Returns the thread of a child turn: a new one, or that of the conversation that it continues.
     async fn thread_of(&self, child: &ChildThread) -> Result<ChannelId, NoThread> {
         let store = &self.bot.store;
         let known = store.conversation(child.conversation).await?;
@@ -100,7 +99,7 @@ impl OutboundContext {
         }
     }
 
-    /// Archives a thread in which nothing more will be said. Where that fails, Discord does it itself after a while.
+    /// Archives a thread without further messages. If that fails, Discord does it itself after a while.
     pub(super) async fn archive(&self, thread: ChannelId) {
         let request = Request::new(route::edit_channel(thread), Urgency::Durable)
             .json(json!({"archived": true}))
@@ -110,7 +109,7 @@ impl OutboundContext {
         }
     }
 
-    /// Sends what was stored with the end of a child turn; without a thread it is dropped.
+    /// Sends the messages that were stored with the end of a child turn; without a thread they are dropped.
     async fn say_last(&self, thread: Option<ChannelId>, conversation: ConversationId) {
         let said = self.bot.store.say_in_thread(conversation).await;
         let Some(thread) = thread else {

@@ -1,21 +1,21 @@
-//! Who may press an approval's buttons. Pure.
+//! Decides who may press an approval's buttons. Pure.
 
 use crate::agent::event::Choice;
 use crate::domain::{Person, RoleId, UserId};
 use crate::permission::{NotGranted, may_answer};
 
-/// Who decides one question.
+/// The people who may decide one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deciders<'a> {
     /// Roles named by `/settings approvers`.
     pub approver_roles: &'a [RoleId],
-    /// Whose messages are in the turn.
+    /// The authors of the messages in the turn.
     pub requesters: &'a [UserId],
     /// Whether the person may grant `open`.
     pub open: Result<(), NotGranted>,
 }
 
-/// Why somebody may not press a button. The text is shown to that person alone.
+/// Why a person may not press a button. Only that person sees the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MayNotPress {
     /// Members of these roles decide; without any, the person who asked does.
@@ -27,11 +27,11 @@ pub enum MayNotPress {
     Always(#[source] NotGranted),
 }
 
-/// Whether `person` may press this button.
+/// Checks whether `person` may press this button.
 ///
 /// # Errors
 ///
-/// When somebody else is to decide.
+/// Fails if others have to decide.
 pub fn may_press(
     person: &Person,
     choice: Choice,

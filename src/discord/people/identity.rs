@@ -1,4 +1,4 @@
-//! Who the bot is to Discord, asked at the start.
+//! The bot's identity at Discord, requested at the start.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Rest, RestError, snowflake};
 use crate::domain::UserId;
 
-/// Pause between two tries to reach Discord at the start.
+/// Pause between two attempts to reach Discord at the start.
 const START_PAUSE: Duration = Duration::from_secs(5);
 
-/// Tries to reach Discord at the start before it is reported that it cannot be reached.
+/// Attempts to reach Discord at the start before a report that it cannot be reached.
 const START_TRIES: u32 = 12;
 
 pub(in crate::discord) struct Identity {
     pub(in crate::discord) user: UserId,
     pub(in crate::discord) application: u64,
-    /// Who operates the bot; empty where Discord did not say.
+    /// The operators of the bot; empty if Discord did not name them.
     pub(in crate::discord) owners: Vec<UserId>,
-    /// Anybody may invite us.
+    /// Whether anyone may invite us.
     pub(in crate::discord) is_public: bool,
 }
 
-/// Asks Discord who the bot is; `None` when the daemon is stopped first.
+/// Asks Discord for the bot's identity; `None` if the daemon is stopped first.
 pub(in crate::discord) async fn identify(
     rest: &Rest,
     stop: &CancellationToken,
@@ -39,8 +39,8 @@ pub(in crate::discord) async fn identify(
     };
     let user = snowflake(&user["id"])
         .ok_or_else(|| DiscordError::Start("it did not name the bot".into()))?;
-    // Without an answer the operator is the one of the last start, and the application's id is assumed to be the bot's, as
-    // it mostly is.
+    // Without an answer, the operator of the last start is used, and the application's id is assumed to be the bot's,
+    // as it usually is.
     let application = match application {
         Ok(application) => application,
         Err(_) => rest
@@ -56,7 +56,7 @@ pub(in crate::discord) async fn identify(
     }))
 }
 
-/// The bot's user, asked for until Discord answers; `None` when the daemon is stopped before.
+/// Returns the bot's user, and asks until Discord answers; `None` if the daemon is stopped before.
 async fn current_user(
     rest: &Rest,
     stop: &CancellationToken,
@@ -78,7 +78,7 @@ async fn current_user(
                 warn!(%error, "failed to reach Discord; trying again");
             }
         }
-        // A pause between tries, so that an outage is not made worse.
+        // A pause between attempts, so that an outage is not made worse.
         tokio::select! {
             () = stop.cancelled() => return Ok(None),
             () = tokio::time::sleep(START_PAUSE) => {}

@@ -1,4 +1,4 @@
-//! Tells the operator what they must know: in the log, and by direct message or in a channel, once per cause.
+//! Sends the operator important notices: in the log, and by direct message or in a channel, once per cause.
 
 use std::collections::HashSet;
 
@@ -12,25 +12,25 @@ use crate::discord::rest::{Rest, snowflake};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::AgentManager;
 
-/// Most notices that wait for the one before. Further ones are in the log only: with so many unread, one more would not be
-/// read.
+/// Most notices that wait for the previous one. Further ones are only in the log: with so many unread, one more would
+/// not be read.
 pub(in crate::discord) const MOST_WAITING: usize = 64;
 
 /// Something the operator must know.
 #[derive(Clone, Debug)]
 pub(in crate::discord) struct Notice {
-    /// Same cause, told once.
+    /// Notices with the same cause are sent once.
     pub(in crate::discord) cause: String,
-    /// What happened, and what to do about it.
+    /// The event, and what to do about it.
     pub(in crate::discord) body: Body,
     /// The same for the log.
     pub(in crate::discord) in_log: String,
-    /// The server that it asks about; stored once the operator was told.
+    /// The server that it asks about; stored once the operator was notified.
     pub(in crate::discord) server: Option<GuildId>,
 }
 
 impl Notice {
-    /// One that needs no answer.
+    /// Creates a notice that needs no answer.
     pub(in crate::discord) fn text(cause: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -42,12 +42,12 @@ impl Notice {
     }
 }
 
-/// Who the operator is and where they are told.
+/// The operator's identity, and the place for notices.
 pub(in crate::discord) struct Operator {
     pub(in crate::discord) rest: Rest,
     /// Knows the application's owner, or the members of its team.
     pub(in crate::discord) manager: AgentManager,
-    /// `operator_channel`, where it is set.
+    /// `operator_channel`, if it is set.
     pub(in crate::discord) channel: Option<ChannelId>,
     pub(in crate::discord) notices: Receiver<Notice>,
 }
@@ -71,7 +71,7 @@ impl Operator {
         }
     }
 
-    /// Stored, so that the next start does not ask again.
+    /// Stores that the operator was asked, so that the next start does not ask again.
     async fn asked_about(&self, server: GuildId, is_told: bool) {
         if !is_told {
             return warn!(guild.id = %server, "failed to tell anybody of the server {server}; set `operator_channel`, or let the bot write to you");
@@ -81,7 +81,7 @@ impl Operator {
         }
     }
 
-    /// Posts in the operator's channel, or to each operator; returns whether that reached anybody.
+    /// Posts in the operator's channel, or to each operator; returns whether anyone received it.
     async fn tell(&self, body: &Body) -> bool {
         if let Some(channel) = self.channel {
             match self.rest.post(channel, body).await {
@@ -116,7 +116,7 @@ impl Operator {
 ///
 /// # Errors
 ///
-/// When they take no direct messages, or Discord cannot be reached.
+/// Fails if they accept no direct messages, or Discord cannot be reached.
 pub(in crate::discord) async fn direct_message(
     rest: &Rest,
     user: UserId,
@@ -131,7 +131,7 @@ pub(in crate::discord) async fn direct_message(
     rest.post(ChannelId(channel), body).await.map(drop)
 }
 
-/// The owner in an application's JSON, or the accepted members of its team.
+/// Returns the owner in an application's JSON, or the accepted members of its team.
 pub(in crate::discord) fn owners(application: &Value) -> Vec<UserId> {
     let members = application["team"]["members"].as_array();
     let team: Vec<UserId> = members

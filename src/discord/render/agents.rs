@@ -1,4 +1,4 @@
-//! Messages about agents: made, listed, configured, destroyed.
+//! Messages about agents: created, listed, configured, destroyed.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::text::{self, count, escape};
 /// Agents on one page of the list.
 const PER_PAGE: usize = 10;
 
-/// Characters of what a profile permits, in a list of ten agents.
+/// Characters of a profile's permissions, in a list of ten agents.
 const ALLOWED_SHOWN: usize = 250;
 
-/// The first message in an agent's channel.
+/// Returns the first message in an agent's channel.
 pub fn welcome(made: &Made) -> Body {
     let purpose = match made.purpose.as_str() {
         "" => String::new(),
@@ -37,7 +37,7 @@ pub fn welcome(made: &Made) -> Body {
     Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
 }
 
-/// The folder of the machine that an agent works in.
+/// Returns the folder of the machine that an agent works in.
 pub(super) fn shown_folder(folder: &Path) -> String {
     escape::code(&text::one_line(
         &text::visible(&folder.to_string_lossy()).0,
@@ -45,7 +45,7 @@ pub(super) fn shown_folder(folder: &Path) -> String {
     ))
 }
 
-/// The message to the person who made an agent in a server.
+/// Returns the message to the person who created an agent in a server.
 pub fn made(made: &Made, guild: GuildId) -> Body {
     let mut text = if made.kept_files {
         format!(
@@ -63,7 +63,7 @@ pub fn made(made: &Made, guild: GuildId) -> Body {
     Body::text(text).row(vec![open])
 }
 
-/// One page of the agents of a server, counted from 0.
+/// Returns one page of the agents of a server, counted from 0.
 pub fn agents(agents: &[AgentListing], page: usize, now: DateTime<Utc>) -> Body {
     if agents.is_empty() {
         return Body::text("There are no agents in this server yet. Make one with `/agent init`.");
@@ -120,7 +120,7 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
     text
 }
 
-/// The current value of a key; a prompt comes with a button that edits it.
+/// Returns the current value of a key; a prompt comes with a button that edits it.
 pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     let title = format!("{name}: {key}");
     let fenced = text::fenced(value, "");
@@ -141,8 +141,8 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     )])
 }
 
-/// Asks whether to destroy an agent. `deleted` are the files that go with it, `None` where they are kept; `bound` is the folder of
-/// the machine that it works in.
+/// Asks whether to destroy an agent. `deleted` are the files that are deleted with it, `None` if they are kept; `bound`
+/// is the folder of the machine that it works in.
 pub fn ask_destroy(name: &str, deleted: Option<FileCount>, bound: Option<&Path>) -> Body {
     let files = match deleted {
         None => "Its folder is kept.".to_owned(),
@@ -158,7 +158,7 @@ pub fn ask_destroy(name: &str, deleted: Option<FileCount>, bound: Option<&Path>)
     ))
 }
 
-/// Says that the folder of the machine stays; empty where the agent works in its own.
+/// Says that the folder of the machine stays; empty if the agent works in its own.
 fn stays(bound: Option<&Path>) -> String {
     bound.map_or_else(String::new, |folder| {
         format!(
@@ -174,12 +174,12 @@ fn deletes(files: &str) -> String {
     )
 }
 
-/// Asks whether to make a new folder for an agent that lost its own.
+/// Asks whether to create a new folder for an agent that lost its own.
 pub fn ask_new_folder(lost: &str) -> Body {
     Body::text(format!("{lost}\n**Make a new folder?**"))
 }
 
-/// The outcome of a destruction.
+/// Returns the outcome of a destruction.
 pub fn destroyed(destroyed: &Destroyed) -> Body {
     let files = match destroyed.files {
         Files::Kept => "Its files are kept.",
@@ -198,7 +198,7 @@ pub fn destroyed(destroyed: &Destroyed) -> Body {
     Body::text(text)
 }
 
-/// The model that an agent asks first, such that its name can be copied.
+/// Returns the model that an agent asks first, in a form that can be copied.
 pub(super) fn model(choice: &Choice) -> String {
     match choice {
         Choice::Named(model) => escape::code(model),

@@ -1,5 +1,5 @@
-//! *Always allow* in words: a confirmation that says what it will cover, and a list of what it covers already, each entry
-//! with a button to remove it. Pure.
+//! *Always allow* in words: a confirmation with its future scope, and a list of the existing entries, each with a
+//! button to remove it. Pure.
 
 use sha2::{Digest, Sha256};
 
@@ -8,13 +8,13 @@ use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::permission::{Action, Scope, scope};
 use crate::text::{self, escape};
 
-/// Characters of scopes that the question shows; longer ones go into a file.
+/// Characters of scopes in the question; longer ones go into a file.
 const MAX_SHOWN: usize = 2_500;
 
 /// Characters of one value in the list.
 const MAX_LISTED: usize = 200;
 
-/// Entries that the list shows with a button each.
+/// Most entries that the list shows with a button each.
 const MOST_LISTED: usize = 15;
 
 /// The answer to the person who confirmed.
@@ -62,7 +62,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     body.text_file("always_allow.txt", all.collect::<String>())
 }
 
-/// What `agent` may do without a question, each entry with a button that removes it.
+/// Lists the acts that `agent` may do without a question, each with a button that removes it.
 pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let title = format!("{agent}: always_allow");
     if entries.is_empty() {
@@ -112,13 +112,13 @@ pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     }
 }
 
-/// Names an entry in the id of a button.
+/// Returns a name for an entry for the id of a button.
 pub(crate) fn digest(entry: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(entry));
     hash.get(..16).unwrap_or(&hash).to_owned()
 }
 
-/// The entry that *Always allow* adds for an action.
+/// Returns the entry that *Always allow* adds for an action.
 fn kept_as(action: &str) -> String {
     let parsed = Action::parse(action).ok();
     let standing = parsed.and_then(|parsed| parsed.standing());

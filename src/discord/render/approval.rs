@@ -1,5 +1,5 @@
-//! The message of a question to people who must decide tool calls: who wants what and why, who may decide, and how it
-//! ended. Pure.
+//! The message of a question to people who must decide tool calls: the request and its reason, the people who may
+//! decide, and how it ended. Pure.
 
 mod calls;
 mod ending;
@@ -21,23 +21,23 @@ use crate::text::{self, escape};
 /// Most people whom a question mentions; more would be a crowd.
 const MOST_CALLED: usize = 5;
 
-/// Characters of a call that the text of the message holds.
+/// Most characters of a call in the text of the message.
 const PUSHED: usize = 100;
 
 /// The field of the form that asks for a reason.
 pub const REASON: &str = "reason";
 
-/// What a button of a question is about.
+/// The subject of a button of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// All open calls of the question with this id.
     All(i64),
-    /// This call, on its own private message.
+    /// Only this call, on its own private message.
     Alone(i64),
 }
 
 impl Subject {
-    /// The id of the question, or of the call.
+    /// Returns the id of the question, or of the call.
     pub const fn id(self) -> i64 {
         match self {
             Self::All(id) | Self::Alone(id) => id,
@@ -51,12 +51,12 @@ impl Subject {
         }
     }
 
-    /// The id of a component about it.
+    /// Returns the id of a component about it.
     pub fn component(self, what: &str) -> String {
         format!("{}:{}:{what}", self.kind(), self.id())
     }
 
-    /// What a component's id is about, and the word after it.
+    /// Returns the subject of a component's id, and the word after it.
     pub fn of(custom_id: &str) -> Option<(Self, &str)> {
         let mut parts = custom_id.splitn(3, ':');
         let (kind, id, what) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
@@ -68,8 +68,8 @@ impl Subject {
     }
 }
 
-/// The question in its present state: with buttons while a call is open. `ended` has an entry for each call, empty while it
-/// is open; `approvers` are the roles that may decide.
+/// Returns the question in its present state: with buttons while a call is open. `ended` has an entry for each call,
+/// empty while it is open; `approvers` are the roles that may decide.
 pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId]) -> Body {
     let is_open = ended.iter().any(Option::is_none);
     let mut embed = embed(question);
@@ -107,7 +107,7 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
         .row(status_text::endings(question.turn.run, Style::Secondary))
 }
 
-/// One call of a question, for somebody who decides it alone.
+/// Returns one call of a question, for a person who decides it separately.
 pub fn alone(question: &Question, approval: i64) -> Option<Body> {
     let at = question
         .calls
@@ -123,24 +123,24 @@ pub fn alone(question: &Question, approval: i64) -> Option<Body> {
     )))
 }
 
-/// The form that asks why something is denied.
+/// Returns the form that asks for the reason of a denial.
 pub fn reason_form(subject: Subject) -> Modal {
     let id = format!("deny:{}", subject.component("reason"));
     let reason = TextInput::paragraph(REASON, "What should the agent do instead?").length(1, 500);
     Modal::new(id, "Deny with a reason").field(reason)
 }
 
-/// The message of an approval that is unknown, after a restart or long after its time.
+/// Returns the message of an approval that is unknown, after a restart or long after its expiry.
 pub fn expired() -> Body {
     Body::embed(
         Embed::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded),
     )
 }
 
-/// What a permanent answer would cover.
+/// The scope of a permanent answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeps {
-    /// None is offered: where a role asks too, only the question at hand can be answered.
+    /// None is offered: if a role also asks, only the current question can be answered.
     Nothing,
     /// Calls of exactly the same action.
     Call,
@@ -179,7 +179,7 @@ fn buttons(subject: Subject, keeps: Keeps) -> Vec<Button> {
     all
 }
 
-/// The choice that a button's word means.
+/// Returns the choice that a button's word means.
 pub fn choice(what: &str) -> Option<Choice> {
     match what {
         "allow" => Some(Choice::Allow),
@@ -189,7 +189,7 @@ pub fn choice(what: &str) -> Option<Choice> {
     }
 }
 
-/// A menu of the open calls, where there are several.
+/// Returns a menu of the open calls, if there are several.
 fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
     if question.calls.len() < 2 {
         return None;
@@ -210,7 +210,7 @@ fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
     })
 }
 
-/// Says who wants what, in words that fit into a push notification: those show nothing of an embed.
+/// Describes the request in words that fit into a push notification, which shows nothing of an embed.
 fn wanted(question: &Question) -> String {
     let name = escape::name(&question.turn.agent_name);
     let first = question.calls.first().map_or_else(String::new, in_short);
@@ -221,7 +221,7 @@ fn wanted(question: &Question) -> String {
     format!("**{name}** wants to run {}{further}", escape::code(&first))
 }
 
-/// The beginning of a call's command, or of its tool and what that works on.
+/// Returns the beginning of a call's command, or of its tool and target.
 fn in_short(call: &AskedCall) -> String {
     let Ok(action) = Action::parse(&call.action) else {
         return text::one_line(&call.tool, PUSHED);
@@ -232,7 +232,7 @@ fn in_short(call: &AskedCall) -> String {
     }
 }
 
-/// What a call is about, in a few words.
+/// Describes the subject of a call in a few words.
 fn subject_of(call: &AskedCall) -> String {
     let bound = scope(&call.action).bound.into_iter().next();
     let subject = bound.map_or_else(|| call.tool.clone(), |(_, value)| value);
@@ -269,7 +269,7 @@ fn embed(question: &Question) -> Embed {
     Embed::new(title, description).footer(format!("run {}", question.turn.run.short()))
 }
 
-/// For whose message a sub-agent works.
+/// Returns for whose message a sub-agent works.
 fn asked_for_by(question: &Question) -> String {
     question
         .requesters
@@ -277,7 +277,7 @@ fn asked_for_by(question: &Question) -> String {
         .map_or_else(String::new, |user| format!(" · asked for by <@{user}>"))
 }
 
-/// Who may decide, for everybody who reads the question.
+/// Names the people who may decide, for everyone who reads the question.
 fn who_decides(question: &Question, approvers: &[RoleId]) -> String {
     let others: Vec<String> = if approvers.is_empty() {
         question

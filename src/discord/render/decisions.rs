@@ -1,4 +1,4 @@
-//! What the people of a server decided, a page of ten at a time.
+//! The decisions of a server's people, ten per page.
 
 use super::lists::{lines_within, pager};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
@@ -8,7 +8,7 @@ use crate::workspace::decisions::Decision;
 /// Decisions on one page.
 const PER_PAGE: usize = 10;
 
-/// One page of a server's decisions, counted from 0; `None` is the last one, with the newest.
+/// Returns one page of a server's decisions, counted from 0; `None` means the last one, with the newest.
 pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
     if decisions.is_empty() {
         return Body::text(

@@ -1,4 +1,4 @@
-//! Messages to people who do not know yet how to talk to an agent, or who may not.
+//! Messages to people who do not yet know how to talk to an agent, or who may not.
 
 use crate::discord::rest::body::Body;
 use crate::domain::ChannelId;
@@ -14,7 +14,8 @@ pub(crate) const MAKE_FIRST: &str = "Make your first agent";
 /// The answer to a direct message.
 pub(crate) const NOT_IN_PRIVATE: &str = "I work in the channels of a server, not in direct messages. Go to a server that we share and write in the channel of an agent. If there is none yet, a member with the permission Manage Channels can make one there with `/agent init`.";
 
-/// The answer to a mention where no agent lives. `agents` are the channels of those that the person may talk to.
+/// Returns the answer to a mention in a channel without an agent. `agents` are the channels of agents that the person
+/// may talk to.
 pub(crate) fn no_agent_here(agents: &[ChannelId]) -> Body {
     let channels: Vec<String> = agents
         .iter()
@@ -32,7 +33,7 @@ pub(crate) fn no_agent_here(agents: &[ChannelId]) -> Body {
     ))
 }
 
-/// The private message to a member who may not talk to an agent.
+/// Returns the private message to a member who may not talk to an agent.
 pub(crate) fn no_access(agent: &AgentSummary, access: &Access, server: Option<&str>) -> Body {
     let name = escape::code(agent.name.as_str());
     let server = server.map_or_else(

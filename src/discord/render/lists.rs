@@ -1,14 +1,14 @@
-//! Lists: counted, cut to what a message holds, and divided into pages.
+//! Lists: counted, cut to the size of a message, and divided into pages.
 
 use crate::discord::rest::body::{Button, Style, clip};
 use crate::text::escape;
 
-/// The buttons that turn pages: `id` names the list, `page` is counted from 0.
+/// Returns the buttons that turn pages: `id` names the list, `page` is counted from 0.
 pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     if pages <= 1 {
         return Vec::new();
     }
-    // Ids must differ even where both buttons would lead to the same page.
+    // Ids must differ even if both buttons would lead to the same page.
     let back = Button::new(
         format!("page:{id}:{}", page.saturating_sub(1)),
         "Previous",
@@ -18,14 +18,14 @@ pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     vec![back.enabled_if(page > 0), on.enabled_if(page + 1 < pages)]
 }
 
-/// `text` as a quote that shows exactly what was written, cut to `max` characters.
+/// Returns `text` as a quote that shows exactly the written text, cut to `max` characters.
 pub(super) fn quoted(text: &str, max: usize) -> String {
     let lines = escape::lines(text);
     let quoted: String = lines.lines().map(|line| format!("> {line}\n")).collect();
     clip(&quoted, max)
 }
 
-/// Lines that fit into `max` characters; the last one says how many did not.
+/// Returns lines that fit into `max` characters; the last one says how many did not.
 pub(super) fn lines_within(lines: impl IntoIterator<Item = String>, max: usize) -> String {
     let lines: Vec<String> = lines.into_iter().collect();
     let mut shown = String::new();

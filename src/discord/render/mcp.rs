@@ -1,4 +1,4 @@
-//! MCP servers: the list, one in full, and what was decided about one. Text of servers is foreign.
+//! MCP servers: the list, one in full, and the decision about one. Text of servers is untrusted.
 
 use chorus_mcp::{Mark, Place, Transport};
 
@@ -11,7 +11,7 @@ use crate::text::{self, clip_markdown, escape};
 /// Characters of a server's description of itself.
 const INSTRUCTIONS: usize = 800;
 
-/// The servers of an agent.
+/// Returns the servers of an agent.
 pub fn mcp_servers(views: &[ServerView], is_in_workspace: bool) -> Body {
     let mut note = String::new();
     if is_in_workspace {
@@ -62,7 +62,7 @@ fn transport(view: &ServerView) -> &'static str {
     }
 }
 
-/// The state of a server in words.
+/// Returns the state of a server in words.
 fn state(view: &ServerView) -> String {
     match (&view.server.standing, &view.process.phase) {
         (Standing::Approved, Phase::Idle) => "idle".to_owned(),
@@ -78,7 +78,7 @@ fn state(view: &ServerView) -> String {
     }
 }
 
-/// A server in full.
+/// Returns a server in full.
 pub fn mcp_server(shown: &ServerInFull) -> Body {
     let server = &shown.view.server;
     let mut embed = Embed::new(
@@ -129,7 +129,7 @@ fn tools(shown: &ServerInFull) -> String {
     lines_within(lines, MAX_DESCRIPTION / 2)
 }
 
-/// The answer to whoever asked for what waits.
+/// Returns the answer to a request for the pending approvals of a server.
 pub fn mcp_asked(server: &str, asked: Asked) -> Body {
     let server = text::code_span(server);
     Body::text(match asked {
@@ -143,7 +143,7 @@ pub fn mcp_asked(server: &str, asked: Asked) -> Body {
     })
 }
 
-/// What a card becomes once somebody pressed a button.
+/// Returns the card after a press on one of its buttons.
 pub fn mcp_decided(server: &str, name: &str, came: Decided) -> Body {
     let server = text::code_span(server);
     Body::text(match came {
@@ -159,7 +159,7 @@ pub fn mcp_decided(server: &str, name: &str, came: Decided) -> Body {
     })
 }
 
-/// The mark of a tool was set.
+/// Returns the answer after the mark of a tool was set.
 pub fn mcp_marked((server, tool): (&str, &str), wanted: Mark, now: Mark) -> Body {
     let what = format!("{} of {}", text::code_span(tool), text::code_span(server));
     Body::text(if wanted == now {

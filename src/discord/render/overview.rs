@@ -7,7 +7,7 @@ use crate::discord::rest::body::{Body, Embed, MAX_FIELD_VALUE};
 use crate::domain::Overview;
 use crate::drawing::{Medium, overview_sections};
 
-/// What runs and waits, what was spent, what comes next, what failed.
+/// Lists running and waiting work, spending, the next schedules and failures.
 pub fn overview(overview: &Overview, now: DateTime<Utc>) -> Body {
     let version = overview.daemon.version.as_deref().unwrap_or_default();
     let started = overview.daemon.started_at.map(|at| {

@@ -10,10 +10,10 @@ use crate::manager::Share;
 use crate::store::{AuditRow, ChildrenUse, UsageLine};
 use crate::text::{self, count, escape, one_line};
 
-/// Name of the picture that belongs to `/usage`.
+/// Name of the picture for `/usage`.
 const CHART: &str = "usage.png";
 
-/// The latest decisions, newest first.
+/// Returns the latest decisions, newest first.
 pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
     let lines: Vec<String> = rows.map(audit_line).collect();
     if lines.is_empty() {
@@ -60,14 +60,14 @@ fn audit_line(row: &AuditRow) -> String {
     line
 }
 
-/// The place where links led an action, or the address of its remote.
+/// Returns the place where links led an action, or the address of its remote.
 fn led_to(row: &AuditRow) -> Option<String> {
     let detail: serde_json::Value = serde_json::from_str(row.detail.as_deref()?).ok()?;
     let place = detail["reached"].as_str().or(detail["address"].as_str())?;
     Some(place.to_owned())
 }
 
-/// Old and new value of a changed configuration, shortened; the export has them whole.
+/// Returns the old and new value of a changed configuration, shortened; the export has them whole.
 fn change_of(row: &AuditRow) -> Option<String> {
     let detail: serde_json::Value = serde_json::from_str(row.detail.as_deref()?).ok()?;
     let value = |name: &str| {
@@ -82,17 +82,17 @@ fn change_of(row: &AuditRow) -> Option<String> {
     Some(format!("{} → {}", value("old")?, value("new")?))
 }
 
-/// Which use `/usage` shows.
+/// The use that `/usage` shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownUse {
     pub days: u32,
     /// The person who is charged; `None` for all.
     pub user: Option<UserId>,
-    /// That person's share of today, where there is such a budget.
+    /// That person's share of today, if there is such a budget.
     pub share: Option<Share>,
 }
 
-/// Tokens and money by agent and model.
+/// Returns tokens and money by agent and model.
 pub fn usage(
     lines: &[UsageLine],
     shown: ShownUse,
@@ -155,7 +155,7 @@ impl Sum {
         self.children.unpriced += line.of_children.unpriced;
     }
 
-    /// A line with the share of sub-agents, where there were any.
+    /// Returns a line with the share of sub-agents, if there were any.
     fn of_children(&self) -> String {
         match self.children {
             ChildrenUse { requests: 0, .. } => String::new(),

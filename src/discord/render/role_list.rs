@@ -1,4 +1,4 @@
-//! The roles that an agent can take, a page of ten at a time.
+//! The roles that an agent can take, ten per page.
 
 use crate::agent::OwnRole;
 use crate::charter::{Entry, ModelChoice, Place, Role};
@@ -11,10 +11,10 @@ use super::lists::{lines_within, pager};
 /// Roles on one page.
 const PER_PAGE: usize = 10;
 
-/// Characters of one role, so that ten of them fit into an embed.
+/// Most characters of one role, so that ten of them fit into an embed.
 const MOST_SHOWN: usize = 500;
 
-/// Notes and problems of one role that are shown.
+/// Most notes and problems of one role that are shown.
 const MOST_LINES: usize = 4;
 
 /// A role under its heading.
@@ -23,7 +23,7 @@ struct Shown {
     lines: Vec<String>,
 }
 
-/// One page of an agent's roles, counted from 0: its own first.
+/// Returns one page of an agent's roles, counted from 0: its own first.
 pub fn role_list(agent: &AgentSummary, roles: &AgentRoles, page: usize) -> Body {
     let own = own(&roles.own).into_iter();
     let all: Vec<Shown> = own
@@ -40,7 +40,7 @@ pub fn role_list(agent: &AgentSummary, roles: &AgentRoles, page: usize) -> Body 
     Body::embed(embed).row(pager(&format!("roles:{}", agent.id), page, pages))
 }
 
-/// The agent's own role; `None` where it has no charter.
+/// Returns the agent's own role; `None` if it has no charter.
 fn own(role: &OwnRole) -> Option<Shown> {
     let (heading, lines) = match role {
         OwnRole::None => return None,
@@ -126,7 +126,7 @@ fn tools(role: &Role) -> String {
     }
 }
 
-/// The first few of `lines`, escaped as foreign words.
+/// Returns the first few of `lines`, escaped as foreign words.
 fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
     let all: Vec<String> = lines.collect();
     let more = all.len().saturating_sub(MOST_LINES);

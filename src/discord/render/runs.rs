@@ -14,13 +14,13 @@ use crate::text::{self, count, escape};
 /// Runs on one page of a list.
 pub const RUNS_PER_PAGE: u32 = 10;
 
-/// Characters of a page of one run: fewer than an embed holds, because escaping makes text longer.
+/// Characters of a page of one run: fewer than fit into an embed, because escaping makes text longer.
 const PAGE_CHARS: usize = MAX_DESCRIPTION - 300;
 
 /// Characters of one line.
 const LINE_CHARS: usize = 400;
 
-/// One page of a run as text, counted from 0.
+/// Returns one page of a run as text, counted from 0.
 pub fn run_shown(run: &Run, now: DateTime<Utc>, page: usize) -> Body {
     let mut pages = vec![String::new()];
     for line in run_lines(run, now, Detail::Steps, escape::text) {
@@ -43,7 +43,7 @@ pub fn run_shown(run: &Run, now: DateTime<Utc>, page: usize) -> Body {
     Body::embed(embed).row(pager(&format!("run:{}", run.run), page, pages.len()))
 }
 
-/// A run as a file; a picture is also shown.
+/// Returns a run as a file; a picture is also shown.
 pub fn run_file(run: &Run, ending: &str, bytes: Vec<u8>, now: DateTime<Utc>) -> Body {
     let name = format!("run-{}.{ending}", run.run.short());
     let line = run_line(run, now, escape::text);
@@ -59,7 +59,7 @@ fn title(run: &Run) -> String {
     format!("Run {}", run.run.short())
 }
 
-/// One page of an agent's runs, counted from 0. There is another page if more runs are given than fit.
+/// Returns one page of an agent's runs, counted from 0. There is another page if more runs are given than fit.
 pub fn run_list(agent: &AgentSummary, runs: &[RunLine], page: u32) -> Body {
     if runs.is_empty() && page == 0 {
         return Body::text(format!(

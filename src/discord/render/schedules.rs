@@ -11,7 +11,7 @@ use crate::manager::{Draft, ScheduleChange, ScheduleView};
 use crate::store::{ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState, SlotRun, SlotState};
 use crate::text::{self, clip_markdown, escape};
 
-/// What is about to be planned, in full.
+/// Describes a plan in full, before its confirmation.
 pub fn plan(draft: &Draft) -> Body {
     let time = format!(
         "{} · time zone {}",
@@ -25,7 +25,7 @@ pub fn plan(draft: &Draft) -> Body {
         name.unwrap_or_default(),
         draft.agent.name
     );
-    // The longest prompt fits an embed, but not once it is escaped.
+    // The longest prompt fits into an embed, but not after it is escaped.
     let mut embed = Embed::new(
         title,
         clip_markdown(&escape::lines(&draft.body), MAX_DESCRIPTION),
@@ -65,7 +65,7 @@ pub fn plan(draft: &Draft) -> Body {
     Body::embed(embed.footer(format!("{model}Nothing is stored until you press {press}.")))
 }
 
-/// The line about a new schedule that everybody in the agent's channel sees.
+/// Returns the line about a new schedule that everyone in the agent's channel sees.
 pub fn announced(draft: &Draft) -> String {
     let next = draft.next.first().map(|next| times::in_full(*next));
     format!(
@@ -80,7 +80,7 @@ pub fn announced(draft: &Draft) -> String {
     )
 }
 
-/// A run was added.
+/// Returns the answer after a run was added.
 pub fn runs_now(row: &ScheduleRow) -> Body {
     Body::text(format!(
         "{} runs now. `/schedule show` says what came of it.",
@@ -88,7 +88,7 @@ pub fn runs_now(row: &ScheduleRow) -> Body {
     ))
 }
 
-/// It is stored.
+/// Returns the answer after it was stored.
 pub fn planned(row: &ScheduleRow) -> Body {
     let next = row.next_at.map(times::in_full).unwrap_or_default();
     Body::text(format!(
@@ -97,7 +97,7 @@ pub fn planned(row: &ScheduleRow) -> Body {
     ))
 }
 
-/// What an agent has planned.
+/// Lists an agent's plans.
 pub fn schedules(views: &[ScheduleView]) -> Body {
     if views.is_empty() {
         return Body::text(
@@ -124,7 +124,7 @@ pub fn schedules(views: &[ScheduleView]) -> Body {
     Body::embed(embed.footer(text::count(views.len(), "entry", "entries")))
 }
 
-/// One of them, with its next times and latest runs.
+/// Returns one of them, with its next times and latest runs.
 pub fn schedule(view: &ScheduleView) -> Body {
     let row = &view.row;
     let mut embed = Embed::new(row.schedule.name.clone(), escape::text(&row.schedule.body))
@@ -165,7 +165,7 @@ pub fn schedule(view: &ScheduleView) -> Body {
     Body::embed(embed)
 }
 
-/// What a person did to some of them.
+/// Describes a person's change to some of them.
 pub fn schedules_changed(what: ScheduleChange, names: &[String]) -> Body {
     let done = match what {
         ScheduleChange::Pause => "paused",
@@ -209,7 +209,7 @@ fn money(cost: Cost) -> String {
         .map_or_else(|| "unknown".to_owned(), text::dollars)
 }
 
-/// A command as it is written.
+/// Returns a command as it is written.
 fn gate_block(gate: &str) -> String {
     text::fenced_head(gate, "sh", MAX_FIELD_VALUE)
 }

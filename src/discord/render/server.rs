@@ -1,4 +1,4 @@
-//! What applies in a server: settings, models, profiles, commands.
+//! The state of a server: settings, models, profiles, commands.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::llm::discovery::{Available, Choice, Listed};
 use crate::permission::Profiles;
 use crate::text::{count, escape};
 
-/// Everything that applies to the agents of a server.
+/// Returns everything that applies to the agents of a server.
 pub fn settings(
     server: &Server,
     model: &Choice,
@@ -57,7 +57,7 @@ fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
     }
 }
 
-/// A profile by its name, with its meaning where that is known.
+/// Returns a profile by its name, with its meaning if that is known.
 pub(super) fn permissions(name: &str, in_words: &str) -> String {
     let name = escape::code(name);
     if in_words.is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn permissions(name: &str, in_words: &str) -> String {
     format!("{name} · {}", escape::text(in_words))
 }
 
-/// A profile by its name, with its meaning.
+/// Returns a profile by its name, with its meaning.
 fn profile(name: &str, profiles: &Profiles) -> String {
     permissions(
         name,
@@ -104,7 +104,7 @@ fn role_list(roles: &[RoleId], none: &str) -> String {
     )
 }
 
-/// Who may grant which profiles.
+/// Lists who may grant which profiles.
 pub fn grants(table: &BTreeMap<RoleId, Vec<String>>) -> Body {
     Body::embed(Embed::new(
         "Who may grant which profiles",
@@ -123,8 +123,8 @@ fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
     lines_within(lines, MAX_FIELD_VALUE)
 }
 
-/// The models that can be asked, by provider; `known` is the result of discovery, `default` the model of agents that name
-/// none.
+/// Returns the available models, by provider; `known` is the result of discovery, `default` the model of agents that
+/// name none.
 pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Body {
     if all.is_empty() {
         return Body::sentence(no_models(known));
@@ -152,7 +152,7 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
     Body::embed(embed)
 }
 
-/// Why there is nothing to list, and what to do about it.
+/// Returns why there is nothing to list, and what to do about it.
 fn no_models(known: Option<&Available>) -> String {
     let providers = known.into_iter().flat_map(|known| &known.providers);
     let lines: Vec<String> = providers
@@ -174,13 +174,13 @@ fn no_models(known: Option<&Available>) -> String {
     )
 }
 
-/// Whether `target` is the default, which may be named without its provider.
+/// Returns whether `target` is the default, which may be named without its provider.
 fn is_default(default: &Choice, target: &Target) -> bool {
     let named = default.model();
     named.is_some_and(|name| name == target.model || name == target.to_string())
 }
 
-/// Why the models of a provider are those of an earlier list.
+/// Returns why the models of a provider are those of an earlier list.
 fn old_list(listed: &Listed) -> Option<String> {
     let error = listed.error.as_ref().filter(|_| listed.valid)?;
     Some(format!(
@@ -189,7 +189,7 @@ fn old_list(listed: &Listed) -> Option<String> {
     ))
 }
 
-/// The outcome of asking each provider.
+/// Returns the outcome of asking each provider.
 pub fn keys(found: &Available) -> Body {
     let text = if found.providers.is_empty() {
         "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()
@@ -221,7 +221,7 @@ fn listed_models(listed: &Listed) -> String {
     count(listed.models.len(), "model", "models")
 }
 
-/// All profiles: each in words, and its patterns in the attached file.
+/// Returns all profiles: each in words, and its patterns in the attached file.
 pub fn profiles(profiles: &Profiles, default: &str) -> Body {
     let mut embed = Embed::new(
         "Permission profiles",
@@ -250,7 +250,7 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
     Body::embed(embed).text_file("profiles.md", patterns)
 }
 
-/// Patterns as a Markdown list of code.
+/// Returns patterns as a Markdown list of code.
 fn listed(patterns: &[&str]) -> String {
     if patterns.is_empty() {
         return "none".to_owned();
@@ -284,7 +284,7 @@ pub enum HelpKind {
     Shortcut,
 }
 
-/// Commands in their groups, each with what it does. Shortcuts to models are one line.
+/// Lists commands in their groups, each with its purpose. Shortcuts to models are one line.
 pub fn help(commands: &[HelpLine]) -> Body {
     let mut embed = Embed::new(
         "What you may do here",
@@ -321,10 +321,10 @@ pub fn help(commands: &[HelpLine]) -> Body {
     Body::embed(embed)
 }
 
-/// Characters that a line grows by when its command becomes a mention: the id, and one `:`.
+/// Characters by which a line grows when its command becomes a mention: the id, and one `:`.
 const MENTION: usize = 21;
 
-/// Lines as one field, or as several where they do not fit into one.
+/// Adds lines as one field, or as several if they do not fit into one.
 fn fields(mut embed: Embed, title: &str, lines: &[String]) -> Embed {
     let mut rest = lines;
     let mut title = title.to_owned();

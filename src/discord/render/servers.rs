@@ -10,16 +10,16 @@ use crate::text::escape;
 /// A server as `/servers list` shows it.
 #[derive(Debug)]
 pub struct Listed {
-    /// What is known of it.
+    /// The known facts about it.
     pub row: ServerRow,
-    /// Why it is served; `None` when it is not.
+    /// Why it is served; `None` if it is not.
     pub why: Option<Reason>,
     pub agents: usize,
     /// Whether the bot is in it now.
     pub is_in: bool,
 }
 
-/// The operator is asked about a server.
+/// Returns the question to the operator about a server.
 pub fn server_request(row: &ServerRow) -> Body {
     let members = row.members.map_or("members unknown".to_owned(), |members| {
         count(members as usize, "member", "members")
@@ -41,7 +41,7 @@ pub fn server_accepted(row: &ServerRow) -> Body {
     ))
 }
 
-/// An acceptance was taken back.
+/// Returns the answer after an acceptance was revoked.
 pub fn server_removed(row: &ServerRow) -> Body {
     Body::text(format!(
         "{} is not accepted any more. Its agents have stopped, and I do nothing there. Unless you accept it again, I leave it{}.",
@@ -50,7 +50,7 @@ pub fn server_removed(row: &ServerRow) -> Body {
     ))
 }
 
-/// All servers: those that are served, those that wait, and those that were left.
+/// Lists all servers: those that are served, those that wait, and those that were left.
 pub fn servers(all: &[Listed]) -> Body {
     let lines = |is_meant: fn(&Listed) -> bool| {
         let lines: Vec<String> = all.iter().filter(|one| is_meant(one)).map(line).collect();
@@ -121,7 +121,7 @@ fn named(row: &ServerRow) -> String {
     }
 }
 
-/// When the bot will leave a server that waits, with a space before it.
+/// Returns when the bot will leave a server that waits, with a space before it.
 fn leaving(row: &ServerRow) -> String {
     leaves_at(row).map_or_else(String::new, |at| format!(" <t:{}:R>", at.timestamp()))
 }

@@ -17,7 +17,7 @@ pub const SESSIONS_PER_PAGE: u32 = 10;
 /// Characters of a summary in a list of ten.
 const SUMMARY_SHOWN: usize = 250;
 
-/// A session was saved by hand.
+/// Returns the answer after a session was saved manually.
 pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
     let then = match then {
         AfterSave::Keep => "The conversation stays open.",
@@ -62,7 +62,7 @@ pub fn ask_clear() -> Body {
     )
 }
 
-/// A session was restored.
+/// Returns the answer after a session was restored.
 pub fn restored(restored: &Restored) -> Body {
     let mut text = format!(
         "Context restored: {} ({}).",
@@ -91,7 +91,7 @@ pub fn restored(restored: &Restored) -> Body {
     Body::text(clip(&text, MAX_CONTENT))
 }
 
-/// Another agent's session was imported.
+/// Returns the answer after another agent's session was imported.
 pub fn imported(imported: &Imported) -> Body {
     let meta = &imported.meta;
     Body::text(format!(
@@ -104,7 +104,7 @@ pub fn imported(imported: &Imported) -> Body {
     ))
 }
 
-/// One page of an agent's sessions, counted from 0.
+/// Returns one page of an agent's sessions, counted from 0.
 pub fn history(history: &History, page: u32) -> Body {
     let list = &history.list;
     if list.total == 0 {
@@ -191,7 +191,7 @@ fn line(session: &SessionMeta, file: &FileState) -> String {
     line
 }
 
-/// What its turns took: `12,300 in (10,000 cached) / 900 out · $0.041`.
+/// Returns the use of its turns: `12,300 in (10,000 cached) / 900 out · $0.041`.
 fn took(spent: &SessionUsage) -> String {
     let cached = match spent.cached {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! What people see of a running turn: the live status and the growing preview. Pure.
+//! The view of a running turn: the live status and the growing preview. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -17,16 +17,16 @@ const MAX_COMMAND: usize = 120;
 /// Sub-agents that the live status shows.
 const MOST_CHILDREN: usize = 8;
 
-/// Levels of sub-agents that are drawn one below the other.
+/// Most levels of sub-agents that are drawn one below the other.
 const DEEPEST: usize = 2;
 
 /// Characters of a sub-agent's title.
 const TITLE: usize = 60;
 
-/// Characters of what a sub-agent does.
+/// Most characters of a sub-agent's current work.
 const DOING: usize = 80;
 
-/// Characters of the preview: the rest of a message is for the mark that it is unfinished.
+/// Most characters of the preview: the rest of a message is for the mark that it is unfinished.
 const MAX_PREVIEW: usize = 1_900;
 
 /// The end of a preview while the model is still speaking.
@@ -35,18 +35,18 @@ const UNFINISHED: &str = " ▌";
 /// Closes a code block that the model has not closed yet.
 const FENCE_END: &str = "\n```";
 
-/// The words of a preview without its mark; `None` when the message is not a preview.
+/// Returns the words of a preview without its mark; `None` if the message is not a preview.
 pub(crate) fn said_so_far(content: &str) -> Option<&str> {
     let content = content.strip_suffix(FENCE_END).unwrap_or(content);
     content.strip_suffix(UNFINISHED.trim_start())
 }
 
-/// Why a preview did not become an answer.
+/// Returns why a preview did not become an answer.
 pub(crate) fn unfinished(exit: EndReason) -> String {
     format!("unfinished: {}", exit.words())
 }
 
-/// The status message of a running turn, with its buttons.
+/// Returns the status message of a running turn, with its buttons.
 pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
     let mut line = format!(
         "**{}** · step {} · {}",
@@ -65,7 +65,7 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
         let waiting = text::count(progress.waiting, "message waits", "messages wait");
         let _ = write!(line, "\n{waiting}");
     }
-    // Where there are sub-agents, their own lines say what runs.
+    // If there are sub-agents, their own lines show the running work.
     if progress.children.is_empty() {
         for command in &progress.recent {
             let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
@@ -74,7 +74,7 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
     Body::text(line).row(endings(turn, Style::Danger))
 }
 
-/// A sub-agent in a line: `├ reviewer “check the tests” · step 2 · Running grep · 14 s · $0.006`.
+/// Returns a line for a sub-agent: `├ reviewer “check the tests” · step 2 · Running grep · 14 s · $0.006`.
 fn child_line(child: &ChildProgress) -> String {
     let branch = "│  ".repeat(child.depth.saturating_sub(1).min(DEEPEST)) + "├ ";
     let doing = match child.said.as_str() {
@@ -98,7 +98,7 @@ fn child_line(child: &ChildProgress) -> String {
     line
 }
 
-/// The buttons that end a turn.
+/// Returns the buttons that end a turn.
 pub(crate) fn endings(turn: TurnId, abort: Style) -> Vec<Button> {
     vec![
         Button::new(format!("stop:{turn}"), "Stop", Style::Secondary),
@@ -106,18 +106,18 @@ pub(crate) fn endings(turn: TurnId, abort: Style) -> Vec<Button> {
     ]
 }
 
-/// Whether a message, as Discord gives it, is the live status of `turn`, judged by its buttons. A question has these too,
-/// but not first.
+/// Returns whether a message, as Discord sends it, is the live status of `turn`, judged by its buttons. A question has
+/// these too, but not first.
 pub(crate) fn is_live(message: &Value, turn: TurnId) -> bool {
     message["components"][0]["components"][0]["custom_id"] == format!("stop:{turn}").as_str()
 }
 
-/// The status message after the daemon stopped in the middle of its turn.
+/// Returns the status message after the daemon stopped in the middle of its turn.
 pub(crate) fn interrupted() -> Body {
     Body::text("-# interrupted: Chorus stopped while this was running")
 }
 
-/// What the model has said so far; where it is too long for a message, its end.
+/// Returns the model's words so far; only their end if they are too long for a message.
 pub(crate) fn preview(said: &str) -> Body {
     let said = text::for_preview(said.trim_end());
     let mut shown = text::tail_markdown(&said, MAX_PREVIEW);
@@ -125,7 +125,7 @@ pub(crate) fn preview(said: &str) -> Body {
     Body::text(shown)
 }
 
-/// The preview after its turn ended without an answer.
+/// Returns the preview after its turn ended without an answer.
 pub(crate) fn preview_ended(said: &str, why: &str) -> Body {
     let said = text::for_discord(said.trim_end());
     let note = format!("\n-# {why}");

@@ -19,13 +19,13 @@ use crate::tools::tasks::{HookView, TaskView};
 /// Characters of a command in a list.
 const COMMAND_SHOWN: usize = 60;
 
-/// Hooks of a process that are shown one by one.
+/// Most hooks of a process that are shown one by one.
 const HOOKS_SHOWN: usize = 3;
 
 /// Characters of a hook in a list.
 const HOOK_SHOWN: usize = 80;
 
-/// The state of an agent; `about` is the program's own version and age.
+/// Returns the state of an agent; `about` is the program's own version and age.
 pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -> Body {
     let mut lines = vec![
         format!("Agent: {}", status.name),
@@ -102,7 +102,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
     ))
 }
 
-/// Which version runs, and since when.
+/// Returns the program's version, and since when it runs.
 pub fn about(started: DateTime<Utc>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let commit =
@@ -110,7 +110,7 @@ pub fn about(started: DateTime<Utc>) -> String {
     format!("Chorus {version}{commit} · started {}", times::ago(started))
 }
 
-/// The profile's name, and what it means.
+/// Returns the profile's name, and its meaning.
 fn permissions(status: &Status) -> String {
     match status.allowed.as_str() {
         "" => escape::text(&status.profile),
@@ -125,7 +125,7 @@ fn charter(own: &OwnCharter) -> String {
     }
 }
 
-/// Whether its requests go first.
+/// Returns whether its requests have priority.
 const fn core(state: Option<CoreState>) -> &'static str {
     match state {
         None => "",
@@ -134,7 +134,7 @@ const fn core(state: Option<CoreState>) -> &'static str {
     }
 }
 
-/// How much of the model's window the conversation takes.
+/// Returns how much of the model's window the conversation takes.
 fn context(fill: ContextFill) -> String {
     let percent = fill.tokens.saturating_mul(100) / fill.window.max(1);
     format!(
@@ -144,7 +144,7 @@ fn context(fill: ContextFill) -> String {
     )
 }
 
-/// What was spent today, and what is left of the budgets.
+/// Returns today's spending, and the rest of the budgets.
 fn cost(status: &Status) -> String {
     let money = &status.money;
     let mut cost = match money.today {
@@ -178,7 +178,7 @@ fn cost(status: &Status) -> String {
     cost
 }
 
-/// The state of the conversation: at work, waiting for people, saved after a silence, or empty.
+/// Returns the state of the conversation: at work, waiting for people, saved after a silence, or empty.
 fn session(status: &Status) -> String {
     match (&status.session, &status.last_session) {
         (Some(session), _) if session.busy => "active (working)".to_owned(),
@@ -198,7 +198,7 @@ fn since(idle: Duration) -> String {
     }
 }
 
-/// Running and latest tasks of an agent, with their hooks.
+/// Lists running and latest tasks of an agent, with their hooks.
 pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
     if tasks.is_empty() {
         return Body::text(format!("{agent} has no tasks, running or ended."));
@@ -257,7 +257,7 @@ fn bound_folder(folder: &BoundFolder) -> String {
     }
 }
 
-/// The folder in which a task runs, unless that is the workspace itself.
+/// Returns the folder in which a task runs, unless that is the workspace itself.
 fn folder(task: &TaskView) -> String {
     match task.directory.as_str() {
         "" | "." => String::new(),
@@ -266,7 +266,7 @@ fn folder(task: &TaskView) -> String {
     }
 }
 
-/// The hooks of a task, a line each: when they fire, what they do then, and how often they have.
+/// Returns the hooks of a task, one line each: when they fire, their action, and how often they have fired.
 fn hooks(task: &TaskView) -> String {
     if task.hides_words {
         return String::new();
@@ -287,7 +287,7 @@ fn hooks(task: &TaskView) -> String {
     lines
 }
 
-/// `1 of 3 times`.
+/// Returns `1 of 3 times`.
 fn fired(hook: &HookView) -> String {
     match hook.spec.max_fires {
         0 => count(hook.fires as usize, "time", "times"),
@@ -299,7 +299,7 @@ fn fired(hook: &HookView) -> String {
     }
 }
 
-/// The end of what a process printed.
+/// Returns the end of a process's output.
 pub fn log(id: &str, log: &str) -> Body {
     if log.trim().is_empty() {
         return Body::text(format!("{} has printed nothing yet.", escape::code(id)));

@@ -2,22 +2,22 @@
 
 use chrono::{DateTime, Utc};
 
-/// Date and time: `20 April 2021 16:20`.
+/// Returns date and time: `20 April 2021 16:20`.
 pub(super) fn at(time: DateTime<Utc>) -> String {
     stamp(time, 'f')
 }
 
-/// Weekday, date and time: `Tuesday, 20 April 2021 16:20`.
+/// Returns weekday, date and time: `Tuesday, 20 April 2021 16:20`.
 pub(super) fn in_full(time: DateTime<Utc>) -> String {
     stamp(time, 'F')
 }
 
-/// How far away: `5 minutes ago`, `in 2 hours`.
+/// Returns how far away: `5 minutes ago`, `in 2 hours`.
 pub(super) fn ago(time: DateTime<Utc>) -> String {
     stamp(time, 'R')
 }
 
-/// Date and time to the second, for a log.
+/// Returns date and time to the second, for a log.
 pub(super) fn exactly(time: DateTime<Utc>) -> String {
     format!("{} {}", stamp(time, 'd'), stamp(time, 'T'))
 }

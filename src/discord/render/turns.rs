@@ -6,7 +6,7 @@ use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::manager::{BranchHistory, BranchView, Stopped};
 use crate::text::{self, count, escape};
 
-/// Turns were asked to end.
+/// Returns the answer after turns were asked to end.
 pub fn stopping(stopped: Stopped) -> Body {
     Body::text(match stopped {
         Stopped::Turns(1) => "Stopping: one last step, then an answer.".to_owned(),
@@ -47,10 +47,10 @@ const LAST_SUMMARY_STOPPED: &str =
 const IDLE_SAVE_STOPPED: &str =
     "Stopped the save after the silence: the conversation stays as it was.";
 
-/// The answer where a stop has nothing to end.
+/// The answer if a stop has nothing to end.
 pub const NOTHING_RUNS: &str = "Nothing is running here.";
 
-/// A prompt given by a command, shown for all.
+/// Returns a prompt given by a command, visible to everyone.
 pub fn asked(by: &str, prompt: &str, whom: Option<&str>) -> Body {
     let with = whom
         .map(|whom| format!(" asks {}", escape::code(whom)))
@@ -58,12 +58,12 @@ pub fn asked(by: &str, prompt: &str, whom: Option<&str>) -> Body {
     prompt_shown(&format!("**{}**{with}", escape::name(by)), prompt)
 }
 
-/// A message's words are asked again, shown for all.
+/// Returns the line for a message whose words are asked again, visible to everyone.
 pub fn retried(by: &str, words: &str) -> Body {
     prompt_shown(&format!("**{}** asks again", escape::name(by)), words)
 }
 
-/// A question about a message, shown for all.
+/// Returns a question about a message, visible to everyone.
 pub fn asked_about(by: &str, link: &str, question: &str) -> Body {
     prompt_shown(
         &format!("**{}** asks about {link}", escape::name(by)),
@@ -71,7 +71,7 @@ pub fn asked_about(by: &str, link: &str, question: &str) -> Body {
     )
 }
 
-/// A branch is being opened.
+/// Returns the line for a branch that is being opened.
 pub fn branch_asked(by: &str, prompt: &str, role: Option<&str>) -> Body {
     let (by, role) = (escape::name(by), as_role(role));
     prompt_shown(&format!("**{by}** opens a branch{role}"), prompt)
@@ -93,7 +93,7 @@ pub fn branch_opened(number: u32, by: &str, prompt: &str, role: Option<&str>) ->
     )
 }
 
-/// Characters for who asks, before what is asked.
+/// Characters for the person who asks, before the words.
 const MOST_HEAD: usize = 400;
 
 fn prompt_shown(head: &str, prompt: &str) -> Body {
@@ -103,7 +103,7 @@ fn prompt_shown(head: &str, prompt: &str) -> Body {
     ))
 }
 
-/// The open branches of an agent.
+/// Returns the open branches of an agent.
 pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
     if branches.is_empty() {
         return Body::text(format!(
@@ -157,7 +157,7 @@ pub fn branches_killed(killed: &ClosedBranches) -> Body {
     Body::text(text::clip_markdown(&lines.join("\n"), MAX_CONTENT))
 }
 
-/// The steps of one branch.
+/// Returns the steps of one branch.
 pub fn branch_history(history: &BranchHistory) -> Body {
     let branch = &history.branch;
     let title = format!(

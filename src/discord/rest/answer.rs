@@ -9,16 +9,16 @@ use super::body::clip;
 use super::limits::{Scope, Seen};
 use crate::domain::MessageId;
 
-/// Discord's code for a reply in a channel whose history the bot may not read.
+/// Discord's code for a reply in a channel with a history that the bot may not read.
 const NO_HISTORY: u64 = 160_002;
 
-/// Discord's code for an interaction that has its first answer already.
+/// Discord's code for an interaction that already has its first answer.
 const ALREADY_ANSWERED: u64 = 40_060;
 
 /// Characters kept of a refusal's message.
 const MAX_MESSAGE: usize = 500;
 
-/// Why a request gave nothing.
+/// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RestError {
     /// Discord refused the bot's token; no further request is made.
@@ -46,23 +46,23 @@ pub enum RestError {
 }
 
 impl RestError {
-    /// Whether the thing does not exist (any more).
+    /// Returns whether the thing does not exist (any longer).
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// The interaction has its first answer already.
+    /// Returns whether the interaction already has its first answer.
     pub fn is_answered_already(&self) -> bool {
         self.code() == Some(ALREADY_ANSWERED)
     }
 
-    /// We lack a permission for it.
+    /// Returns whether we are missing a permission for it.
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Refused { status: 403, .. })
     }
 
-    /// Whether Discord does not accept the reply's reference: that message is of another kind or channel, or the bot may
-    /// not read the channel's history.
+    /// Returns whether Discord does not accept the reply's reference: that message is of another kind or channel, or
+    /// the bot may not read the channel's history.
     pub fn is_of_reference(&self) -> bool {
         let Self::Refused { code, fields, .. } = self else {
             return false;
@@ -73,7 +73,7 @@ impl RestError {
         is_named || *code == NO_HISTORY
     }
 
-    /// Discord's error code of a refusal.
+    /// Returns Discord's error code of a refusal.
     pub fn code(&self) -> Option<u64> {
         match self {
             Self::Refused { code, .. } => Some(*code),
@@ -82,7 +82,7 @@ impl RestError {
     }
 }
 
-/// What an answer's headers say about limits.
+/// Returns the information about limits in an answer's headers.
 pub(super) fn seen(response: &Response) -> Seen {
     let header = |name: &str| response.headers().get(name)?.to_str().ok();
     let seconds = |name: &str| header(name).and_then(to_seconds);
@@ -106,9 +106,9 @@ fn to_seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
-/// Completes what a 429 says about limits: its body has the wait to the millisecond, the header only in whole seconds. One
-/// without Discord's body comes from a proxy before it, and concerns all requests; `unsaid` is the wait where neither names
-/// one.
+/// Completes the information about limits from a 429: its body has the wait to the millisecond, the header only in
+/// whole seconds. One without Discord's body comes from a proxy before it, and concerns all requests; `unsaid` is the
+/// wait if neither names one.
 pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration) {
     let exact = body["retry_after"]
         .as_f64()
@@ -119,7 +119,7 @@ pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration
     seen.retry_after = exact.or(seen.retry_after).or(Some(unsaid));
 }
 
-/// A refusal with Discord's own message, and what it says about single fields.
+/// Returns a refusal with Discord's own message, and the faults of single fields.
 pub(super) fn refusal(status: u16, body: &Value) -> RestError {
     let faults = faults(&body["errors"]);
     let mut message = body["message"]
@@ -137,7 +137,7 @@ pub(super) fn refusal(status: u16, body: &Value) -> RestError {
     }
 }
 
-/// Discord's tree of errors as pairs of a field's path and what is wrong with it.
+/// Returns Discord's tree of errors as pairs of a field's path and its fault.
 fn faults(errors: &Value) -> Vec<(String, String)> {
     let mut faults = Vec::new();
     let mut left = vec![(String::new(), errors)];
@@ -156,18 +156,18 @@ fn faults(errors: &Value) -> Vec<(String, String)> {
     faults
 }
 
-/// The id in a message's JSON.
+/// Returns the id in a message's JSON.
 ///
 /// # Errors
 ///
-/// When there is none: the server that answered is not Discord.
+/// Fails if there is none: the server that answered is not Discord.
 pub fn message_id(message: &Value) -> Result<MessageId, RestError> {
     snowflake(&message["id"])
         .map(MessageId)
         .ok_or_else(|| RestError::Unreachable("its answer holds no message id".into()))
 }
 
-/// A snowflake in JSON.
+/// Returns a snowflake in JSON.
 pub fn snowflake(value: &Value) -> Option<u64> {
     value.as_str()?.parse().ok()
 }

@@ -1,7 +1,7 @@
-//! A message to be posted, as Discord's JSON within Discord's limits. Pure.
+//! A message to post, as Discord's JSON within Discord's limits. Pure.
 //!
-//! Discord accepts the result whatever the input is: texts that are too long are cut with an ellipsis, fields over the
-//! limit are left out, only the named people are mentioned, and invisible characters are shown.
+//! Discord accepts the result for any input: texts that are too long are cut with an ellipsis, fields over the limit
+//! are left out, only the named people are mentioned, and invisible characters are shown.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -10,38 +10,38 @@ use super::mention::CommandIds;
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::text::{self, clip_markdown, escape, is_hidden, prose};
 
-/// Characters of a message.
+/// Most characters of a message.
 pub const MAX_CONTENT: usize = 2_000;
-/// Characters of an embed's description.
+/// Most characters of an embed's description.
 pub const MAX_DESCRIPTION: usize = 4_096;
-/// Fields of an embed.
+/// Most fields of an embed.
 pub const MAX_FIELDS: usize = 25;
-/// Characters of a field's value.
+/// Most characters of a field's value.
 pub const MAX_FIELD_VALUE: usize = 1_024;
-/// Characters of a title, an author or a field's name.
+/// Most characters of a title, an author or a field's name.
 const MAX_TITLE: usize = 256;
-/// Characters of a footer.
+/// Most characters of a footer.
 const MAX_FOOTER: usize = 2_048;
-/// Characters of all embeds of a message together.
+/// Most characters of all embeds of a message combined.
 pub const MAX_EMBEDS_TOTAL: usize = 6_000;
-/// Bytes of all files of a message.
+/// Most bytes of all files of a message.
 ///
 /// Every server accepts this much. Boosted servers accept up to 100 MiB, but files are stored in the ledger before they
 /// are shown, and such rows would delay all other writes and enlarge every backup.
 pub const MAX_FILE_BYTES: usize = 10 * 1024 * 1024;
-/// Options of a menu.
+/// Most options of a menu.
 const MAX_OPTIONS: usize = 25;
-/// Characters of an option's label, and of its description.
+/// Most characters of an option's label, and of its description.
 const MAX_OPTION: usize = 100;
-/// Characters that a menu shows while nothing is chosen.
+/// Most characters that a menu shows while nothing is chosen.
 const MAX_PLACEHOLDER: usize = 150;
-/// Characters of a button's label.
+/// Most characters of a button's label.
 const MAX_LABEL: usize = 80;
 
 /// Flag of a message that only one person sees.
 const EPHEMERAL: u64 = 1 << 6;
 
-/// A message to be posted, or to replace another.
+/// A message to post, or to replace another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     pub content: String,
@@ -55,7 +55,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// A message of text alone.
+    /// Creates a message of only text.
     pub fn text(content: impl Into<String>) -> Self {
         Self {
             content: content.into(),
@@ -63,12 +63,12 @@ impl Body {
         }
     }
 
-    /// A message of our own sentences with foreign words in them, which are escaped or spans of code.
+    /// Creates a message of our own sentences with foreign words in them, which are escaped or spans of code.
     pub fn sentence(text: impl AsRef<str>) -> Self {
         Self::text(escape::sentence(&whole(text.as_ref())))
     }
 
-    /// A message of one embed.
+    /// Creates a message of one embed.
     pub fn embed(embed: Embed) -> Self {
         Self {
             embeds: vec![embed],
@@ -76,7 +76,7 @@ impl Body {
         }
     }
 
-    /// The message with one more row of buttons.
+    /// Adds one more row of buttons.
     #[must_use]
     pub fn row(mut self, row: Vec<Button>) -> Self {
         if !row.is_empty() {
@@ -85,7 +85,7 @@ impl Body {
         self
     }
 
-    /// The message with a menu below the rows so far.
+    /// Adds a menu below the rows so far.
     #[must_use]
     pub fn menu(mut self, menu: Option<Menu>) -> Self {
         self.menu = menu
@@ -94,7 +94,7 @@ impl Body {
         self
     }
 
-    /// The message with a file that is sent as it is.
+    /// Adds a file that is sent unchanged.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         self.files.push(File {
@@ -104,7 +104,7 @@ impl Body {
         self
     }
 
-    /// The message with a text too long for it as a file, from which secrets are removed as from the message.
+    /// Adds a text that is too long for the message as a file; secrets are removed from it as from the message.
     #[must_use]
     pub fn text_file(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.files.push(File {
@@ -114,10 +114,10 @@ impl Body {
         self
     }
 
-    /// The message with mentions of the commands whose ids are known, which people can press.
+    /// Returns the message with mentions, which people can press, of the commands with known ids.
     #[must_use]
     pub fn linked(&self, ids: &CommandIds) -> Self {
-        // A mention is longer than the code it replaces: where it would be cut, the code stays.
+        // A mention is longer than the code it replaces: if it would be cut, the code stays.
         let link = |text: &mut String, most: usize| {
             let linked = ids.link(text).into_owned();
             if linked.chars().count() <= most {
@@ -135,7 +135,7 @@ impl Body {
         linked
     }
 
-    /// Its JSON. Every key is there, so that an edit replaces all of the old message.
+    /// Returns its JSON with every key, so that an edit replaces all of the old message.
     pub fn to_json(&self) -> Map<String, Value> {
         let attachments: Vec<Value> = self
             .files
@@ -156,7 +156,7 @@ impl Body {
         body
     }
 
-    /// Its JSON as a message that only one person sees.
+    /// Returns its JSON as a message that only one person sees.
     pub fn to_ephemeral_json(&self) -> Map<String, Value> {
         let mut body = self.to_json();
         body.insert("flags".into(), EPHEMERAL.into());
@@ -179,17 +179,17 @@ pub struct File {
     pub content: FileContent,
 }
 
-/// What a file that is sent holds.
+/// The content of a file to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileContent {
-    /// A text that did not fit into a message: no secret in it leaves.
+    /// A text that did not fit into a message: secrets are removed from it.
     Text(String),
-    /// A file as it was made or found.
+    /// A file that was created or found.
     Bytes(Bytes),
 }
 
 impl FileContent {
-    /// Its size in bytes.
+    /// Returns its size in bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -199,7 +199,8 @@ impl FileContent {
 }
 
 impl File {
-    /// Its name with a line in the place of each invisible character: a number would not be taken for a name.
+    /// Returns the name with each invisible character replaced by `_`; its number would not be recognised as part of a
+    /// name.
     pub fn shown_name(&self) -> String {
         self.name.replace(is_hidden, "_")
     }
@@ -218,7 +219,7 @@ pub struct Embed {
 }
 
 impl Embed {
-    /// An embed with a title and a text.
+    /// Creates an embed with a title and a text.
     pub fn new(title: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -227,7 +228,7 @@ impl Embed {
         }
     }
 
-    /// The embed with one more named value over the whole width.
+    /// Adds one more named value over the whole width.
     #[must_use]
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push(Field {
@@ -237,14 +238,14 @@ impl Embed {
         self
     }
 
-    /// The same with small print.
+    /// Adds small print.
     #[must_use]
     pub fn footer(mut self, footer: impl Into<String>) -> Self {
         self.footer = footer.into();
         self
     }
 
-    /// The same in another tone.
+    /// Sets another tone.
     #[must_use]
     pub fn tone(mut self, tone: Tone) -> Self {
         self.tone = tone;
@@ -304,7 +305,7 @@ pub enum Style {
 }
 
 impl Button {
-    /// A button that can be pressed.
+    /// Creates a button that can be pressed.
     pub fn new(id: impl Into<String>, label: impl Into<String>, style: Style) -> Self {
         Self {
             id: id.into(),
@@ -314,13 +315,13 @@ impl Button {
         }
     }
 
-    /// A button that leads to a channel.
+    /// Creates a button that leads to a channel.
     pub fn to_channel(guild: GuildId, channel: ChannelId, label: impl Into<String>) -> Self {
         let address = format!("https://discord.com/channels/{guild}/{channel}");
         Self::new(address, label, Style::Link)
     }
 
-    /// The button, which can be pressed only if `enabled`.
+    /// Returns the button, which can be pressed only if `enabled`.
     #[must_use]
     pub fn enabled_if(mut self, enabled: bool) -> Self {
         self.disabled = !enabled;
@@ -350,8 +351,8 @@ impl Button {
     }
 }
 
-/// The message of an error as a whole sentence: errors begin in lower case and end without a full stop, so that they can
-/// follow other words.
+/// Returns the message of an error as a whole sentence: errors begin in lower case and end without a full stop, so that
+/// they can follow other words.
 fn whole(text: &str) -> String {
     // Any other first word may be a name.
     const BEGINNINGS: [&str; 16] = [
@@ -368,7 +369,7 @@ fn whole(text: &str) -> String {
     }
 }
 
-/// At most `max` characters of `text`; where something is left out, the last one is an ellipsis.
+/// Returns at most `max` characters of `text`; if something is left out, the last one is an ellipsis.
 pub fn clip(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
@@ -446,7 +447,8 @@ fn rows_to_json(rows: &[Vec<Button>], menu: Option<&(usize, Menu)>) -> Value {
     shown.into()
 }
 
-/// All embeds share one limit of characters: what the first ones use is missing for the later ones.
+/// Returns the embeds, which share one limit of characters: those that the first ones use are missing for the later
+/// ones.
 fn embeds_to_json(embeds: &[Embed]) -> Value {
     let mut budget = Budget(MAX_EMBEDS_TOTAL);
     embeds

@@ -1,4 +1,4 @@
-//! Discord's refusals in words that say what to do. Pure.
+//! Discord's refusals, in words that say what to do. Pure.
 
 use serenity::all::Permissions;
 
@@ -40,7 +40,7 @@ impl Operation {
         }
     }
 
-    /// The permissions it needs in a channel, or in a thread under it.
+    /// Returns the permissions it needs in a channel, or in a thread under it.
     pub fn needs(self, is_thread: bool) -> Permissions {
         let seen = Permissions::VIEW_CHANNEL;
         let post = if is_thread {
@@ -63,7 +63,7 @@ impl Operation {
         }
     }
 
-    /// The permissions it needs, as Discord's settings name them.
+    /// Returns the permissions it needs, as Discord's settings name them.
     const fn permissions(self) -> &'static str {
         match self {
             Self::Post => "View Channel and Send Messages (in threads: Send Messages in Threads)",
@@ -79,7 +79,7 @@ impl Operation {
     }
 }
 
-/// One sentence for people: why it failed and what to do about it.
+/// Returns one sentence for people: why it failed and what to do about it.
 pub fn refusal(operation: Operation, error: &RestError) -> String {
     let what = operation.words();
     let RestError::Refused {
@@ -118,12 +118,12 @@ pub fn refusal(operation: Operation, error: &RestError) -> String {
     }
 }
 
-/// The sentence for permissions that the bot's role lacks, where it is not known which.
+/// Returns the sentence for missing permissions of the bot's role, if it is not known which.
 pub fn lacking(operation: Operation) -> String {
     sentence(operation, operation.permissions())
 }
 
-/// The sentence for permissions that the bot's role lacks, by name.
+/// Returns the sentence for missing permissions of the bot's role, by name.
 pub fn lacking_these(operation: Operation, missing: Permissions) -> String {
     let names: Vec<&str> = NAMES
         .iter()

@@ -1,23 +1,23 @@
-//! How long a request must wait: Discord's rate limits, learned from the headers of its answers. Pure.
+//! Computes how long a request must wait: Discord's rate limits, learned from the headers of its answers. Pure.
 //!
-//! The only limit that is known in advance is Discord's global one, which no header names; whether another server has one
-//! is found out. A route belongs to the bucket that its last answer named; routes that share a bucket share what remains of
-//! it.
+//! The only limit that is known in advance is Discord's global one, which no header names; whether another server has
+//! one is found out. A route belongs to the bucket that its last answer named; routes that share a bucket share the
+//! rest of it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Requests on all routes together in [`GLOBAL_WINDOW`]: Discord's global limit is 50 in a second, and serenity makes some
-/// requests itself, to answer what is being typed.
+/// Most requests on all routes in [`GLOBAL_WINDOW`]: Discord's global limit is 50 per second, and serenity itself makes
+/// some requests, for completions.
 const GLOBAL: usize = 45;
 
 /// Discord's second, and a little for inexact clocks.
 const GLOBAL_WINDOW: Duration = Duration::from_millis(1_050);
 
-/// The pause while as many requests are under way as a second allows: their answers end it.
+/// The pause while as many requests are in progress as a second allows: their answers end it.
 const FULL_PAUSE: Duration = Duration::from_millis(50);
 
-/// Requests in a second that only a server without Discord's global limit accepts.
+/// Requests per second that only a server without Discord's global limit accepts.
 const ENOUGH: usize = 60;
 
 /// The pause while one more request finds out whether a server accepts it.
@@ -32,22 +32,22 @@ const INVALID_WINDOW: Duration = Duration::from_secs(600);
 /// Added to each wait, because clocks and networks are not exact and a 429 costs more than a moment.
 const MARGIN: Duration = Duration::from_millis(25);
 
-/// Buckets kept before those without a wait are dropped: each channel and interaction has its own.
+/// Most buckets before those without a wait are dropped: each channel and interaction has its own.
 const MOST_BUCKETS: usize = 4_096;
 
-/// A route whose limit is counted apart: method and path pattern, and the channel or server it names.
+/// A route whose limit is counted separately: method and path pattern, and the channel or server it names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RouteKey {
-    /// Method and path, with names in the place of ids.
+    /// Method and path, with names instead of ids.
     pub pattern: &'static str,
     /// The channel, server or webhook in the path; each has a limit of its own.
     pub major: u64,
 }
 
 impl RouteKey {
-    /// Whether it answers an interaction. Such a request is authorised by the token in its path and not by the bot's, and
-    /// the global limit does not apply to it, as Discord documents: a press must be acknowledged within 3 s whatever else
-    /// waits to be sent.
+    /// Returns whether it answers an interaction. The token in its path authorises such a request, not the bot's, and
+    /// the global limit does not apply to it, as Discord documents: a press must be acknowledged within 3 s, regardless
+    /// of other waiting requests.
     pub(super) fn answers_interaction(&self) -> bool {
         ["/interactions/", "/webhooks/"]
             .iter()
@@ -55,7 +55,7 @@ impl RouteKey {
     }
 }
 
-/// What an answer said about limits.
+/// The information about limits in an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub status: u16,
@@ -67,11 +67,11 @@ pub struct Seen {
     pub reset_after: Option<Duration>,
     /// How long to wait, in a 429.
     pub retry_after: Option<Duration>,
-    /// Whose limit a 429 is about.
+    /// The scope of a 429.
     pub scope: Scope,
 }
 
-/// Whose limit was reached.
+/// The scope of a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// This bot's, for the route.
@@ -89,17 +89,17 @@ struct Bucket {
     full_at: Instant,
 }
 
-/// What is known of all limits.
+/// The known state of all limits.
 #[derive(Debug, Default)]
 pub struct Limits {
     all_routes: AllRoutes,
     names: HashMap<&'static str, String>,
     buckets: HashMap<(String, u64), Bucket>,
     global_until: Option<Instant>,
-    /// Requests made and not answered yet.
+    /// Requests that are not answered yet.
     under_way: usize,
-    /// When the latest ones were answered. Discord received each of them before that, so no second of Discord's sees more
-    /// than the limit, even where requests that left evenly arrive in a burst.
+    /// When the latest ones were answered. Discord received each of them before that, so no second of Discord's sees
+    /// more than the limit, even if requests that left evenly arrive in a burst.
     answered: VecDeque<Instant>,
     invalid: VecDeque<Instant>,
 }
@@ -117,7 +117,7 @@ enum AllRoutes {
 }
 
 impl Limits {
-    /// The limits of a server that is not Discord's own: whether it has a global limit is found out.
+    /// Creates the limits of a server that is not Discord's own: whether it has a global limit is found out.
     pub fn of_another_server() -> Self {
         Self {
             all_routes: AllRoutes::Unknown,
@@ -125,7 +125,7 @@ impl Limits {
         }
     }
 
-    /// How long a request on `route` must wait, if it must.
+    /// Returns how long a request on `route` must wait, if it must.
     pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
         let of_all = if route.answers_interaction() {
             None
@@ -149,7 +149,7 @@ impl Limits {
         }
     }
 
-    /// A request that was counted has ended: answered, failed or given up.
+    /// Records the end of a counted request: answered, failed or given up.
     pub fn over(&mut self, route: &RouteKey, now: Instant) {
         if !route.answers_interaction() {
             self.under_way = self.under_way.saturating_sub(1);
@@ -157,7 +157,7 @@ impl Limits {
         }
     }
 
-    /// Keeps what an answer said.
+    /// Stores the information about limits in an answer.
     pub fn learn(&mut self, route: &RouteKey, seen: &Seen, now: Instant) {
         if let Some(name) = &seen.bucket {
             self.names.insert(route.pattern, name.clone());
@@ -190,7 +190,7 @@ impl Limits {
         }
     }
 
-    /// Invalid requests of the last ten minutes.
+    /// Returns invalid requests of the last ten minutes.
     pub fn invalid_requests(&mut self, now: Instant) -> usize {
         drop_older(&mut self.invalid, now, INVALID_WINDOW);
         self.invalid.len()

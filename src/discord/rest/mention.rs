@@ -1,4 +1,4 @@
-//! Commands that people can press: `</agent init:ID>` in place of a span of code, where the command's id is known. Pure.
+//! Commands that people can press: `</agent init:ID>` in place of a span of code, if the command's id is known. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-/// A command alone in a span of code. Anything more than a name, such as a command with options, stays code: a mention has
-/// no options.
+/// A command by itself in a span of code. Anything more than a name, such as a command with options, stays code: a
+/// mention has no options.
 static SPAN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"`/([a-z0-9_-]+(?: [a-z0-9_-]+)?)`").ok());
 
@@ -25,7 +25,7 @@ const SUBCOMMAND: u64 = 1;
 pub struct CommandIds(BTreeMap<String, String>);
 
 impl CommandIds {
-    /// The ids in Discord's list of registered commands.
+    /// Returns the ids in Discord's list of registered commands.
     pub fn of(registered: &Value) -> Self {
         let mut ids = BTreeMap::new();
         for command in registered.as_array().into_iter().flatten() {
@@ -50,18 +50,18 @@ impl CommandIds {
         Self(ids)
     }
 
-    /// The ids as they are kept.
+    /// Returns the ids in their stored form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
 
-    /// The stored ids; empty where they cannot be read.
+    /// Reads the stored ids; empty if they cannot be read.
     pub fn from_json(json: &str) -> Self {
         Self(serde_json::from_str(json).unwrap_or_default())
     }
 
-    /// `text` with a mention in place of each known command that is alone in a span of code. Blocks of code stay as they
-    /// are.
+    /// Returns `text` with a mention in place of each known command that is by itself in a span of code. Blocks of code
+    /// stay as they are.
     pub fn link<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Some(span) = SPAN.as_ref().filter(|span| span.is_match(text)) else {
             return Cow::Borrowed(text);
@@ -81,7 +81,7 @@ impl CommandIds {
     }
 }
 
-/// `text` with a span of code in place of each mention of a command: as it was before [`CommandIds::link`].
+/// Returns `text` with a span of code in place of each mention of a command: the text before [`CommandIds::link`].
 pub fn unlinked(text: &str) -> Cow<'_, str> {
     match MENTION.as_ref() {
         Some(mention) => mention.replace_all(text, "`/$1`"),

@@ -1,13 +1,13 @@
-//! Modals, which people see as forms: text fields as Discord defines them, and what was written into them. Pure.
+//! Modals, which people see as forms: text fields as Discord defines them, and the text written into them. Pure.
 
 use serde_json::{Value, json};
 use serenity::all::{ActionRowComponent, ModalInteraction};
 
 use super::body::clip;
 
-/// Characters of a field.
+/// Most characters of a field.
 pub const MAX_FIELD: usize = 4_000;
-/// Characters of a title.
+/// Most characters of a title.
 const MAX_TITLE: usize = 45;
 
 /// A modal about to be opened.
@@ -31,7 +31,7 @@ pub struct TextInput {
 }
 
 impl Modal {
-    /// A modal without fields. `id` is sent with its submission.
+    /// Creates a modal without fields. `id` is sent with its submission.
     pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -40,7 +40,7 @@ impl Modal {
         }
     }
 
-    /// With a further field.
+    /// Adds a field.
     #[must_use]
     pub fn field(mut self, field: TextInput) -> Self {
         self.fields.push(field);
@@ -58,7 +58,7 @@ impl Modal {
 }
 
 impl TextInput {
-    /// A field of one line, which has to be filled in.
+    /// Creates a field of one line, which has to be filled in.
     pub const fn line(id: &'static str, label: &'static str) -> Self {
         Self {
             id,
@@ -71,28 +71,28 @@ impl TextInput {
         }
     }
 
-    /// A field of several lines, which has to be filled in.
+    /// Creates a field of several lines, which has to be filled in.
     pub const fn paragraph(id: &'static str, label: &'static str) -> Self {
         let mut input = Self::line(id, label);
         input.style = 2;
         input
     }
 
-    /// The field with the fewest and the most characters that it accepts.
+    /// Sets the fewest and the most characters that the field accepts.
     #[must_use]
     pub const fn length(mut self, shortest: usize, longest: usize) -> Self {
         (self.shortest, self.longest) = (shortest, longest);
         self
     }
 
-    /// It may stay empty.
+    /// Lets the field stay empty.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         (self.shortest, self.required) = (0, false);
         self
     }
 
-    /// The field with a text in it already.
+    /// Sets the initial text of the field.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
         self.value = value.into();
@@ -113,7 +113,7 @@ impl TextInput {
     }
 }
 
-/// What was written into the field `id` of a submitted modal.
+/// Returns the text in the field `id` of a submitted modal.
 pub fn written(modal: &ModalInteraction, id: &str) -> Option<String> {
     let parts = modal.data.components.iter().flat_map(|row| &row.components);
     let mut inputs = parts.filter_map(|part| match part {

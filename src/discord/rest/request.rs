@@ -7,7 +7,7 @@ use super::body::{Body, File, FileContent};
 use super::route::{self, Route};
 use crate::domain::{ChannelId, MessageId};
 
-/// Flag of a message that notifies nobody.
+/// Flag of a message that notifies no one.
 const SILENT: u64 = 1 << 12;
 
 /// Whether a request must arrive.
@@ -27,25 +27,25 @@ pub struct Request {
     pub(super) files: Vec<File>,
     pub(super) urgency: Urgency,
     pub(super) audit_reason: Option<String>,
-    /// How often it is made while the network or Discord fails.
+    /// How many attempts are made while the network or Discord fails.
     pub(super) tries: u32,
 }
 
-/// Times a durable request is made while the network or Discord fails; with the pauses between, half a minute.
+/// Attempts of a durable request while the network or Discord fails; with the pauses between them, half a minute.
 const ATTEMPTS: u32 = 6;
 
 impl Request {
-    /// A request that posts `body`.
+    /// Creates a request that posts `body`.
     pub fn post(channel: ChannelId, body: &Body, urgency: Urgency) -> Self {
         Self::new(route::create_message(channel), urgency).body(body)
     }
 
-    /// A request that replaces the content of a message with `body`.
+    /// Creates a request that replaces the content of a message with `body`.
     pub fn edit(channel: ChannelId, message: MessageId, body: &Body, urgency: Urgency) -> Self {
         Self::new(route::edit_message(channel, message), urgency).body(body)
     }
 
-    /// A request without a body.
+    /// Creates a request without a body.
     pub fn new(route: Route, urgency: Urgency) -> Self {
         Self {
             route,
@@ -60,45 +60,45 @@ impl Request {
         }
     }
 
-    /// Whether the bot's token authorises it.
+    /// Returns whether the bot's token authorises it.
     pub(super) fn takes_bot_token(&self) -> bool {
         !self.route.key.answers_interaction()
     }
 
-    /// The request, not repeated when its answer is lost: it would have its effect twice.
+    /// Returns the request, which is not repeated if its answer is lost: it would have its effect twice.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.tries = 1;
         self
     }
 
-    /// The same with a JSON body.
+    /// Adds a JSON body.
     #[must_use]
     pub fn json(mut self, json: impl Into<Value>) -> Self {
         self.json = Some(json.into());
         self
     }
 
-    /// The request with a message as its body.
+    /// Sets a message as the body.
     #[must_use]
     pub fn body(self, body: &Body) -> Self {
         self.json(body.to_json()).files(&body.files)
     }
 
-    /// The request with files beside its JSON.
+    /// Adds files to the JSON.
     #[must_use]
     pub fn files(mut self, files: &[File]) -> Self {
         self.files = files.to_vec();
         self
     }
 
-    /// The message, posted once however often the request is made.
+    /// Makes the message post once, however often the request is made.
     #[must_use]
     pub fn nonce(self, nonce: &str) -> Self {
         self.with("nonce", nonce).with("enforce_nonce", true)
     }
 
-    /// The message as a reply to another, without failing when that one is gone.
+    /// Makes the message a reply to another, without failing if that one is gone.
     #[must_use]
     pub fn reply_to(self, message: Option<MessageId>) -> Self {
         let Some(id) = message else {
@@ -108,13 +108,13 @@ impl Request {
         self.with("message_reference", reference)
     }
 
-    /// The message, without a notification.
+    /// Makes the message silent.
     #[must_use]
     pub fn silent(self) -> Self {
         self.with("flags", SILENT)
     }
 
-    /// The message without the reference of a reply.
+    /// Removes the reference of a reply.
     #[must_use]
     pub fn without_reference(mut self) -> Self {
         if let Some(Value::Object(json)) = &mut self.json {
@@ -130,7 +130,7 @@ impl Request {
         self
     }
 
-    /// The request with a reason for the server's audit log.
+    /// Adds a reason for the server's audit log.
     #[must_use]
     pub fn audit_reason(mut self, reason: impl Into<String>) -> Self {
         self.audit_reason = Some(reason.into());
@@ -138,7 +138,7 @@ impl Request {
     }
 }
 
-/// A request's body where files are sent with its JSON.
+/// Returns a request's body if files are sent with its JSON.
 pub(super) fn form(json: &Value, files: &[File]) -> multipart::Form {
     let mut form = multipart::Form::new().text("payload_json", json.to_string());
     for (index, file) in files.iter().enumerate() {
@@ -152,7 +152,7 @@ pub(super) fn form(json: &Value, files: &[File]) -> multipart::Form {
     form
 }
 
-/// A nonce of 25 characters, as many as Discord takes.
+/// Returns a nonce of 25 characters, the most that Discord accepts.
 pub(super) fn nonce() -> String {
     uuid::Uuid::new_v4().simple().to_string()[..25].to_owned()
 }

@@ -1,4 +1,4 @@
-//! The table of the REST routes we use: method, path, and the key that its rate limit is counted under.
+//! The table of the REST routes we use: method, path, and the key for counting its rate limit.
 
 use reqwest::Method;
 
@@ -11,12 +11,12 @@ pub struct Route {
     pub method: Method,
     /// Path under `/api/v10`.
     pub path: String,
-    /// What its limit is counted under.
+    /// The key for counting its limit.
     pub key: RouteKey,
 }
 
-/// A function for each route: `name(ids) = METHOD "path", counted by` the channel, server or webhook that Discord counts its
-/// limit for, 0 where it counts for the whole bot.
+/// Creates a function for each route: `name(ids) = METHOD "path", counted by` the channel, server or webhook that
+/// Discord counts its limit for, 0 if it counts for the whole bot.
 macro_rules! routes {
     ($($(#[$doc:meta])* $name:ident($($id:ident: $kind:ty),*) = $method:ident $path:literal, counted by $major:expr;)*) => {$(
         $(#[$doc])*
@@ -58,7 +58,7 @@ routes! {
 
     /// Reads the channels of a server.
     guild_channels(guild: GuildId) = GET "/guilds/{guild}/channels", counted by guild.0;
-    /// Makes a channel in a server.
+    /// Creates a channel in a server.
     create_channel(guild: GuildId) = POST "/guilds/{guild}/channels", counted by guild.0;
     /// Reads a member of a server.
     member(guild: GuildId, user: UserId) = GET "/guilds/{guild}/members/{user}", counted by guild.0;
@@ -67,10 +67,10 @@ routes! {
     current_user() = GET "/users/@me", counted by 0;
     /// Opens the direct messages with a user.
     open_dm() = POST "/users/@me/channels", counted by 0;
-    /// The bot's application, with its owner.
+    /// Reads the bot's application, with its owner.
     current_application() = GET "/oauth2/applications/@me", counted by 0;
     gateway() = GET "/gateway", counted by 0;
-    /// The gateway's address, and how many sessions may still be begun today.
+    /// Reads the gateway's address, and how many sessions may still be begun today.
     gateway_bot() = GET "/gateway/bot", counted by 0;
 
     /// Reads the commands that the application has everywhere.
@@ -82,9 +82,9 @@ routes! {
     /// Replaces the commands that the application has in one server.
     put_guild_commands(application: u64, guild: GuildId) = PUT "/applications/{application}/guilds/{guild}/commands", counted by guild.0;
 
-    /// The first answer to an interaction, due within 3 s.
+    /// Gives the first answer to an interaction, due within 3 s.
     interaction_callback(interaction: u64, token: &str) = POST "/interactions/{interaction}/{token}/callback", counted by interaction;
-    /// A further message of an interaction.
+    /// Posts a further message of an interaction.
     followup(application: u64, interaction: u64, token: &str) = POST "/webhooks/{application}/{token}", counted by interaction;
     /// Reads an interaction's first answer.
     read_original(application: u64, interaction: u64, token: &str) = GET "/webhooks/{application}/{token}/messages/@original", counted by interaction;

@@ -1,4 +1,4 @@
-//! The questions that are open, and how the latest ones ended.
+//! The open questions, and how the latest ones ended.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Book {
     pub(super) deleted: VecDeque<MessageId>,
 }
 
-/// A question, until its message says how all of it ended.
+/// A question, until its message shows how all of it ended.
 pub(super) struct Asked {
     pub(super) question: Box<Question>,
     /// How each of its calls ended, in their order.
@@ -36,18 +36,18 @@ pub(super) struct Asked {
     /// Locked during an edit of the message, so that each edit shows the latest state.
     pub(super) edits: Arc<tokio::sync::Mutex<()>>,
     pub(super) is_edited: bool,
-    /// A press is showing how its calls ended, with an answer that must not come after a later edit.
+    /// Whether a press is showing how its calls ended, with an answer that must not come after a later edit.
     pub(super) is_showing: bool,
-    /// Allowed calls that have not ended yet: the card is to say how they do.
+    /// Allowed calls that have not ended yet: the card will show their end.
     pub(super) running: BTreeSet<i64>,
-    /// Whether an edit is due that says how the allowed calls ended.
+    /// Whether an edit is due that shows how the allowed calls ended.
     pub(super) owes_receipt: bool,
 }
 
 /// An answer that the turn has.
 pub(super) struct Given {
     pub(super) choice: Choice,
-    /// Who gave it, by the name that the server shows.
+    /// The person who gave it, by the name that the server shows.
     pub(super) by: String,
 }
 
@@ -55,12 +55,12 @@ pub(super) struct Given {
 pub(super) struct Deciding {
     /// Its calls that have not ended yet.
     pub(super) left: BTreeSet<i64>,
-    /// Where the message is shown that says how they ended; `None` means that the message is edited.
+    /// Where the message with the endings is shown; `None` means that the message is edited.
     pub(super) shown_by: Option<oneshot::Sender<Body>>,
 }
 
 impl Asked {
-    /// A question that nobody has seen yet.
+    /// Creates a question that was not yet shown.
     pub(super) fn new(question: Box<Question>) -> Self {
         Self {
             ended: vec![None; question.calls.len()],
@@ -80,7 +80,7 @@ impl Asked {
         self.ended.iter().all(Option::is_some)
     }
 
-    /// Whether the call belongs to the question and has not ended.
+    /// Returns whether the call belongs to the question and has not ended.
     pub(super) fn waits_for(&self, id: i64) -> bool {
         let calls = self.question.calls.iter().zip(&self.ended);
         calls
@@ -88,7 +88,7 @@ impl Asked {
             .any(|(call, ended)| call.approval == id && ended.is_none())
     }
 
-    /// Whether an answer about the call counts: the first one, and a denial after somebody allowed it.
+    /// Returns whether an answer about the call counts: the first one, and a denial after an approval.
     pub(super) fn takes(&self, id: i64, choice: Choice) -> bool {
         match self.given.get(&id) {
             None => true,
@@ -127,7 +127,7 @@ impl Asked {
         }
     }
 
-    /// Records how an allowed call ended. Returns whether the card is to be edited now: all of its calls have ended.
+    /// Records how an allowed call ended. Returns whether the card should be edited now: all of its calls have ended.
     pub(super) fn ran(&mut self, id: i64, outcome: Option<String>) -> bool {
         self.running.remove(&id);
         let mut calls = self.question.calls.iter();
@@ -145,7 +145,7 @@ impl Asked {
         is_due
     }
 
-    /// Whether its card shows all that it will.
+    /// Returns whether its card is final.
     fn is_done(&self) -> bool {
         self.is_over() && self.running.is_empty() && !self.owes_receipt && !self.is_showing
     }
@@ -166,7 +166,7 @@ impl Book {
         self.asked.get_mut(self.questions.get(&id)?)
     }
 
-    /// Whether a question that is open stands in `message`.
+    /// Returns whether `message` shows an open question.
     pub(super) fn is_card(&self, message: MessageId) -> bool {
         let mut all = self.asked.values();
         all.any(|asked| asked.message == Some(message) && !asked.is_over())
@@ -177,7 +177,7 @@ impl Book {
             .is_some_and(|asked| asked.waits_for(id))
     }
 
-    /// The calls of a question that have not ended.
+    /// Returns the calls of a question that have not ended.
     pub(super) fn open_calls_of(&self, question: i64) -> Vec<i64> {
         let asked = self.asked_about(question).into_iter();
         asked
@@ -186,7 +186,7 @@ impl Book {
             .collect()
     }
 
-    /// Remembers how a call ended, for presses that come later.
+    /// Remembers how a call ended, for later presses.
     pub(super) fn remember(&mut self, id: i64, end: QuestionEnd) {
         self.ended.push_back((id, end));
         if self.ended.len() > REMEMBERED {
@@ -194,7 +194,7 @@ impl Book {
         }
     }
 
-    /// Notes that the message of a question is about to be edited. Returns whether it is known, so that it can be.
+    /// Records that the message of a question is about to be edited. Returns whether it is known, so that it can be.
     pub(super) fn edits(&mut self, question: i64) -> bool {
         let Some(asked) = self.asked.get_mut(&question) else {
             return false;
@@ -203,7 +203,7 @@ impl Book {
         asked.message.is_some()
     }
 
-    /// Forgets a question whose card shows all that it will.
+    /// Forgets a question with a final card.
     pub(super) fn forget_if_done(&mut self, question: i64) {
         if self.asked.get(&question).is_some_and(Asked::is_done) {
             self.forget(question);

@@ -9,12 +9,12 @@ use crate::permission::may_always_allow;
 use crate::text::escape;
 
 impl Bot {
-    /// Checks whether `person` may decide the question (or the call) with this id, of `requesters`, in this way. A requester who
-    /// has no access to one of the agents that work there does not count as one.
+    /// Checks whether `person` may decide the question (or the call) with this id, of `requesters`, in this way. A
+    /// requester without access to one of the agents that work there does not count as one.
     ///
     /// # Errors
     ///
-    /// When somebody else has to decide.
+    /// Fails if others have to decide.
     pub(in crate::discord) async fn may_decide(
         &self,
         guild: GuildId,

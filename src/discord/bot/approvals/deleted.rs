@@ -1,4 +1,5 @@
-//! The message of an open question is deleted, by somebody or by `/purge`: it is posted again, or nobody could answer.
+//! Posts the message of an open question again after it is deleted, by a person or by `/purge`; without it the question
+//! could not be answered.
 
 use tracing::warn;
 
@@ -18,7 +19,7 @@ struct Unshown {
 }
 
 impl Approvals {
-    /// Notes that a message was deleted. Returns the question that it asked, if that is open.
+    /// Records that a message was deleted. Returns the question that it asked, if that is open.
     fn lost(&self, channel: ChannelId, message: MessageId) -> Option<Unshown> {
         self.with(|book| {
             let is_it = |asked: &&mut Asked| {
@@ -37,7 +38,7 @@ impl Approvals {
         })
     }
 
-    /// Whether a message that was deleted asks an open question. While one is being posted its id is not known, so the
+    /// Returns whether a deleted message asks an open question. While one is being posted its id is not known, so the
     /// message is remembered.
     pub(in crate::discord) fn asks(&self, message: MessageId) -> bool {
         self.with(|book| {
@@ -53,14 +54,14 @@ impl Approvals {
         })
     }
 
-    /// Whether a message was deleted before its question knew its id.
+    /// Returns whether a message was deleted before its question knew its id.
     pub(in crate::discord) fn was_deleted(&self, message: MessageId) -> bool {
         self.with(|book| book.deleted.contains(&message))
     }
 }
 
 impl Approvals {
-    /// A channel was deleted: nobody can decide the questions in it any more, so they are denied.
+    /// Denies the questions in a deleted channel, because they can no longer be decided.
     pub(in crate::discord) fn channel_deleted(&self, channel: ChannelId) {
         self.with(|book| {
             let in_it = |(_, asked): &(&i64, &Asked)| asked.question.turn.channel == channel;
@@ -75,7 +76,7 @@ impl Approvals {
 }
 
 impl Bot {
-    /// Posts the question of the deleted message again. Where Discord refuses that, its calls are denied.
+    /// Posts the question of the deleted message again. If Discord refuses that, its calls are denied.
     pub(in crate::discord) async fn question_deleted(
         &self,
         channel: ChannelId,

@@ -1,8 +1,8 @@
-//! Answers to a question in words: what somebody who may decide it writes while it is open denies its calls, with the text as
-//! the reason. No text allows anything.
+//! Answers to a question in words: if a person who may decide it writes while it is open, that denies its calls, with
+//! the text as the reason. No text allows anything.
 //!
-//! The message itself takes the way of every message; it is handed to its turn before the calls are denied, so that the model
-//! gets both.
+//! The message itself is processed like every message; it is passed to its turn before the calls are denied, so that
+//! the model gets both.
 
 use tracing::debug;
 
@@ -15,7 +15,7 @@ use crate::discord::rest::{Request, Urgency, route};
 use crate::domain::{ChannelId, Inbound, MessageId, TurnId, UserId};
 use crate::manager::{AgentSummary, ManagerError};
 
-/// Characters of a message that are kept as the reason of a denial, as many as the form takes.
+/// Characters of a message that are kept as the reason of a denial: the limit of the form.
 const MAX_REASON: usize = 500;
 
 /// An open question that a message may answer.
@@ -27,8 +27,8 @@ struct Answerable {
 }
 
 impl Approvals {
-    /// Notes that a message has arrived in a channel, for the open questions there. No call that was allowed starts before it is
-    /// known whether the message denies it.
+    /// Records that a message has arrived in a channel, for the open questions there. No allowed call starts before it
+    /// is known whether the message denies it.
     pub(in crate::discord) fn words_arrived(
         &self,
         channel: ChannelId,
@@ -42,7 +42,8 @@ impl Approvals {
         })
     }
 
-    /// Waits until the ids of the open cards of a channel are known: one that is being posted is seen before it is known here.
+    /// Waits until the ids of the open cards of a channel are known: people see a card that is being posted before its
+    /// id is known here.
     async fn knows_cards_of(&self, channel: ChannelId) {
         let known = self.wait_for(|book| {
             let mut all = book.asked.values();
@@ -53,11 +54,11 @@ impl Approvals {
             });
             (!is_posting).then_some(())
         });
-        // In vain, a card without an id is answered by nothing.
+        // Otherwise, a card without an id cannot be answered.
         let _ = known.await;
     }
 
-    /// Shows that a message was taken in.
+    /// Shows that a message was accepted.
     fn sign(&self, channel: ChannelId, message: MessageId) {
         let rest = self.rest.clone();
         self.tasks.spawn(async move {
@@ -68,7 +69,7 @@ impl Approvals {
         });
     }
 
-    /// The open questions of a channel that people saw before they wrote `message`.
+    /// Returns the open questions of a channel that people saw before they wrote `message`.
     fn answerable(&self, channel: ChannelId, message: MessageId) -> Vec<Answerable> {
         self.with(|book| {
             let all = book.asked.values();
@@ -87,7 +88,7 @@ impl Approvals {
 }
 
 impl Asked {
-    /// Whether `message` was written below this question while some of it was open.
+    /// Returns whether `message` was written below this question while some of it was open.
     fn is_answerable(&self, channel: ChannelId, message: MessageId) -> bool {
         // While the card is being posted its id is not known: the message may be below it.
         let is_below = self.message.is_none_or(|card| card < message);
@@ -101,7 +102,7 @@ impl Bot {
     ///
     /// # Errors
     ///
-    /// When the ledger did not take the message.
+    /// Fails if the ledger did not accept the message.
     pub(in crate::discord) async fn answers_question(
         &self,
         agent: &AgentSummary,
@@ -120,7 +121,7 @@ impl Bot {
         Ok(is_answer)
     }
 
-    /// Denies the open questions that a message answers, which its turn has by now. `text` is what its author wrote.
+    /// Denies the open questions that a message answers; its turn already has the message. `text` is the author's text.
     pub(in crate::discord) async fn answered_in_words(
         &self,
         agent: &AgentSummary,
@@ -163,13 +164,13 @@ impl Bot {
                 continue;
             }
             let calls = self.approvals.with(|book| book.open_calls_of(id));
-            // Where a press was first, that counts; the turn has the message anyway.
+            // If a press was first, that counts; the turn has the message anyway.
             let (Press::Decided | Press::TooLate) =
                 self.approvals.decide(&calls, &denial, &author, None);
         }
     }
 
-    /// How a message can name the other agents of the server.
+    /// Returns how a message can name the other agents of the server.
     fn other_agents(&self, agent: &AgentSummary) -> Vec<String> {
         let all = self.manager.directory.agents(agent.guild).into_iter();
         all.filter(|other| other.id != agent.id)
@@ -181,13 +182,13 @@ impl Bot {
     }
 }
 
-/// Whether a text answers a question: a command to something else, or words for another agent, do not.
+/// Returns whether a text answers a question: a command to something else, or words for another agent, do not.
 fn is_answer(text: &str, others: &[String]) -> bool {
     let text = text.trim();
     !text.is_empty() && !text.starts_with('/') && !others.iter().any(|other| names(text, other))
 }
 
-/// Whether `text` has `name` as a word of its own.
+/// Returns whether `text` has `name` as a separate word.
 fn names(text: &str, name: &str) -> bool {
     let continues = |next: char| next.is_alphanumeric() || matches!(next, '-' | '_');
     text.match_indices(name).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! `/agent`: made, listed, changed, destroyed, repaired.
+//! `/agent`: creates, lists, changes, destroys and repairs agents.
 
 mod config;
 mod destroy;
@@ -26,7 +26,7 @@ pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use making::chosen as init_chosen;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
 
-/// What requires the permission to manage channels, for the refusal.
+/// The action that requires the permission to manage channels, for the refusal.
 const BINDING: &str = "Choosing the folder of an agent";
 
 /// Make, list, change and destroy agents
@@ -120,7 +120,7 @@ async fn answer_list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// One page of the list, counted from 0, as somebody sees it.
+/// Returns one page of the list, counted from 0, as the viewer sees it.
 pub(in crate::discord) async fn list_page(
     bot: &Bot,
     viewer: &Viewer<'_>,
@@ -137,10 +137,10 @@ pub(in crate::discord) async fn list_page(
     Ok(render::agents(&agents, page, clock::now()))
 }
 
-/// Bytes of a text file that sets a value.
+/// Most bytes of a text file that sets a value.
 const MAX_FILE: u32 = 64 * 1024;
 
-/// The text of an attached file.
+/// Returns the text of an attached file.
 pub(super) async fn read_text(file: &Attachment) -> Result<String, Refusal> {
     if file.size > MAX_FILE {
         return Err(Refusal(format!(
@@ -156,7 +156,7 @@ pub(super) async fn read_text(file: &Attachment) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::new("The file is not text in UTF-8."))
 }
 
-/// The prompt of a new agent, and the charter it is made from: a file that is a charter is not a prompt.
+/// Returns the prompt of a new agent, and the charter it is created from: a file that is a charter is not a prompt.
 async fn prompt_or_charter(
     ctx: Context<'_>,
     system_prompt: Option<String>,
@@ -191,7 +191,7 @@ async fn prompt_or_charter(
     Ok((system_prompt, Some(Basis::File { name, text })))
 }
 
-/// Whether a file describes a role: Markdown with front matter, or with the headings of Squad.
+/// Returns whether a file describes a role: Markdown with front matter, or with the headings of Squad.
 fn is_charter(name: &str, text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let has_front = text
@@ -205,7 +205,7 @@ fn is_charter(name: &str, text: &str) -> bool {
     name.to_lowercase().ends_with(".md") && (has_front || is_squad)
 }
 
-/// One of an option and a file, not both.
+/// Returns an option or a file, but not both.
 async fn text_or_file(
     option: Option<String>,
     file: Option<Attachment>,

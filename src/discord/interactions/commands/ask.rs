@@ -1,4 +1,4 @@
-//! `/ask`: a prompt as a turn, this once with another model, mode or role.
+//! `/ask`: a prompt as a turn, once with another model, mode or role.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::discord::render;
 use crate::domain::Mode;
 use crate::manager::AgentSummary;
 
-/// How long looking up a model may take.
+/// Longest time for looking up a model.
 const MODEL_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 impl Named for Mode {
@@ -81,8 +81,8 @@ pub(super) async fn ask_with(
     Ok(())
 }
 
-/// Why a model cannot be asked, for whoever named it. Where looking it up takes too long, the turn reports that instead:
-/// nobody waits for it.
+/// Returns why a model cannot be asked, for the person who named it. If looking it up takes too long, the turn reports
+/// that instead, without a wait.
 async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
     let known = bot.manager.settings.known_model(model?);
     let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
@@ -101,7 +101,7 @@ pub(super) async fn has_role(
     Ok(bot.manager.directory.role_for_people(agent, role).await?)
 }
 
-/// The agent here, if the prompt is not empty.
+/// Returns the agent here, if the prompt is not empty.
 pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::new("There is nothing to do: the prompt is empty."));

@@ -1,4 +1,4 @@
-//! `/audit`: the latest decisions on what agents may do.
+//! `/audit`: the latest decisions on actions of agents.
 
 use super::call::{Context, Refusal, Visibility, agent_named, answer, bot, guild, named_on_record};
 use super::complete;
@@ -42,7 +42,7 @@ pub(super) async fn audit(
     .await
 }
 
-/// An agent whose decisions the person may see: one whose channel they see, or a destroyed one.
+/// Returns an agent whose decisions the person may see: one with a channel they see, or a destroyed one.
 async fn audited(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
     match agent_named(ctx, name) {
         Ok(agent) => Ok(agent),

@@ -49,7 +49,7 @@ async fn new(
     Ok(())
 }
 
-/// Shows the prompt that `asked` gives in the agent's channel, and opens the branch that answers it.
+/// Shows the prompt from `asked` in the agent's channel, and opens the branch that answers it.
 pub(in crate::discord::interactions) async fn open(
     bot: &Bot,
     responder: &Responder,
@@ -57,7 +57,7 @@ pub(in crate::discord::interactions) async fn open(
 ) {
     let work = async {
         let (here, prompt, branch) = asked.await?;
-        // A branch is a thread of the agent's channel, even where it was asked for in another thread.
+        // A branch is a thread of the agent's channel, even if it was requested in another thread.
         let here = here.at_the_agent();
         let by = &here.person.name;
         let body = render::branch_asked(by, &prompt, branch.role.as_deref());
@@ -69,7 +69,7 @@ pub(in crate::discord::interactions) async fn open(
     let (agent, by) = (here.agent.clone(), here.person.name.clone());
     let role = branch.role.clone();
     let message = here.says(shown, prompt.clone());
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = match bot
         .manager
         .routing

@@ -1,4 +1,4 @@
-//! A command as it was given: by whom, where, for which agent, whether they may, and how to answer them.
+//! A command's context: its user, its place, its agent, the user's rights, and how to answer.
 
 use serenity::all::{ChannelType, ComponentInteraction, Member, Permissions};
 use tracing::Instrument as _;
@@ -16,17 +16,17 @@ pub(super) use crate::discord::bot::Refusal;
 pub(super) use crate::discord::interactions::responder::HEARD_WITHIN;
 pub(super) use crate::discord::interactions::{Responder, Visibility};
 
-/// What a command is called with.
+/// The context of a command.
 pub(super) type Context<'a> = poise::ApplicationContext<'a, Bot, Refusal>;
 
-/// Answers a command with the result of `work`; a refusal is shown to the person who asked, alone.
+/// Answers a command with the result of `work`; only the person who asked sees a refusal.
 pub(super) async fn answer(
     ctx: Context<'_>,
     visibility: Visibility,
     work: impl Future<Output = Result<Body, Refusal>> + Send,
 ) -> Result<(), Refusal> {
     let span = tracing::info_span!("command", command = %ctx.command().qualified_name);
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder(ctx)
         .answer(visibility, work)
         .instrument(span)
@@ -46,23 +46,23 @@ pub(super) fn responder(ctx: Context<'_>) -> Responder {
     .in_channel(channel(ctx))
 }
 
-/// What all commands share.
+/// Returns the state that all commands share.
 pub(super) fn bot<'a>(ctx: Context<'a>) -> &'a Bot {
     ctx.framework.user_data
 }
 
-/// The server a command was given in.
+/// Returns the server a command was given in.
 pub(super) fn guild(ctx: Context<'_>) -> Result<GuildId, Refusal> {
     let guild = ctx.interaction.guild_id.map(|id| GuildId(id.get()));
     guild.ok_or_else(|| Refusal::new("Commands work in a server, not in direct messages."))
 }
 
-/// The channel or thread a command was given in.
+/// Returns the channel or thread a command was given in.
 pub(super) fn channel(ctx: Context<'_>) -> ChannelId {
     ChannelId(ctx.interaction.channel_id.get())
 }
 
-/// Who gave a command, with the roles that Discord sent along.
+/// Returns the user of a command, with the roles that Discord sent along.
 pub(super) fn person(ctx: Context<'_>) -> Person {
     let nobody = || Person {
         id: UserId(ctx.interaction.user.id.get()),
@@ -77,7 +77,7 @@ pub(super) fn person(ctx: Context<'_>) -> Person {
     }
 }
 
-/// The channel above, when a command was given in a thread.
+/// Returns the channel above, if a command was given in a thread.
 pub(super) fn parent(ctx: Context<'_>) -> Option<ChannelId> {
     let thread = ctx.interaction.channel.as_ref()?;
     let is_thread = matches!(
@@ -91,7 +91,7 @@ pub(super) fn parent(ctx: Context<'_>) -> Option<ChannelId> {
     above.or_else(|| bot(ctx).parent_of(guild(ctx).ok()?, channel(ctx)))
 }
 
-/// The agent that a command is for, if the person may talk to it.
+/// Returns the agent that a command is for, if the person may talk to it.
 pub(super) async fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
     Here::of(bot(ctx), person(ctx), channel(ctx), parent(ctx)).await
 }
@@ -101,7 +101,7 @@ pub(super) async fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(
     admits(bot(ctx), &person(ctx), agent).await
 }
 
-/// [`may_talk`] for people who did not use a command.
+/// Works like [`may_talk`] for people who did not use a command.
 pub(in crate::discord::interactions) async fn admits(
     bot: &Bot,
     person: &Person,
@@ -116,7 +116,7 @@ pub(in crate::discord::interactions) async fn admits(
     }
 }
 
-/// An agent of this server whose records the person may see ([`Viewer::on_record`]).
+/// Returns an agent of this server whose records the person may see ([`Viewer::on_record`]).
 pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
     match viewer(ctx)? {
         Some(viewer) => viewer.on_record(name).await,
@@ -124,7 +124,7 @@ pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<Agen
     }
 }
 
-/// The agents of this server that the person sees and may talk to.
+/// Returns the agents of this server that the person sees and may talk to.
 pub(super) async fn reachable_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
     let mut reachable = Vec::new();
     for agent in visible_agents(ctx)? {
@@ -142,7 +142,7 @@ fn unknown(name: &str, near: Option<&str>) -> Refusal {
     })
 }
 
-/// An agent of this server by its name, in a channel that the person sees.
+/// Returns an agent of this server by its name, in a channel that the person sees.
 pub(super) fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
     let agents = visible_agents(ctx)?;
     if let Some(agent) = agents.iter().find(|agent| agent.name.as_str() == name) {
@@ -152,7 +152,7 @@ pub(super) fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, 
     Err(unknown(name, near))
 }
 
-/// The agents of this server whose channels the person sees; those who manage channels see all.
+/// Returns the agents of this server with channels that the person sees; those who manage channels see all.
 pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
     let guild = guild(ctx)?;
     let Some(viewer) = viewer(ctx)? else {
@@ -163,14 +163,14 @@ pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refu
     Ok(agents)
 }
 
-/// What the person who gave a command can see; an error outside a server.
+/// Returns what the user of a command can see; fails outside a server.
 pub(super) fn viewer(ctx: Context<'_>) -> Result<Option<Viewer<'_>>, Refusal> {
     let guild = guild(ctx)?;
     let member = ctx.interaction.member.as_deref();
     Ok(member.map(|member| Viewer::new(bot(ctx), guild, member)))
 }
 
-/// What a member can see of a server's agents.
+/// The parts of a server's agents that a member can see.
 pub(in crate::discord) struct Viewer<'a> {
     bot: &'a Bot,
     pub(in crate::discord) guild: GuildId,
@@ -182,20 +182,20 @@ impl<'a> Viewer<'a> {
         Self { bot, guild, member }
     }
 
-    /// Whether they see everything: those who manage channels do.
+    /// Returns whether they see everything: those who manage channels do.
     pub(super) fn covers_all(&self) -> bool {
         let rights = self.member.permissions.unwrap_or_default();
         rights.administrator() || rights.manage_channels()
     }
 
-    /// Whether they see this channel, of an agent that exists or existed.
+    /// Returns whether they see this channel, of an agent that exists or existed.
     pub(super) fn covers(&self, channel: Option<ChannelId>) -> bool {
         let is_seen = |channel| self.bot.sees(self.guild, channel, self.member);
         self.covers_all() || channel.is_some_and(is_seen)
     }
 
-    /// Whether they see what is kept of destroyed agents, whose own access roles are gone: like the audit log, it is for
-    /// those who manage the server.
+    /// Returns whether they see the records of destroyed agents, whose own access roles are gone: like the audit log,
+    /// these are for those who manage the server.
     pub(super) fn covers_destroyed(&self) -> bool {
         self.manages_server()
     }
@@ -204,7 +204,8 @@ impl<'a> Viewer<'a> {
         self.person().may_manage_server
     }
 
-    /// Refuses who may not look at the work of an existing agent: those who see its channel and may talk to it may.
+    /// Refuses people who may not look at the work of an existing agent: those who see its channel and may talk to it
+    /// may.
     pub(in crate::discord) async fn may_look_at(
         &self,
         agent: &AgentSummary,
@@ -215,7 +216,7 @@ impl<'a> Viewer<'a> {
         admits(self.bot, &self.person(), agent).await
     }
 
-    /// The agent whose records `word` names: one that they see and may talk to, or a destroyed one.
+    /// Returns the agent whose records `word` names: one that they see and may talk to, or a destroyed one.
     pub(in crate::discord) async fn on_record(&self, word: &str) -> Result<AgentSummary, Refusal> {
         let manager = &self.bot.manager;
         let mut agents = manager.directory.agents(self.guild);
@@ -240,10 +241,10 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// The category of commands that only the operator may use, whatever their rights in the server.
+/// The category of commands that only the operator may use, regardless of rights in the server.
 pub(super) const OPERATOR: &str = "operator";
 
-/// The permissions of the person who pressed; none outside a server.
+/// Returns the permissions of the person who pressed; none outside a server.
 pub(super) fn rights_of_press(press: &ComponentInteraction) -> Permissions {
     let member = press.member.as_ref();
     member
@@ -251,7 +252,7 @@ pub(super) fn rights_of_press(press: &ComponentInteraction) -> Permissions {
         .unwrap_or_default()
 }
 
-/// Who pressed a button or submitted a form, with the roles that Discord sent along, and in which server.
+/// Returns who pressed a button or submitted a form, with the roles that Discord sent along, and in which server.
 pub(in crate::discord::interactions) fn who(
     guild: Option<serenity::all::GuildId>,
     member: Option<&Member>,
@@ -261,7 +262,7 @@ pub(in crate::discord::interactions) fn who(
     Some((GuildId(guild.get()), people::person_with(member, rights)))
 }
 
-/// [`who`], for people who may manage channels, which `what` requires.
+/// Works like [`who`], for people who may manage channels, which `what` requires.
 pub(in crate::discord::interactions) fn who_manages(
     guild: Option<serenity::all::GuildId>,
     member: Option<&Member>,
@@ -277,7 +278,7 @@ pub(in crate::discord::interactions) fn who_manages(
 ///
 /// # Errors
 ///
-/// The refusal.
+/// Fails with the refusal.
 pub(super) fn manages(ctx: Context<'_>, what: &str) -> Result<(), Refusal> {
     who_manages(
         ctx.interaction.guild_id,
@@ -287,24 +288,24 @@ pub(super) fn manages(ctx: Context<'_>, what: &str) -> Result<(), Refusal> {
     .map(drop)
 }
 
-/// The permissions a command needs: its own and those of its groups.
+/// Returns the permissions a command needs: its own and those of its groups.
 pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
     tree.iter().fold(Permissions::empty(), |sum, command| {
         sum | command.default_member_permissions
     })
 }
 
-/// Whether somebody with `rights` may use the command.
+/// Returns whether somebody with `rights` may use the command.
 pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
     rights.administrator() || rights.contains(needed)
 }
 
-/// Whether a command is for the operator alone.
+/// Returns whether a command is only for the operator.
 pub(super) fn is_operators(command: &poise::Command<Bot, Refusal>) -> bool {
     command.category.as_deref() == Some(OPERATOR)
 }
 
-/// Whether the person may use the command; checked before its own code runs.
+/// Returns whether the person may use the command; checked before its own code runs.
 pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
     let poise::Context::Application(ctx) = ctx else {
         return Ok(false);

@@ -1,6 +1,6 @@
-//! Options of commands whose values are names.
+//! Options of commands with values that are names.
 //!
-//! poise's own choices travel as numbers, which change their meaning when a choice is added before others.
+//! poise's own choices are sent as numbers, which change their meaning when a choice is added before others.
 
 use async_trait::async_trait;
 use poise::{SlashArgError, SlashArgument};

@@ -15,20 +15,20 @@ use crate::manager::ServerView;
 use crate::store::{RunFilter, ServerRow, ServerState};
 use crate::text::{self, prose};
 
-/// Suggestions Discord takes.
+/// Most suggestions that Discord accepts.
 const MOST: usize = 25;
 
 /// The newest saved sessions that are searched.
 const LOOKED_AT: u32 = 200;
 
-/// How long each of the at most two reads of a suggestion may take: a suggestion cannot be deferred, and is due within half
-/// a second like any other answer.
+/// How long each of the at most two reads for a suggestion may take: a suggestion cannot be deferred, and is due within
+/// half a second like any other answer.
 const READ_WITHIN: Duration = Duration::from_millis(250);
 
-/// Characters of a suggestion's label and of its value.
+/// Most characters of a suggestion's label and of its value.
 const MAX_LABEL: usize = 100;
 
-/// Those of `values` that contain what was typed, in upper or lower case; those that begin with it first.
+/// Returns those of `values` that contain the typed text, in upper or lower case; those that begin with it come first.
 fn among(values: impl IntoIterator<Item = String>, typed: &str) -> CreateAutocompleteResponse {
     labelled(
         values.into_iter().map(|value| (value.clone(), value)),
@@ -57,7 +57,7 @@ fn labelled(
     CreateAutocompleteResponse::new().set_choices(choices)
 }
 
-/// Names of agents the person sees.
+/// Suggests names of agents that the person sees.
 pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let agents = visible_agents(ctx).unwrap_or_default();
     among(
@@ -66,7 +66,8 @@ pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompl
     )
 }
 
-/// Agents whose records the person may see: those they may talk to, and destroyed ones, which are told apart by id.
+/// Suggests agents with records that the person may see: those they may talk to, and destroyed ones, which the id
+/// distinguishes.
 pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let reachable = in_time(reachable_agents(ctx)).await.and_then(Result::ok);
     let names: Vec<String> = reachable
@@ -90,12 +91,12 @@ pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAuto
     labelled(there.chain(gone), typed)
 }
 
-/// Servers that can be accepted, for the operator.
+/// Suggests servers that can be accepted, for the operator.
 pub(super) async fn server_to_accept(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     servers(ctx, typed, |row| row.state != ServerState::Accepted)
 }
 
-/// Servers that were accepted, for the operator.
+/// Suggests servers that were accepted, for the operator.
 pub(super) async fn server_accepted(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     servers(ctx, typed, |row| row.state == ServerState::Accepted)
 }
@@ -119,7 +120,7 @@ fn servers(
     labelled(pairs, typed)
 }
 
-/// Roles of the agent here that people may call.
+/// Suggests roles of the agent here that people may call.
 pub(super) async fn role(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -129,12 +130,12 @@ pub(super) async fn role(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     among(roles.iter().map(|role| role.name.clone()), typed)
 }
 
-/// Models that can be used.
+/// Suggests models that can be used.
 pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(model_names(ctx), typed)
 }
 
-/// What a new agent can be made after: roles, templates, and agents the person sees.
+/// Suggests origins of a new agent: roles, templates, and agents the person sees.
 pub(super) async fn origin(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let named = in_time(bot(ctx).manager.creator.origins())
         .await
@@ -144,12 +145,12 @@ pub(super) async fn origin(ctx: Context<'_>, typed: &str) -> CreateAutocompleteR
     among(named.into_iter().chain(agents), typed)
 }
 
-/// Profiles that can be named.
+/// Suggests profiles that can be named.
 pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     labelled(profile_choices(ctx), typed)
 }
 
-/// Folders of the machine for an agent, for people who may choose one.
+/// Suggests folders of the machine for an agent, for people who may choose one.
 pub(super) async fn folder(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let choices = folders(ctx, typed).await.into_iter();
     let choices = choices.map(|path| AutocompleteChoice::new(prose(&path).into_owned(), path));
@@ -164,12 +165,12 @@ async fn folders(ctx: Context<'_>, typed: &str) -> Vec<String> {
     in_time(offered).await.unwrap_or_default()
 }
 
-/// Keys of an agent's configuration.
+/// Suggests keys of an agent's configuration.
 pub(super) async fn config_key(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(agent_keys().map(|key| key.name.to_owned()), typed)
 }
 
-/// Values for the key that was chosen before.
+/// Suggests values for the previously chosen key.
 pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let key = ctx
         .args
@@ -189,17 +190,17 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
     among(values, typed)
 }
 
-/// Time zones.
+/// Suggests time zones.
 pub(super) async fn zone(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(chorus_schedule::Zone::known(), typed)
 }
 
-/// Schedules and reminders of the agent here.
+/// Suggests schedules and reminders of the agent here.
 pub(super) async fn schedule(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(schedules(ctx).await, typed)
 }
 
-/// The same, and `all`.
+/// Suggests the same, and `all`.
 pub(super) async fn schedules_or_all(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let names = schedules(ctx).await.into_iter();
     among(names.chain(std::iter::once("all".to_owned())), typed)
@@ -215,13 +216,13 @@ async fn schedules(ctx: Context<'_>) -> Vec<String> {
     views.map(|view| view.row.schedule.name).collect()
 }
 
-/// MCP servers of the agent here.
+/// Suggests MCP servers of the agent here.
 pub(super) async fn mcp_server(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let views = mcp_views(ctx).await.into_iter();
     among(views.map(|view| view.server.name.clone()), typed)
 }
 
-/// Tools of the MCP server that was chosen before.
+/// Suggests tools of the previously chosen MCP server.
 pub(super) async fn mcp_tool(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let server = ctx
         .args
@@ -239,7 +240,7 @@ pub(super) async fn mcp_tool(ctx: Context<'_>, typed: &str) -> CreateAutocomplet
     among(tools, typed)
 }
 
-/// Marks of a tool.
+/// Suggests marks of a tool.
 pub(super) async fn mcp_mark(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(["read", "write", "off"].map(str::to_owned), typed)
 }
@@ -253,7 +254,7 @@ async fn mcp_views(ctx: Context<'_>) -> Vec<ServerView> {
     views.unwrap_or_default()
 }
 
-/// Saved sessions of the agent here, newest first, by their descriptions.
+/// Suggests saved sessions of the agent here, newest first, by their descriptions.
 pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -276,7 +277,7 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
     labelled(pairs, typed)
 }
 
-/// Files of other agents among the sessions of the agent here, by their names.
+/// Suggests files of other agents among the sessions of the agent here, by their names.
 pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -292,7 +293,7 @@ pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAuto
     among(files, typed)
 }
 
-/// Runs of the agent here, newest first, by their first words.
+/// Suggests runs of the agent here, newest first, by their first words.
 pub(super) async fn run(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -318,7 +319,7 @@ pub(super) async fn run(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResp
     labelled(pairs, typed)
 }
 
-/// Numbers of the agent's branches, and `all`.
+/// Suggests numbers of the agent's branches, and `all`.
 pub(super) async fn branch(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     labelled(
         branches(ctx)
@@ -329,12 +330,12 @@ pub(super) async fn branch(ctx: Context<'_>, typed: &str) -> CreateAutocompleteR
     )
 }
 
-/// Numbers of the agent's branches.
+/// Suggests numbers of the agent's branches.
 pub(super) async fn branch_number(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     labelled(branches(ctx).await, typed)
 }
 
-/// The agent's tasks.
+/// Suggests the agent's tasks.
 pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -357,7 +358,7 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     labelled(pairs, typed)
 }
 
-/// Sub-agents at work here, by their titles.
+/// Suggests working sub-agents here, by their titles.
 pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
@@ -396,7 +397,7 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The result of `reading`, unless it takes too long.
+/// Returns the result of `reading`, unless it takes too long.
 async fn in_time<T>(reading: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(READ_WITHIN, reading).await.ok()
 }
@@ -410,7 +411,7 @@ fn model_names(ctx: Context<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Profiles with what they mean.
+/// Returns profiles with their meaning.
 fn profile_choices(ctx: Context<'_>) -> Vec<(String, String)> {
     let profiles = bot(ctx).profiles.load();
     let choices = profiles.iter().map(|(name, profile)| {

@@ -12,25 +12,25 @@ use crate::domain::MessageId;
 /// How long such a question can be answered, in seconds.
 const SECONDS: i64 = 60;
 
-/// When a question that is asked now expires, as the id of its button says.
+/// Returns when a question that is asked now expires, in the form for the id of its button.
 pub(super) fn until() -> i64 {
     clock::now().timestamp() + SECONDS
 }
 
-/// Whether a question with this `until` in the id of its button can still be answered.
+/// Returns whether a question with this `until` in the id of its button can still be answered.
 pub(super) fn is_open(until: &str) -> bool {
     let until = until.parse::<i64>();
     until.is_ok_and(|until| clock::now().timestamp() <= until)
 }
 
-/// The answer to a press that came too late: what was not done, and the command that asks again.
+/// Returns the answer to a press that came too late: the action that was not done, and the command that asks again.
 pub(super) fn expired(not_done: &str, command: &str) -> String {
     format!(
         "Nothing was {not_done}: this question expired after {SECONDS} s. Run `{command}` again."
     )
 }
 
-/// The question with a button that confirms it, which has this id, and one that cancels it.
+/// Returns the question with a button that confirms it, which has this id, and one that cancels it.
 pub(super) fn question(body: Body, id: String) -> Body {
     body.row(vec![
         Button::new(id, "Confirm", Style::Danger),
@@ -50,13 +50,13 @@ pub(super) fn decided<'a>(
         .press(message, &person, "Run the command again to be asked again.")
 }
 
-/// The press of Cancel.
+/// Handles Cancel.
 pub(in crate::discord::interactions) async fn cancel(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
 ) {
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = match decided(bot, press) {
         Ok(decided) => {
             decided.was_served();

@@ -85,7 +85,7 @@ async fn clear(
     .await
 }
 
-/// The press of Confirm. `until` is what follows `clear:` in its id.
+/// Handles Confirm. `until` is the part of its id after `clear:`.
 pub(in crate::discord) async fn confirm_clear(
     bot: &Bot,
     responder: &Responder,
@@ -113,11 +113,11 @@ pub(in crate::discord) async fn confirm_clear(
         decided.was_served();
         Ok(render::cleared(&cleared))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Public, work).await;
 }
 
-/// Refuses people who may not delete the words of others for good.
+/// Refuses people who may not permanently delete the words of others.
 fn may_discard(rights: Permissions) -> Result<(), Refusal> {
     if rights.administrator() || rights.manage_messages() {
         return Ok(());
@@ -145,7 +145,7 @@ async fn history(
     .await
 }
 
-/// One page of an agent's sessions, counted from 0.
+/// Returns one page of an agent's sessions, counted from 0.
 pub(in crate::discord) async fn history_page(
     bot: &Bot,
     agent: &AgentSummary,
@@ -203,7 +203,7 @@ async fn import(
 #[poise::command(slash_command)]
 async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        // It ends no turn, so nobody is named.
+        // It ends no turn, so no person is named.
         let compacted = act(ctx, Stopper::Machine("a compaction"), |reply| {
             ContextAction::Compact { reply }
         })
@@ -213,7 +213,7 @@ async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Has the agent here do something with the context that belongs to the channel.
+/// Makes the agent here act on the context that belongs to the channel.
 async fn act<T>(
     ctx: Context<'_>,
     by: Stopper,

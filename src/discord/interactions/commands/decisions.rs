@@ -1,4 +1,4 @@
-//! `/decisions`: what the people of this server decided, which is told to every agent's new conversation.
+//! `/decisions`: the decisions of this server's people, which are part of every agent's new conversation.
 
 use super::call::{Context, Refusal, Visibility, answer, bot, guild, person};
 use crate::discord::bot::Bot;
@@ -66,7 +66,7 @@ async fn withdraw(
     .await
 }
 
-/// One page of a server's decisions, counted from 0; `None` is the last one.
+/// Returns one page of a server's decisions, counted from 0; `None` means the last one.
 pub(in crate::discord) async fn decisions_page(
     bot: &Bot,
     guild: GuildId,

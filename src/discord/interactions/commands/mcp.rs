@@ -1,6 +1,6 @@
 //! `/mcp`: the MCP servers of this channel's agent, and the card that approves one.
 //!
-//! `/help` names the first of its subcommands only: it is at the end of what one message holds.
+//! `/help` names only the first of its subcommands: that reaches the limit of one message.
 
 use chorus_mcp::Mark;
 use serde_json::{Map, Value, json};
@@ -202,7 +202,7 @@ fn manages<'a>(bot: &Bot, here: &'a Here) -> Manages<'a> {
     }
 }
 
-/// A press on a card. `rest` is what follows `mcp:` in its id.
+/// Handles a press on a card. `rest` is the part of its id after `mcp:`.
 pub(in crate::discord) async fn pressed(
     bot: &Bot,
     responder: &Responder,
@@ -234,11 +234,11 @@ pub(in crate::discord) async fn pressed(
             came,
         ))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }
 
-/// The entry of a command line.
+/// Returns the entry of a command line.
 fn of_command(command: &str) -> Result<Value, Refusal> {
     let words = split(command)
         .ok_or_else(|| Refusal::new("The command ends inside of quotes. Close them."))?;
@@ -248,7 +248,7 @@ fn of_command(command: &str) -> Result<Value, Refusal> {
     Ok(json!({ "command": program, "args": args }))
 }
 
-/// The entry of a file: the one of this name, or the only one.
+/// Returns the entry of a file: the one of this name, or the only one.
 fn of_file(name: &str, text: &str) -> Result<Value, Refusal> {
     crate::text::json::refuse_double_keys(text)
         .map_err(|error| Refusal(format!("The file cannot be used: {error}.")))?;
@@ -264,8 +264,8 @@ fn of_file(name: &str, text: &str) -> Result<Value, Refusal> {
     })
 }
 
-/// The words of a command line by the rules of a shell, without a shell: quotes and backslashes, and nothing else. `None` where
-/// quotes are not closed.
+/// Splits a command line by the rules of a shell, without a shell: only quotes and backslashes. `None` if quotes are
+/// not closed.
 fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! Menus of models, profiles and the words of a key, offered where people would otherwise have to type one.
+//! Menus of models, profiles and the words of a key, for choices that people would otherwise have to type.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 
@@ -6,10 +6,10 @@ use crate::config::{Key, ValueKind};
 use crate::discord::bot::Bot;
 use crate::discord::rest::body::{Menu, MenuChoice, MenuOption};
 
-/// Characters that Discord takes in an option's value.
+/// Most characters that Discord accepts in an option's value.
 const MAX_VALUE: usize = 100;
 
-/// A menu of the models that can be asked; those that contain what was typed come first.
+/// Returns a menu of the available models; those that contain the typed text come first.
 pub(super) fn of_models(bot: &Bot, id: String, typed: &str) -> Menu {
     let typed = typed.to_lowercase();
     let mut names: Vec<String> = bot.models.all().iter().map(ToString::to_string).collect();
@@ -17,14 +17,14 @@ pub(super) fn of_models(bot: &Bot, id: String, typed: &str) -> Menu {
     menu(id, "Choose a model", names)
 }
 
-/// A menu of the profiles that can be named.
+/// Returns a menu of the profiles that can be named.
 pub(super) fn of_profiles(bot: &Bot, id: String) -> Menu {
     let profiles = bot.profiles.load();
     let names = profiles.names().map(str::to_owned).collect();
     menu(id, "Choose a permission profile", names)
 }
 
-/// A menu of the values of a key; `None` where these are not a set of words.
+/// Returns a menu of the values of a key; `None` if these are not a set of words.
 pub(super) fn of_key(bot: &Bot, id: String, key: &Key) -> Option<Menu> {
     match key.kind {
         ValueKind::Model => Some(of_models(bot, id, "")),
@@ -54,7 +54,7 @@ fn menu(id: String, placeholder: &str, names: Vec<String>) -> Menu {
     }
 }
 
-/// A menu of names.
+/// Returns a menu of names.
 pub(in crate::discord::interactions) fn of_names(
     id: String,
     placeholder: &str,
@@ -63,7 +63,7 @@ pub(in crate::discord::interactions) fn of_names(
     menu(id, placeholder, names)
 }
 
-/// What was chosen.
+/// Returns the chosen value.
 pub(in crate::discord::interactions) fn chosen(press: &ComponentInteraction) -> Option<&str> {
     match &press.data.kind {
         ComponentInteractionDataKind::StringSelect { values } => values.first().map(String::as_str),
@@ -71,7 +71,7 @@ pub(in crate::discord::interactions) fn chosen(press: &ComponentInteraction) -> 
     }
 }
 
-/// What was chosen: both parts of the menu's id, `rest` being `part:part`.
+/// Returns the chosen value, and both parts of the menu's id; `rest` is `part:part`.
 pub(super) fn choice<'a>(
     press: &'a ComponentInteraction,
     rest: &'a str,

@@ -1,6 +1,6 @@
-//! What a right click on a message offers under Apps: *Retry*, *Branch from here*, *Ask about this*, *Stop*.
+//! The commands on a message under Apps: *Retry*, *Branch from here*, *Ask about this*, *Stop*.
 //!
-//! Each works on a message in the channel of an agent that the person may talk to. What it does is in [`chosen`].
+//! Each works on a message in the channel of an agent that the person may talk to. The actions are in [`chosen`].
 
 use serenity::all::Message;
 
@@ -8,7 +8,7 @@ use super::call::{Context, Refusal, agent_here, bot, responder};
 use crate::discord::bot::Bot;
 use crate::discord::interactions::chosen::{self, Chosen};
 
-/// All of them.
+/// Returns all of them.
 pub(super) fn all() -> Vec<poise::Command<Bot, Refusal>> {
     vec![retry(), branch(), ask(), stop()]
 }
@@ -61,7 +61,7 @@ async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The message, if the person may talk to the agent of its channel.
+/// Returns the message, if the person may talk to the agent of its channel.
 async fn chosen(ctx: Context<'_>, message: &Message) -> Result<Chosen, Refusal> {
     Ok(Chosen::new(agent_here(ctx).await?, message.id.get()))
 }

@@ -1,4 +1,4 @@
-//! `/models`: what can be asked.
+//! `/models`: the available models.
 
 use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;

@@ -1,4 +1,4 @@
-//! `/overview`: what runs and waits in all servers, what was spent, what failed; for the operator alone.
+//! `/overview`: running and waiting work in all servers, spending and failures; only for the operator.
 
 use super::call::{Context, Refusal, Visibility, answer, bot};
 use crate::clock;

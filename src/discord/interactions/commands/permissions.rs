@@ -1,4 +1,4 @@
-//! `/permissions`: all profiles, with what they allow, ask and deny.
+//! `/permissions`: all profiles, with the actions that they allow, ask about and deny.
 
 use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;

@@ -1,4 +1,4 @@
-//! `/purge`: deletes the messages of this agent's channel. The conversation stays, and so does the ledger.
+//! `/purge`: deletes the messages of this agent's channel. The conversation and the ledger stay.
 
 use chrono::{Duration, Utc};
 use serde_json::json;
@@ -13,13 +13,13 @@ use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{RestError, route, snowflake};
 use crate::domain::{ChannelId, MessageId};
 
-/// Messages deleted at most.
+/// Most messages that are deleted.
 const MOST: usize = 5_000;
 
 /// Messages that are read, and deleted, in one request.
 const PAGE: usize = 100;
 
-/// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
+/// Discord deletes many at once only if they are younger than two weeks; a little less, because clocks differ.
 const MAX_AGE: Duration = Duration::minutes(14 * 24 * 60 - 10);
 
 /// Delete up to 5,000 messages of this agent's channel, after a confirmation
@@ -38,7 +38,7 @@ pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// The press of Confirm. `until` is what follows `purge:` in its id.
+/// Handles Confirm. `until` is the part of its id after `purge:`.
 pub(in crate::discord) async fn confirmed(
     bot: &Bot,
     responder: &Responder,
@@ -78,7 +78,8 @@ pub(in crate::discord) async fn confirmed(
             explain::refusal(Operation::Purge, &error)
         )),
     };
-    // An interaction's token lives for 15 minutes; a long purge outlives it, and its result is in the channel itself.
+    // An interaction's token is valid for 15 minutes; a long purge outlives it, and its result is in the channel
+    // itself.
     let _ = responder.edit_original(&body).await;
 }
 

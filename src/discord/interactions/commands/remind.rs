@@ -1,4 +1,4 @@
-//! `/remind`, and the card that confirms what is planned.
+//! `/remind`, and the card that confirms a plan.
 
 use serenity::all::ComponentInteraction;
 
@@ -54,7 +54,7 @@ pub(super) fn card(bot: &Bot, id: u64, draft: Draft) -> Body {
     ])
 }
 
-/// A press on the card. `rest` is what follows `plan:` in its id.
+/// Handles a press on the card. `rest` is the part of its id after `plan:`.
 pub(in crate::discord) async fn pressed(
     bot: &Bot,
     responder: &Responder,
@@ -77,11 +77,11 @@ pub(in crate::discord) async fn pressed(
         let created = confirmed(bot, draft, &person).await?;
         Ok(render::planned(&created))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }
 
-/// Stores what a person confirmed. A schedule with a thread gets it first: without one it is not stored.
+/// Stores a plan that a person confirmed. A schedule with a thread gets it first: without one it is not stored.
 async fn confirmed(bot: &Bot, draft: Draft, by: &Person) -> Result<ScheduleRow, Refusal> {
     let mut draft = draft;
     draft.owner = by.clone();

@@ -1,4 +1,4 @@
-//! `/roles`: the roles that the agent here can take, and what is wrong with files that cannot be used.
+//! `/roles`: the roles that the agent here can take, and the problems of unusable files.
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
 use crate::discord::bot::Bot;
@@ -16,7 +16,7 @@ pub(super) async fn roles(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// One page of an agent's roles, counted from 0.
+/// Returns one page of an agent's roles, counted from 0.
 pub(in crate::discord) async fn roles_page(
     bot: &Bot,
     agent: &AgentSummary,

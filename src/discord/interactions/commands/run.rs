@@ -1,4 +1,4 @@
-//! `/run`: what happened in a run, and what it cost.
+//! `/run`: the steps of a run, and its cost.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,13 +17,13 @@ use crate::manager::AgentSummary;
 use crate::store::{ChildKind, FoundRun, Previews, RunFilter, Words};
 use crate::text;
 
-/// Bytes of each text in a page: longer ones are read where they were written.
+/// Bytes of each text in a page: longer ones can be read where they were written.
 const PAGE_PREVIEW: usize = 4 << 10;
 
-/// Tools whose results hold reports of sub-agents.
+/// Tools with results that contain reports of sub-agents.
 const TELL_REPORTS: [&str; 2] = ["sub_agent", "tool_output"];
 
-/// Bytes of each text where a program reads it.
+/// Bytes of each text for a program.
 const DATA_PREVIEW: usize = 400;
 
 /// Show runs: who asked, what was done, and what it cost
@@ -101,7 +101,7 @@ async fn list(
     .await
 }
 
-/// One page of an agent's runs, counted from 0, newest first.
+/// Returns one page of an agent's runs, counted from 0, newest first.
 pub(in crate::discord) async fn list_page(
     bot: &Bot,
     agent: &AgentSummary,
@@ -118,7 +118,7 @@ pub(in crate::discord) async fn list_page(
     Ok(render::run_list(agent, &runs, page))
 }
 
-/// One page of a run as text, counted from 0.
+/// Returns one page of a run as text, counted from 0.
 pub(in crate::discord) async fn show_page(
     bot: &Bot,
     viewer: &Viewer<'_>,
@@ -129,7 +129,7 @@ pub(in crate::discord) async fn show_page(
     text_page(bot, viewer, run, page).await
 }
 
-/// The run that `word` names, of an agent that the viewer may talk to.
+/// Returns the run that `word` names, of an agent that the viewer may talk to.
 async fn named(bot: &Bot, viewer: &Viewer<'_>, word: &str) -> Result<TurnId, Refusal> {
     let word = word.trim();
     let mut theirs: Vec<FoundRun> = Vec::new();
@@ -162,7 +162,7 @@ fn no_run(word: &str) -> Refusal {
     Refusal(format!("There is no run {word} here."))
 }
 
-/// The latest run that was visible in this channel.
+/// Returns the latest run that was visible in this channel.
 async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     let here = agent_here(ctx).await?;
     let filter = RunFilter {
@@ -180,7 +180,7 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     })
 }
 
-/// What somebody may see of a run.
+/// The parts of a run that a person may see.
 struct Sight {
     /// The agents that they see and may talk to, by the names in child turns.
     agents: Vec<String>,
@@ -205,7 +205,7 @@ impl Sight {
         })
     }
 
-    /// How much of each call is read, to say what it worked on.
+    /// Returns how much of each call is read, to show what it worked on.
     fn previews(&self) -> Previews {
         match self.words {
             Words::Said => Previews::Bytes(DATA_PREVIEW),
@@ -213,8 +213,9 @@ impl Sight {
         }
     }
 
-    /// A run as they may see it. Of work as an agent to which they have no access, only its name and its cost are shown, and a
-    /// line says so. Words that had to pass a role, including a model's title for a task, are not shown.
+    /// Returns a run as they may see it. For work as an agent to which they have no access, only its name and its cost
+    /// are shown, and a line says so. Words that had to pass a role, including a model's title for a task, are not
+    /// shown.
     fn on(&self, mut run: Run) -> Run {
         let mut hidden = BTreeSet::new();
         self.look(&mut run.node, &mut hidden);
@@ -228,9 +229,10 @@ impl Sight {
         run
     }
 
-    /// Takes out of `node` and all below it what is not for them; adds the names of agents whose work that is to `hidden`.
+    /// Removes everything from `node` and below it that they may not see; adds the names of the agents of that work to
+    /// `hidden`.
     fn look(&self, node: &mut Node, hidden: &mut BTreeSet<String>) {
-        // Where the turn above cannot be read, the path still says for whom it was.
+        // If the turn above cannot be read, the path still shows the agent.
         let mut worked = node.path.split('/').filter(|name| name.starts_with('@'));
         if let Some(unseen) = worked.find(|name| !self.agents.iter().any(|seen| seen == name)) {
             hidden.insert(unseen.to_owned());
@@ -240,7 +242,7 @@ impl Sight {
             node.title = None;
         }
         if self.words == Words::Pass {
-            // A path is a word of the model, too.
+            // A path is also a word of the model.
             node.ops.iter_mut().for_each(|op| op.effect = None);
         }
         for child in &mut node.children {
@@ -293,7 +295,7 @@ async fn file(
     file.unwrap_or_else(|| Err(no_run(&run.short())))
 }
 
-/// A run as a file, and the extension of its name.
+/// Returns a run as a file, and the extension of its name.
 fn drawn(run: &Run, format: Format) -> Result<(&'static str, Vec<u8>), Refusal> {
     let now = clock::now();
     Ok(match format {

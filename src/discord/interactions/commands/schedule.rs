@@ -1,4 +1,4 @@
-//! `/schedule`: what this channel's agent has planned.
+//! `/schedule`: the plans of this channel's agent.
 
 use chorus_schedule::missed::Missed;
 use serenity::all::ModalInteraction;
@@ -25,7 +25,7 @@ const WHEN: &str = "when";
 const WHAT: &str = "prompt";
 const GATE: &str = "gate";
 
-/// Characters that the fields of the form hold.
+/// Most characters in the fields of the form.
 const MOST_WHEN: usize = 200;
 const MOST_PROMPT: usize = 4_000;
 const MOST_GATE: usize = 1_000;
@@ -203,7 +203,7 @@ async fn edit(
             "The schedule could not be read in time. Run the command again.",
         ))
     });
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = match form {
         Ok(form) => responder.open(&form).await,
         Err(refusal) => responder.refuse(refusal).await,
@@ -244,7 +244,7 @@ async fn form_of(ctx: Context<'_>, name: &str) -> Result<Modal, Refusal> {
     Ok(form)
 }
 
-/// The submitted form: shows the card of what would be changed.
+/// Handles the submitted form: shows the card of the possible change.
 pub(in crate::discord) async fn edited(
     bot: &Bot,
     responder: &Responder,
@@ -269,7 +269,7 @@ pub(in crate::discord) async fn edited(
         let draft = bot.manager.schedules.plan_edit(agent, name, person, edit);
         Ok(card(bot, form.id.get(), draft.await?))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 

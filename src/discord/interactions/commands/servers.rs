@@ -1,4 +1,4 @@
-//! `/servers`: which servers the bot serves; for its operator alone.
+//! `/servers`: the servers that the bot serves; only for its operator.
 
 use serenity::all::ComponentInteraction;
 
@@ -76,7 +76,8 @@ async fn remove(
     .await
 }
 
-/// Answers a command about the server that `text` names with the result of `work` for it, for the person who asked alone.
+/// Answers a command about the server that `text` names with the result of `work` for it, visible only to the person
+/// who asked.
 async fn answer_about<F>(
     ctx: Context<'_>,
     text: &str,
@@ -89,7 +90,7 @@ where
     answer(ctx, Visibility::Ephemeral, work).await
 }
 
-/// The server with this id, or the only one with this name.
+/// Returns the server with this id, or the only one with this name.
 fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
     let text = text.trim();
     let rows = bot(ctx).manager.servers.all();
@@ -109,7 +110,7 @@ fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
     }
 }
 
-/// A press of Accept or Leave. `rest` is what follows `server:` in the button's id.
+/// Handles Accept or Leave. `rest` is the part of the button's id after `server:`.
 pub(in crate::discord::interactions) async fn pressed(
     bot: &Bot,
     responder: &Responder,
@@ -117,7 +118,7 @@ pub(in crate::discord::interactions) async fn pressed(
     rest: &str,
 ) {
     let user = UserId(press.user.id.get());
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(decide(bot, user, rest)).await;
 }
 
@@ -137,7 +138,7 @@ async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {
     }
 }
 
-/// Has the bot leave a server, as the operator says.
+/// Makes the bot leave a server, as the operator decided.
 async fn refuse(bot: &Bot, guild: GuildId, user: UserId) -> Result<Body, Refusal> {
     let row = bot.manager.servers.refuse(guild, user).await?;
     let name = escape::name(&row.name);

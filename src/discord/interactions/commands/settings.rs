@@ -1,4 +1,4 @@
-//! `/settings`: what this server's administrators decide.
+//! `/settings`: the settings of this server's administrators.
 
 use serde_json::Value;
 use serenity::all::{ComponentInteraction, Role};
@@ -75,12 +75,12 @@ async fn model(
     set_model(ctx, &effective::DEFAULT_MODEL, model).await
 }
 
-/// A mode that can have a model of its own.
+/// A mode that can have its own model.
 #[derive(Clone, Copy, Debug)]
 enum Tier {
-    /// Looks only.
+    /// Read-only.
     Lightweight,
-    /// Work of many steps.
+    /// Long tasks.
     Full,
 }
 
@@ -143,7 +143,7 @@ async fn permissions(
     ask(ctx, key, &refusal, "").await
 }
 
-/// Asks by a menu what a setting shall be. `typed` is the rejected value.
+/// Asks with a menu for a setting's value. `typed` is the rejected value.
 async fn ask(
     ctx: Context<'_>,
     key: &'static Key,
@@ -161,7 +161,7 @@ async fn ask(
     .await
 }
 
-/// What was chosen from that menu. `name` is that of the key.
+/// Handles a choice from that menu. `name` is that of the key.
 pub(in crate::discord) async fn chosen(
     bot: &Bot,
     responder: &Responder,
@@ -198,11 +198,12 @@ pub(in crate::discord) async fn chosen(
             .await?;
         Ok(render::setting_changed(key, &read))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }
 
-/// The question whether a setting is to be made that widens what agents, or people, may do; `None` where it widens nothing.
+/// Returns the question whether to make a setting that widens the rights of agents, or of people; `None` if it widens
+/// nothing.
 fn widening(key: &Key, value: &Value, now: &Server) -> Option<Body> {
     let (risk, word) = match (key.name, value) {
         ("default_permissions", Value::String(profile))
@@ -227,7 +228,7 @@ fn widening(key: &Key, value: &Value, now: &Server) -> Option<Body> {
     Some(confirm::question(Body::text(risk), id))
 }
 
-/// The press of Confirm under that question. `rest` is what follows `loosen:` in its id.
+/// Handles Confirm under that question. `rest` is the part of its id after `loosen:`.
 pub(in crate::discord) async fn loosened(
     bot: &Bot,
     responder: &Responder,
@@ -255,7 +256,7 @@ pub(in crate::discord) async fn loosened(
         decided.was_served();
         Ok(render::setting_changed(key, &read))
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }
 
@@ -293,7 +294,7 @@ async fn timezone(
 enum Change {
     /// One more role.
     Add,
-    /// One role less.
+    /// One role fewer.
     Remove,
     /// No role.
     Clear,
@@ -351,7 +352,7 @@ async fn approvers(
     .await
 }
 
-/// Changes a list of roles, or shows it where no change was asked for.
+/// Changes a list of roles, or shows it if no change was requested.
 async fn change_roles(
     ctx: Context<'_>,
     key: &'static Key,

@@ -11,7 +11,7 @@ use crate::llm::Catalog;
 use crate::llm::discovery::Models;
 use crate::text::escape;
 
-/// Characters of a command's description.
+/// Most characters of a command's description.
 const MAX_DESCRIPTION: usize = 100;
 
 /// Ask this channel's agent with one model
@@ -26,7 +26,7 @@ async fn shortcut(
     ask_with(ctx, prompt, Overrides::model(model)).await
 }
 
-/// A command for each model that has one, besides the commands `others`.
+/// Returns a command for each model that has one, besides the commands `others`.
 pub(super) fn all(
     models: &Models,
     others: &[poise::Command<Bot, Refusal>],
@@ -47,12 +47,12 @@ pub(super) fn all(
         .collect()
 }
 
-/// Whether a command is such a shortcut.
+/// Returns whether a command is such a shortcut.
 pub(super) fn is_one(command: &poise::Command<Bot, Refusal>) -> bool {
     command.custom_data.is::<String>()
 }
 
-/// Answers a command that somebody's Discord still offers although it does not exist any more.
+/// Answers a command that a user's Discord still offers although it no longer exists.
 pub(super) async fn is_gone(bot: &Bot, command: &CommandInteraction) {
     let name = &command.data.name;
     let shortcut = Catalog::shortcuts().iter().find(|one| one.name == *name);
@@ -66,7 +66,7 @@ pub(super) async fn is_gone(bot: &Bot, command: &CommandInteraction) {
         ),
     };
     let responder = Responder::new(bot, command.guild_id, command.id.get(), &command.token);
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder
         .say(&Body::sentence(text), Visibility::Ephemeral)
         .await;

@@ -26,7 +26,7 @@ pub(super) async fn abort(
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
-    // The turn's own notice is the one that all see.
+    // The turn's own notice is the one that everyone sees.
     let told = (
         render::aborted as fn(Stopped) -> Body,
         Visibility::Ephemeral,
@@ -55,7 +55,7 @@ async fn end_turns(
             .routing
             .stop(&here.agent, target, stop, &by);
         match stopped.await? {
-            // Of interest to nobody else.
+            // Only relevant to this person.
             Stopped::Nothing => Err(Refusal::new(render::NOTHING_RUNS)),
             stopped => Ok(told(stopped)),
         }

@@ -11,7 +11,7 @@ use crate::domain::{Cost, UserId};
 use crate::drawing::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::store::{UsageFilter, UsageLine};
 
-/// The refusal of a look at what another person used.
+/// The refusal to show the use of another person.
 const OF_OTHERS: &str = "Only members with Manage Server see what another person used. Leave out `user`, or name yourself.";
 
 /// The name of agents that the viewer does not see, in the use of one person.
@@ -58,7 +58,7 @@ pub(super) async fn usage(
         let names = reachable_agents(ctx).await?;
         let sees_destroyed = viewer.is_some_and(|viewer| viewer.covers_destroyed());
         let exists = |id| bot.manager.directory.agent(id).is_some();
-        // The sums of one person are whole: agents that the viewer does not see are in them without their names.
+        // The sums of one person are complete: agents that the viewer does not see are in them without their names.
         lines.retain(|line| {
             user.is_some()
                 || names.iter().any(|agent| agent.id == line.agent)
@@ -82,7 +82,7 @@ pub(super) async fn usage(
     .await
 }
 
-/// The picture; `None` where there is nothing to draw.
+/// Returns the picture; `None` if there is nothing to draw.
 async fn chart(lines: &[UsageLine]) -> Option<Vec<u8>> {
     let rows: Vec<DayUsage> = lines
         .iter()

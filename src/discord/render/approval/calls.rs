@@ -1,7 +1,8 @@
-//! What the calls of a question would do, for those who decide: all of it in the message, or all of it in a file. Pure.
+//! The effects of a question's calls, for the people who decide: all of them in the message, or all of them in a file.
+//! Pure.
 //!
-//! A preview that leaves something out says so, because an Allow button is next to it: what does not fit is attached whole,
-//! and its beginning, end and size are shown as such.
+//! A preview that leaves something out says so, because an Allow button is next to it: a call that does not fit is
+//! attached whole, and its beginning, end and size are shown as such.
 
 use std::fmt::Write as _;
 
@@ -12,22 +13,22 @@ use crate::discord::rest::body::clip;
 use crate::permission::scope;
 use crate::text::{self, escape};
 
-/// Characters of the calls that the message holds; longer ones go into a file.
+/// Most characters of the calls in the message; longer ones go into a file.
 const MAX_SHOWN: usize = 3_000;
 
-/// Characters shown of the beginning and of the end of what went into a file.
+/// Characters shown of the beginning and of the end of a call that went into a file.
 const END: usize = 300;
 
-/// Characters of such an excerpt once invisible characters are written out, which makes it longer.
+/// Characters of such an excerpt after invisible characters are written out, which makes it longer.
 const MAX_END: usize = 800;
 
-/// All calls, after warnings for the reader.
+/// Returns all calls, after warnings for the reader.
 pub(super) fn shown(question: &Question) -> String {
     let calls = whole(question).unwrap_or_else(|| ends(question));
     warnings(question) + &calls
 }
 
-/// One call, or both ends of it.
+/// Returns one call, or both ends of it.
 pub(super) fn alone(call: &AskedCall) -> String {
     match call_whole(call) {
         whole if whole.chars().count() <= MAX_SHOWN => whole,
@@ -35,7 +36,7 @@ pub(super) fn alone(call: &AskedCall) -> String {
     }
 }
 
-/// The calls in full, where a message does not hold them.
+/// Returns the calls in full, if they do not fit into a message.
 pub(super) fn too_long(question: &Question) -> Option<String> {
     if whole(question).is_some() {
         return None;
@@ -97,7 +98,7 @@ fn warnings(question: &Question) -> String {
     warnings
 }
 
-/// The strings in a call's arguments, without JSON's own escapes.
+/// Returns the strings in a call's arguments, without JSON's own escapes.
 fn words_of(arguments: &str) -> Vec<String> {
     fn collect(value: Value, words: &mut Vec<String>) {
         match value {
@@ -120,9 +121,9 @@ fn words_of(arguments: &str) -> Vec<String> {
     words
 }
 
-/// All calls in full, where the message holds them.
+/// Returns all calls in full, if they fit into the message.
 fn whole(question: &Question) -> Option<String> {
-    // Calls that are clearly too long are not written out to find that out.
+    // Calls that are clearly too long are not written out to check their length.
     let calls = question.calls.iter();
     let bytes: usize = calls.flat_map(texts).map(String::len).sum();
     if bytes > MAX_SHOWN * 4 {
@@ -132,7 +133,7 @@ fn whole(question: &Question) -> Option<String> {
     (whole.chars().count() <= MAX_SHOWN).then_some(whole)
 }
 
-/// Beginning, end and size of what is attached.
+/// Returns beginning, end and size of the attachment.
 fn ends(question: &Question) -> String {
     let end = END / question.calls.len().max(1);
     format!(
@@ -151,7 +152,7 @@ fn numbered(question: &Question, show: impl Fn(&AskedCall) -> String) -> String 
         .collect()
 }
 
-/// What a call would do: in words, then everything that the approval is bound to, each in a code block.
+/// Describes a call: in words, then everything that the approval is bound to, each in a code block.
 fn call_whole(call: &AskedCall) -> String {
     let scope = scope(&call.action);
     let mut shown = format!("**{}**\n", scope.what);
@@ -197,7 +198,8 @@ fn call_whole(call: &AskedCall) -> String {
     shown
 }
 
-/// The place where links lead the path of a call, if they lead elsewhere, or the address of its remote; empty for the workspace itself.
+/// Returns the place where links lead the path of a call, if they lead elsewhere, or the address of its remote; empty
+/// for the workspace itself.
 pub(super) fn led_to(call: &AskedCall) -> Option<String> {
     if let Some(address) = &call.address {
         return Some(address.clone());
@@ -209,13 +211,13 @@ pub(super) fn led_to(call: &AskedCall) -> Option<String> {
     Some(place)
 }
 
-/// The texts of a call that a reader must not mistake for others.
+/// Returns the texts of a call that a reader must not mistake for others.
 fn texts(call: &AskedCall) -> impl Iterator<Item = &String> {
     let led = call.reached.iter().chain(&call.address);
     [&call.action, &call.arguments].into_iter().chain(led)
 }
 
-/// The arguments that the description of a call does not contain: texts, and all others.
+/// Returns the arguments that the description of a call does not contain: texts, and all others.
 fn further(
     call: &AskedCall,
     bound: &[(&'static str, String)],
@@ -244,7 +246,7 @@ fn further(
     (texts, rest)
 }
 
-/// Beginning and end of a call that is attached in full.
+/// Returns beginning and end of a call that is attached in full.
 fn call_ends(call: &AskedCall, end: usize) -> String {
     let (action, arguments) = (&call.action, &call.arguments);
     let size = text::bytes(arguments.len() as u64);

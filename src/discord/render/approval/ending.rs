@@ -11,13 +11,13 @@ use crate::text::{self, escape};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub end: QuestionEnd,
-    /// Who pressed, by the name that the server shows.
+    /// The person who pressed, by the name that the server shows.
     pub by: String,
-    /// How the call ended that was allowed, in words.
+    /// How the allowed call ended, in words.
     pub outcome: Option<String>,
 }
 
-/// The colour of the question's message.
+/// Returns the colour of the question's message.
 pub(super) fn tone(ended: &[Option<Ended>]) -> Tone {
     let ends = ended
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn tone(ended: &[Option<Ended>]) -> Tone {
     tone
 }
 
-/// Adds how calls ended: once where all ended alike, otherwise each with its number.
+/// Adds how calls ended: once if all ended alike, otherwise each with its number.
 pub(super) fn with_endings(
     mut embed: Embed,
     question: &Question,
@@ -97,7 +97,7 @@ fn ending(ended: &Ended) -> (&'static str, String) {
     }
 }
 
-/// Who ended a turn and by what, as a clause.
+/// Returns who ended a turn, and how, as a clause.
 fn what_ended(by: &Stopper) -> String {
     match by {
         Stopper::Person(person) => format!("{} stopped the turn", escape::name(&person.name)),
@@ -109,7 +109,7 @@ fn what_ended(by: &Stopper) -> String {
     }
 }
 
-/// The answer to a press that came after the question's end.
+/// Returns the answer to a press that came after the question's end.
 pub fn told_late(end: &QuestionEnd) -> String {
     match end {
         QuestionEnd::Decided { choice, by, .. } => told_decided(
@@ -131,7 +131,7 @@ pub fn told_late(end: &QuestionEnd) -> String {
     }
 }
 
-/// The answer to a press that came after another person's.
+/// Returns the answer to a press that came after another person's.
 pub fn told_decided(by: UserId, decision: Decision) -> String {
     let how = match decision {
         Decision::Allow => "allowed",

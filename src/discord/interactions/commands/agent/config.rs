@@ -19,7 +19,7 @@ use crate::domain::{GuildId, Person};
 /// The beginning of the ids of the Edit button and its form; the agent's name follows.
 pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
 
-/// What requires the permission to manage channels, for the refusal.
+/// The action that requires the permission to manage channels, for the refusal.
 const CHANGING: &str = "Changing an agent";
 
 /// The form's field.
@@ -79,14 +79,14 @@ pub(super) async fn config(
     .await
 }
 
-/// The value of a key, with a menu of what it can be set to where that is a set of words.
+/// Returns the value of a key, with a menu of its possible values if that is a set of words.
 fn shown(bot: &Bot, name: &str, key: &str, value: &str) -> Body {
     let known = agent_keys().find(|known| known.name == key);
     let menu = known.and_then(|known| menus::of_key(bot, format!("config:{key}:{name}"), known));
     render::config_value(name, key, value).menu(menu)
 }
 
-/// What was chosen from that menu. `rest` is what follows `config:` in its id.
+/// Handles a choice from that menu. `rest` is the part of its id after `config:`.
 pub(in crate::discord) async fn chosen(
     bot: &Bot,
     responder: &Responder,
@@ -111,7 +111,8 @@ pub(in crate::discord) async fn chosen(
     let _ = responder.replace(work).await;
 }
 
-/// The question whether a value is to be set that widens what an agent, or people, may do; `None` where it widens nothing.
+/// Returns the question whether to set a value that widens the rights of an agent, or of people; `None` if it widens
+/// nothing.
 async fn widening(
     bot: &Bot,
     guild: GuildId,
@@ -126,7 +127,7 @@ async fn widening(
     Some(confirm::question(Body::sentence(risk), id))
 }
 
-/// The press of Confirm under that question. `rest` is what follows `widen:` in its id.
+/// Handles Confirm under that question. `rest` is the part of its id after `widen:`.
 pub(in crate::discord) async fn widened(
     bot: &Bot,
     responder: &Responder,
@@ -155,7 +156,7 @@ pub(in crate::discord) async fn widened(
     let _ = responder.replace(work).await;
 }
 
-/// The press of Take back under the list of `always_allow`. `rest` is what follows `ungrant:` in its id.
+/// Handles Take back under the list of `always_allow`. `rest` is the part of its id after `ungrant:`.
 pub(in crate::discord) async fn take_back(
     bot: &Bot,
     responder: &Responder,
@@ -177,7 +178,7 @@ pub(in crate::discord) async fn take_back(
     let _ = responder.replace(work).await;
 }
 
-/// The press of Edit: opens the form with the prompt.
+/// Handles Edit: opens the form with the prompt.
 pub(in crate::discord) async fn edit_prompt(
     bot: &Bot,
     responder: &Responder,
@@ -194,7 +195,7 @@ pub(in crate::discord) async fn edit_prompt(
         let slow = "The prompt could not be read in time. Press Edit again.";
         Err(Refusal::new(slow))
     });
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = match form {
         Ok(form) => responder.open(&form).await,
         Err(refusal) => responder.refuse(refusal).await,
@@ -228,7 +229,7 @@ async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<
     }
 }
 
-/// Applies what was written into the form.
+/// Applies the text from the form.
 pub(in crate::discord) async fn submit(
     bot: &Bot,
     responder: &Responder,

@@ -41,7 +41,7 @@ pub(super) async fn destroy(
     .await
 }
 
-/// The press of Confirm. `rest` is what follows `destroy:` in its id.
+/// Handles Confirm. `rest` is the part of its id after `destroy:`.
 pub(in crate::discord) async fn confirmed(
     bot: &Bot,
     responder: &Responder,
@@ -97,7 +97,7 @@ pub(in crate::discord) async fn confirmed(
     }
 }
 
-/// What was chosen, from the id of a button that can still be pressed.
+/// Returns the choice from the id of a button that can still be pressed.
 fn confirmed_choice(rest: &str) -> Option<(KeepFiles, &str)> {
     let mut parts = rest.splitn(3, ':');
     let keep = match parts.next()? {

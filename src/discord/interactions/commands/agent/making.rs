@@ -1,4 +1,5 @@
-//! Makes an agent. For a model or a profile that does not exist it asks by a menu, and nothing that was typed is lost.
+//! Creates an agent. If the model or the profile does not exist, it asks with a menu, and nothing that was typed is
+//! lost.
 
 use serenity::all::ComponentInteraction;
 
@@ -12,13 +13,13 @@ use crate::domain::AgentName;
 use crate::manager::NewAgent;
 use crate::text::{self, escape};
 
-/// Characters of the longest name.
+/// Most characters of a name.
 const LONGEST_NAME: usize = 32;
 
-/// What requires the permission to manage channels, for the refusal.
+/// The action that requires the permission to manage channels, for the refusal.
 pub(in crate::discord::interactions) const MAKING: &str = "Making an agent";
 
-/// Makes an agent, or asks for what is missing. `id` is that of the interaction which asked for it.
+/// Creates an agent, or asks for the missing values. `id` is that of the interaction that requested it.
 pub(in crate::discord::interactions) async fn make(
     bot: &Bot,
     id: u64,
@@ -64,14 +65,14 @@ pub(in crate::discord::interactions) async fn make(
     Ok(render::made(&made, guild))
 }
 
-/// The name that Discord itself would make of a channel with this name; `None` where nothing is left of it.
+/// Returns the name that Discord itself would give a channel with this name; `None` if nothing is left of it.
 fn proposed(name: &str) -> Option<String> {
     let proposed = text::slug(name, LONGEST_NAME);
     AgentName::parse(&proposed).ok()?;
     Some(proposed)
 }
 
-/// Whether `profile` is a name, but not the name of a profile.
+/// Returns whether `profile` is a name, but not the name of a profile.
 fn is_unknown(bot: &Bot, profile: &str) -> bool {
     let profiles = bot.profiles.load();
     let is_json = profile.trim_start().starts_with('{');
@@ -92,7 +93,7 @@ fn ask_for(
     Body::sentence(format!("{why}\nChoose another one here to make the agent.")).menu(Some(menu))
 }
 
-/// What was chosen from such a menu. `rest` is what follows `init:` in its id.
+/// Handles a choice from such a menu. `rest` is the part of its id after `init:`.
 pub(in crate::discord) async fn chosen(
     bot: &Bot,
     responder: &Responder,
@@ -114,6 +115,6 @@ pub(in crate::discord) async fn chosen(
         }
         make(bot, id, new).await
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }

@@ -1,4 +1,4 @@
-//! `/agent repair`: repairs an agent whose channel or directory is missing; a new directory is asked about first.
+//! `/agent repair`: repairs an agent with a missing channel or directory; it asks before it creates a new directory.
 
 use serenity::all::ComponentInteraction;
 
@@ -49,7 +49,7 @@ async fn done(
     })
 }
 
-/// The press of Confirm. `rest` is what follows `repair:` in its id.
+/// Handles Confirm. `rest` is the part of its id after `repair:`.
 pub(in crate::discord) async fn confirmed(
     bot: &Bot,
     responder: &Responder,
@@ -67,6 +67,6 @@ pub(in crate::discord) async fn confirmed(
         decided.was_served();
         Ok(repaired)
     };
-    // A failed answer was logged where it failed; there is nobody left to tell.
+    // A failed answer was logged where it failed; there is no one else to notify.
     let _ = responder.replace(work).await;
 }
