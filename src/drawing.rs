@@ -1,4 +1,4 @@
-//! Drawings of what the ledger holds, for people and for programs: a run as lines, events, a page and a picture; use as
+//! Drawings of the ledger's content, for people and for programs: a run as lines, events, a page and a picture; use as
 //! bars.
 //!
 //! Values in, text or bytes out. Discord and the command line show the same.

@@ -1,8 +1,8 @@
-//! What a model can do: tools, each in a file under `builtin/`, and what wraps them all.
+//! The abilities of a model: tools, each in a file under `builtin/`, and the code around them all.
 //!
 //! `registry` knows them by name and checks arguments; `guard` runs one call with its deadline, output cap and span.
-//! Permission is judged before, by whoever holds the profile; a tool only says which action it would be. What tools need
-//! from higher layers is asked through the small traits in `ports`.
+//! The holder of the profile judges permission before; a tool only names its action. Tools use higher layers through
+//! the small traits in `ports`.
 
 mod arguments;
 pub mod builtin;
@@ -85,84 +85,84 @@ pub use web::{Interface, Web, is_near, is_public, leads_home};
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
-    /// Its arguments. Doc comments of the fields are what the model reads.
+    /// Its arguments. The model reads the doc comments of the fields.
     type Args: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
 
     /// Name to call it by.
     const NAME: &'static str;
-    /// What it does, for the model: a sentence or two.
+    /// Its purpose, for the model: a sentence or two.
     const DESCRIPTION: &'static str;
-    /// Which group of the built-in profiles it belongs to.
+    /// Its group in the built-in profiles.
     const GROUP: Group;
     /// Its description in at most five words, if models find it with `find_tools`; a tool without one is in every request
     /// with its whole schema.
     const SHELF: Option<&'static str> = None;
-    /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
+    /// The part after `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
     const SUBJECT: &'static str = Self::NAME;
-    /// Whether it depends on the roles that the turn's people hold now ([`Caller::people`]), for which Discord is asked.
+    /// Whether it depends on the current roles of the turn's people ([`Caller::people`]), for which Discord is asked.
     const BY_PEOPLE: bool = false;
 
-    /// The command of the same effect, where people have one. A person without the right to that command does not get its effect through the tool: what
-    /// the command needs, the tool checks too (`rights`).
+    /// The command with the same effect, if people have one. A person without the right to that command does not get
+    /// its effect through the tool: the tool checks the rights of the command (`rights`).
     const COMMAND: Option<&'static str> = None;
 
-    /// The action this call would be, from validated arguments.
+    /// Returns the action of this call, from validated arguments.
     fn action(args: &Self::Args) -> Action;
 
-    /// The path that it acts on, as written. Where links lead it is judged, too, and is what the call gets: a tool that declares
-    /// none gets no path that a link leads elsewhere.
+    /// Returns the path that it acts on, as written. The target of its links is also judged, and the call gets that
+    /// target: a tool that declares no path gets none that a link leads elsewhere.
     fn path_argument(_args: &Self::Args) -> Option<PathArgument> {
         None
     }
 
-    /// Puts the place where that path leads into the arguments.
+    /// Puts the target of that path into the arguments.
     fn put_path(_args: &mut Self::Args, _reached: &WorkspacePath) {}
 
-    /// The git remote that it speaks to. Its address is shown to people who decide, and the call gets no other.
+    /// Returns the git remote that it speaks to. People who decide see its address, and the call gets no other.
     fn remote(_args: &Self::Args) -> Option<String> {
         None
     }
 
-    /// The workspace path it would write, for calls that may not run side by side.
+    /// Returns the workspace path it would write, for calls that may not run in parallel.
     fn writes(_args: &Self::Args) -> Option<String> {
         None
     }
 
-    /// The task that it gives to a child turn; the calling turn runs such a call itself.
+    /// Returns the task that it gives to a child turn; the calling turn runs such a call itself.
     fn delegation(_args: &Self::Args) -> Option<Delegation> {
         None
     }
 
-    /// The question that it puts to people; the calling turn asks and waits itself.
+    /// Returns the question that it asks people; the calling turn itself asks and waits.
     fn question(_args: &Self::Args) -> Option<PersonQuestion> {
         None
     }
 
-    /// What is wrong with arguments of the right types, a sentence for each problem.
+    /// Returns the problems of arguments with the right types, one sentence each.
     fn problems(_args: &Self::Args) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether it has a model read a text for the caller ([`ToolContext::reader`]).
+    /// Returns whether it makes a model read a text for the caller ([`ToolContext::reader`]).
     fn asks(_args: &Self::Args) -> bool {
         false
     }
 
-    /// What the call would change in the agent's own configuration, for the audit row.
+    /// Returns the change that the call would make in the agent's own configuration, for the audit row.
     ///
-    /// Asked before the call runs, because the row is written when the call is decided.
+    /// Requested before the call runs, because the row is written when the call is decided.
     async fn change(&self, _args: &Self::Args, _context: &ToolContext) -> Option<Change> {
         None
     }
 
-    /// What people are shown of its effect besides the arguments, as Markdown, where they are asked.
+    /// Returns its effect besides the arguments, as Markdown, for people who are asked.
     async fn preview(&self, _args: &Self::Args, _context: &ToolContext) -> Option<String> {
         None
     }
 
-    /// How long it may run before the guard ends it.
+    /// Returns how long it may run before the guard ends it.
     ///
-    /// `None` for a tool that keeps its own time: then it also watches `context.stop` itself.
+    /// `None` for a tool that keeps its own time; it then also watches `context.stop` itself.
     fn deadline(_args: &Self::Args) -> Option<Duration> {
         Some(Duration::from_secs(60))
     }
@@ -171,18 +171,18 @@ pub trait Tool: Send + Sync + 'static {
     async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
 }
 
-/// The result of a tool: text for the model, and pictures where it can see.
+/// The result of a tool: text for the model, and pictures if it can see them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// Text for the model.
     pub text: String,
     pub images: Vec<Image>,
-    /// What was done, for receipts; `None` where nothing was changed or run.
+    /// The effect, for receipts; `None` if nothing was changed or run.
     pub effect: Option<Effect>,
 }
 
 impl Output {
-    /// The output of a call that had an effect.
+    /// Adds the effect of the call.
     #[must_use]
     pub fn with_effect(self, effect: Effect) -> Self {
         Self {
@@ -201,30 +201,32 @@ impl From<String> for Output {
     }
 }
 
-/// What a tool is called with.
+/// The context of a call.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
-    /// What this result shares with those of other calls of the step; `None` for a single call that no child answers.
+    /// The room that this result shares with those of other calls of the step; `None` for a single call that no child
+    /// answers.
     pub room: Option<ResultRoom>,
-    /// What the turn may do, for what a tool learns only while it runs: where a page redirects to, what lies below a folder.
+    /// The rights of the turn, for things that a tool learns only while it runs: where a page redirects to, which files
+    /// are below a folder.
     pub rights: Arc<Rights>,
     /// The address of the call's git remote when it was judged ([`Tool::remote`]).
     pub address: Option<String>,
-    /// Who reads long texts for the caller; `None` for a tool that does not ask for it ([`Tool::asks`]).
+    /// The model that reads long texts for the caller; `None` for a tool that does not request it ([`Tool::asks`]).
     pub reader: Option<Arc<dyn Reader>>,
-    /// Shows people how far the call is; `None` where nobody looks.
+    /// Shows people the progress of the call; `None` if there is no viewer.
     pub progress: Option<ProgressTeller>,
 }
 
-/// Shows people how far a call is. Nothing of it is promised.
+/// Shows people the progress of a call. None of it is promised.
 #[derive(Clone)]
 pub struct ProgressTeller(Arc<dyn Fn(String) + Send + Sync>);
 
 impl ProgressTeller {
-    /// One that has `show` show each line.
+    /// Creates one that passes each line to `show`.
     pub fn new(show: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self(Arc::new(show))
     }
@@ -241,7 +243,7 @@ impl std::fmt::Debug for ProgressTeller {
 }
 
 impl ToolContext {
-    /// Has a worker process do `work` on `bytes`. Dropping the future ends it.
+    /// Makes a worker process do `work` on `bytes`. Dropping the future ends it.
     async fn by_worker<W: Work>(&self, work: &W, bytes: &[u8]) -> Result<String, WorkError> {
         let workers = &self.services.workers;
         workers
@@ -249,7 +251,7 @@ impl ToolContext {
             .await
     }
 
-    /// Like [`ToolContext::by_worker`], for work whose bulk output goes to `file`.
+    /// Works like [`ToolContext::by_worker`], for work with bulk output that goes to `file`.
     async fn by_worker_into<W: Work>(
         &self,
         file: File,

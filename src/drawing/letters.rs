@@ -1,4 +1,4 @@
-//! What all pictures share: the font, the colours of background and text, and writing the file.
+//! Shared by all pictures: the font, the colours of background and text, and writing the file.
 
 use std::sync::LazyLock;
 
@@ -26,11 +26,11 @@ pub struct NoPicture(pub String);
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// A PNG of this size in pixels, on which `draw` draws.
+/// Draws a PNG of this size in pixels with `draw`.
 ///
 /// # Errors
 ///
-/// When the font cannot be read, or the drawing fails.
+/// Fails if the font cannot be read, or the drawing fails.
 pub(super) fn picture(
     size: (u32, u32),
     draw: impl for<'a> FnOnce(&Area<'a>) -> Result<(), DrawingError<'a>>,
@@ -49,12 +49,12 @@ pub(super) fn picture(
     png(&pixels, size).map_err(|error| NoPicture(error.to_string()))
 }
 
-/// Letters of this height in pixels.
+/// Returns letters of this height in pixels.
 pub(super) fn letters(height: u32) -> TextStyle<'static> {
     (FONT_NAME, height).into_font().color(&TEXT)
 }
 
-/// At most `max` characters of a text, with what the font lacks replaced.
+/// Returns at most `max` characters of a text, with characters that the font does not have replaced.
 pub(super) fn plain(text: &str, max: usize) -> String {
     let known = |letter| if is_drawn(letter) { letter } else { '?' };
     if text.chars().count() > max {
@@ -65,7 +65,7 @@ pub(super) fn plain(text: &str, max: usize) -> String {
     }
 }
 
-/// As much of a text as fits into these many pixels in letters of this height.
+/// Returns as much of a text as fits into this many pixels in letters of this height.
 pub(super) fn within(text: &str, height: u32, pixels: u32) -> String {
     let font = letters(height).font;
     let fits = |text: &str| font.box_size(text).is_ok_and(|(width, _)| width <= pixels);
@@ -82,7 +82,7 @@ pub(super) fn within(text: &str, height: u32, pixels: u32) -> String {
     String::new()
 }
 
-/// Whether the font has this character.
+/// Returns whether the font has this character.
 const fn is_drawn(letter: char) -> bool {
     matches!(letter, ' '..='~' | '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{17F}' | '\u{384}'..='\u{3FF}' | '\u{400}'..='\u{45F}'
         | '–' | '—' | '\u{2018}'..='\u{201E}' | '…' | '€' | '▸')

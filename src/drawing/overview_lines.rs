@@ -8,13 +8,13 @@ use crate::domain::{
 };
 use crate::text;
 
-/// Lines of one section.
+/// Most lines of one section.
 const MOST: usize = 10;
 
-/// How moments and channels are written.
+/// How times and channels are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Discord shows a moment in the reader's time, and a channel by its name.
+    /// Discord shows a time in the reader's time zone, and a channel by its name.
     Discord,
     Terminal,
 }
@@ -26,7 +26,7 @@ pub struct Section {
     pub lines: Vec<String>,
 }
 
-/// The sections of an overview, as it is at `now`. A section without lines has one that says so.
+/// Returns the sections of an overview, as of `now`. A section without lines has one that says so.
 pub fn overview_sections(overview: &Overview, now: DateTime<Utc>, medium: Medium) -> [Section; 5] {
     let at = |time| medium.moment(time, now);
     [
@@ -54,7 +54,7 @@ pub fn overview_sections(overview: &Overview, now: DateTime<Utc>, medium: Medium
     ]
 }
 
-/// The JSON Schema of an overview.
+/// Returns the JSON Schema of an overview.
 pub fn overview_schema() -> serde_json::Value {
     schemars::schema_for!(Overview).to_value()
 }
@@ -83,7 +83,7 @@ impl Medium {
         }
     }
 
-    /// An agent by its name, and its channel.
+    /// Returns an agent by its name, with its channel.
     fn place(self, agent: Option<&str>, channel: &str) -> String {
         let agent = agent.filter(|name| !name.is_empty());
         let channel = match self {

@@ -9,25 +9,25 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Node, Op, OpKind, Run};
 use crate::text;
 
-/// A run as JSON, version 1.
+/// Returns a run as JSON, version 1.
 pub fn run_json(run: &Run) -> Value {
     // It has neither maps nor numbers that JSON cannot express.
     serde_json::to_value(run).unwrap_or_default()
 }
 
-/// The same as text, in which invisible characters of people and models are escaped.
+/// Returns the same as text, with invisible characters of people and models escaped.
 pub fn run_json_text(run: &Run) -> String {
     text::visible_json(&format!("{:#}", run_json(run))).into_owned()
 }
 
-/// The JSON Schema of it.
+/// Returns its JSON Schema.
 pub fn run_schema() -> Value {
     schemars::schema_for!(Run).to_value()
 }
 
-/// The events of a run, in the order in which they happened. Each turn that ended has exactly one `agent_finished` or
-/// `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and cost. Each gap of the run is an
-/// `agent_update` of its root.
+/// Returns the events of a run, in the order in which they happened. Each turn that ended has exactly one
+/// `agent_finished` or `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and
+/// cost. Each gap of the run is an `agent_update` of its root.
 pub fn run_events(run: &Run) -> Vec<Value> {
     let mut events = Vec::new();
     for (_, node) in run.nodes() {
@@ -42,7 +42,7 @@ pub fn run_events(run: &Run) -> Vec<Value> {
     events.into_iter().map(|(_, event)| event).collect()
 }
 
-/// The same as text, one JSON object a line.
+/// Returns the same as text, one JSON object per line.
 pub fn run_event_lines(run: &Run) -> String {
     let lines: String = run_events(run)
         .into_iter()

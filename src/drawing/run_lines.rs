@@ -1,4 +1,4 @@
-//! A run as lines of text: the run itself, a line for each turn below it, and what each of them did.
+//! A run as lines of text: the run itself, a line for each turn below it, and the operations of each.
 //!
 //! ```text
 //! run 94d12fb1 · lab · ann: “make the tests pass” · answered · 3 steps · 1 min 40 s · $0.041
@@ -14,24 +14,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::domain::{Node, Op, OpKind, Run, Usage};
 use crate::text;
 
-/// What is shown of a turn.
+/// How much of a turn is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// A line.
     Line,
     /// Its steps: requests, calls, decisions and outcomes.
     Steps,
-    /// All that it did.
+    /// All its operations.
     Ops,
 }
 
-/// Characters of what a call worked on.
+/// Most characters of a call's subject.
 const SUBJECT: usize = 100;
 
 /// Makes foreign words harmless for one output: on one line, without invisible characters or formatting.
 type Safe = fn(&str) -> String;
 
-/// A run as lines, as it is at `now`.
+/// Returns a run as lines, as of `now`.
 pub fn run_lines(run: &Run, now: DateTime<Utc>, detail: Detail, safe: Safe) -> Vec<String> {
     let mut lines = vec![run_line(run, now, safe)];
     ops(&run.node, "", detail, safe, &mut lines);
@@ -50,7 +50,7 @@ pub fn run_lines(run: &Run, now: DateTime<Utc>, detail: Detail, safe: Safe) -> V
     lines
 }
 
-/// The run in one line.
+/// Returns the run in one line.
 pub fn run_line(run: &Run, now: DateTime<Utc>, safe: Safe) -> String {
     let node = &run.node;
     let agent = node.path.split('/').next().unwrap_or_default();
@@ -94,7 +94,7 @@ fn below(
     }
 }
 
-/// A turn below the root in one line.
+/// Returns a turn below the root in one line.
 pub(super) fn node_line(node: &Node, now: DateTime<Utc>, safe: Safe) -> String {
     let name = node.role.as_deref().unwrap_or(&node.path);
     let title = node.title.as_deref();
@@ -141,7 +141,7 @@ fn seconds(took: TimeDelta) -> String {
     text::seconds(took.to_std().unwrap_or_default())
 }
 
-/// Money, with all below it; `None` where it cost nothing.
+/// Returns the money, including everything below it; `None` if it cost nothing.
 fn cost(node: &Node) -> Option<String> {
     match node.cost_usd {
         Some(usd) if usd > 0.0 => Some(text::dollars(usd)),
@@ -169,7 +169,7 @@ fn ops(node: &Node, indent: &str, detail: Detail, safe: Safe, lines: &mut Vec<St
     }
 }
 
-/// The steps of a turn: a line for each request to a model, and below it its calls.
+/// Adds the steps of a turn: a line for each request to a model, and below it its calls.
 fn steps_of(node: &Node, indent: &str, safe: Safe, lines: &mut Vec<String>) {
     let mark = if node.children.is_empty() {
         ""
@@ -197,7 +197,7 @@ fn steps_of(node: &Node, indent: &str, safe: Safe, lines: &mut Vec<String>) {
     }
 }
 
-/// A request to a model, in a line.
+/// Returns a request to a model, in a line.
 fn request_line(op: &Op, safe: Safe) -> String {
     let mut parts = vec![safe(&op.name)];
     if op.outcome != "ok" {
@@ -211,7 +211,7 @@ fn request_line(op: &Op, safe: Safe) -> String {
     parts.join(" · ")
 }
 
-/// A call, what it worked on and how it ended, in a line.
+/// Returns a call, its subject and its end, in a line.
 fn call_line(op: &Op, safe: Safe) -> String {
     let what = op.preview.as_deref().and_then(subject);
     let what = what.map_or_else(String::new, |what| format!(" {}", safe(&what)));
@@ -222,7 +222,7 @@ fn call_line(op: &Op, safe: Safe) -> String {
     format!("{}{what} · {ended}", safe(&op.name))
 }
 
-/// What a call worked on, by the beginning of its arguments.
+/// Returns the subject of a call, from the beginning of its arguments.
 fn subject(preview: &str) -> Option<String> {
     let arguments = preview.lines().next()?;
     let arguments: serde_json::Value = serde_json::from_str(arguments).ok()?;
@@ -231,7 +231,8 @@ fn subject(preview: &str) -> Option<String> {
     Some(text::one_line(value, SUBJECT))
 }
 
-/// What a turn did, in one line: `+2.1 s model anthropic/sonnet · ok · 1.8 s · 4,800 in / 420 out · $0.012`
+/// Returns an operation of a turn in one line: `+2.1 s model anthropic/sonnet · ok · 1.8 s · 4,800 in / 420 out ·
+/// $0.012`
 pub(super) fn op_line(op: &Op, began: DateTime<Utc>, safe: Safe) -> String {
     let after = (op.at - began).num_milliseconds() as f64 / 1_000.0;
     let mut parts = vec![format!(

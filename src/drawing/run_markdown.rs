@@ -1,4 +1,4 @@
-//! A run as Markdown: its tree, then each turn with what it did.
+//! A run as Markdown: its tree, then each turn with its operations.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::run_lines::{Detail, node_line, op_line, run_line};
 use crate::domain::{Node, Run};
 use crate::text::{self, escape};
 
-/// A run as Markdown, as it is at `now`.
+/// Returns a run as Markdown, as of `now`.
 pub fn run_markdown(run: &Run, now: DateTime<Utc>, detail: Detail) -> String {
     let mut page = format!(
         "# Run {}\n\n{}\n\n",

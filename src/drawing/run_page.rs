@@ -12,7 +12,7 @@ use super::timeline::{Bar, Timeline};
 use crate::domain::{Node, Op, Run};
 use crate::text::html::escaped;
 
-/// Longest page in bytes: Discord takes it as a file, and a browser on a phone opens it.
+/// Largest page in bytes: Discord accepts it as a file, and a browser on a phone opens it.
 pub const MOST_BYTES: usize = 8 << 20;
 
 /// Bytes that are kept free for the end of the page.
@@ -34,8 +34,8 @@ svg{width:100%;height:auto;margin:1rem 0}\
 svg text{font:14px system-ui,sans-serif;fill:currentColor}\
 .bar{fill:#8886}.model{fill:#56b4e9}.tool{fill:#e69f00}.question{fill:#d98ac0}.queue{fill:#9a7df0}.compaction{fill:#2fc99b}";
 
-/// A run as a page of at most [`MOST_BYTES`]: each turn and each of its steps is folded. What does not fit is left out, and
-/// the page says so.
+/// Returns a run as a page of at most [`MOST_BYTES`]: each turn and each of its steps is folded. Parts that do not fit
+/// are left out, and the page says so.
 pub fn run_page(run: &Run, now: DateTime<Utc>) -> String {
     let title = escaped(&run_line(run, now, str::to_owned));
     let policy = format!(
@@ -75,12 +75,12 @@ pub fn run_page(run: &Run, now: DateTime<Utc>) -> String {
 /// A page as far as it has been written.
 struct Page {
     html: String,
-    /// Something had no room.
+    /// Whether something did not fit.
     is_cut: bool,
 }
 
 impl Page {
-    /// Whether so many more bytes fit.
+    /// Returns whether this many more bytes fit.
     fn has_room(&mut self, bytes: usize) -> bool {
         let has_room = self.html.len() + bytes + END < MOST_BYTES;
         self.is_cut |= !has_room;
@@ -128,11 +128,11 @@ fn step(op: &Op, began: DateTime<Utc>, page: &mut Page) {
     };
 }
 
-/// Pixels of the drawing at its own size.
+/// Width of the drawing in pixels at its own size.
 const WIDTH: f64 = 1_000.0;
 const ROW: f64 = 30.0;
 
-/// The time line as a drawing: a row for each turn, and in it what it did.
+/// Draws the time line: a row for each turn, with its operations.
 fn timeline(run: &Run, now: DateTime<Utc>, page: &mut Page) {
     let timeline = Timeline::of(run, now);
     let height = ROW * timeline.rows.len() as f64;

@@ -28,26 +28,26 @@ const FOOT: i32 = 30;
 const TITLE: u32 = 32;
 const LETTERS: u32 = 26;
 
-/// Characters of the title: as many as fit where all are as wide as the widest common letter.
+/// Characters of the title: as many as fit if all are as wide as the widest common letter.
 const TITLE_CHARS: usize = 92;
 
 /// Most characters of a label, for narrow ones.
 const LABEL_CHARS: usize = 60;
 
-/// Gaps that are named, and most characters of one.
+/// Most gaps that are named, and most characters of one.
 const MOST_GAPS: usize = 10;
 const GAP_CHARS: usize = 200;
 
 /// Space between a label and its bars, in pixels.
 const GAP: u32 = 12;
 
-/// Narrowest bar that can be seen, in pixels.
+/// Width in pixels of the narrowest visible bar.
 const NARROWEST: i32 = 3;
 
 /// Lines with a time above them.
 const TIMES: i32 = 5;
 
-/// The meaning of the colours, which people with red-green blindness can tell apart too.
+/// The meaning of the colours, which people with red-green blindness can also distinguish.
 const COLOURS: [(OpKind, &str, RGBColor); 5] = [
     (OpKind::Model, "asking a model", RGBColor(0x56, 0xb4, 0xe9)),
     (OpKind::Tool, "tools", RGBColor(0xe6, 0x9f, 0x00)),
@@ -70,11 +70,11 @@ const AT_WORK: RGBColor = RGBColor(0x5a, 0x5d, 0x66);
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// Draws a run as a PNG, as it is at `now`. A large run takes too long for an async thread.
+/// Draws a run as a PNG, as of `now`. A large run takes too long for an async thread.
 ///
 /// # Errors
 ///
-/// When it cannot be drawn.
+/// Fails if it cannot be drawn.
 pub fn run_picture(run: &Run, now: DateTime<Utc>) -> Result<Vec<u8>, NoPicture> {
     let timeline = Timeline::of(run, now);
     let rows = timeline.rows.len() as i32 + i32::from(timeline.left_out > 0);
@@ -98,7 +98,7 @@ pub fn run_picture(run: &Run, now: DateTime<Utc>) -> Result<Vec<u8>, NoPicture> 
     })
 }
 
-/// What the run lacks, a line each.
+/// Returns the missing parts of the run, one line each.
 fn gaps(run: &Run) -> Vec<String> {
     let shown = run.gaps.iter().take(MOST_GAPS);
     let room = WIDTH - 2 * 24;
@@ -111,7 +111,7 @@ fn gaps(run: &Run) -> Vec<String> {
     lines
 }
 
-/// A legend of the colours that occur.
+/// Draws a legend of the colours that occur.
 fn legend<'a>(timeline: &Timeline, area: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let mut x = 24;
     for (kind, name, colour) in COLOURS {

@@ -1,14 +1,14 @@
-//! When the turns of a run worked, and at what: rows of bars, for a picture and a page.
+//! The times and kinds of work of a run's turns: rows of bars, for a picture and a page.
 
 use chrono::{DateTime, Utc};
 
 use crate::domain::{Node, OpKind, Run};
 use crate::text;
 
-/// Most rows: with more, rows cannot be told apart.
+/// Most rows: with more, rows cannot be distinguished.
 const MOST_ROWS: usize = 60;
 
-/// Most bars of one row, which has fewer pixels than these.
+/// Most bars of one row, which has fewer pixels than that.
 const MOST_PARTS: usize = 2_000;
 
 /// A row for each turn of a run.
@@ -21,9 +21,9 @@ pub(super) struct Timeline {
 
 pub(super) struct Row {
     pub(super) depth: usize,
-    /// Whose work it is, and what it took.
+    /// The agent or role, and its use.
     pub(super) label: String,
-    /// When it worked; `None` where the viewer may not see that.
+    /// When it worked; `None` if the viewer may not see that.
     pub(super) span: Option<Bar>,
     pub(super) parts: Vec<(OpKind, Bar)>,
 }
@@ -46,7 +46,7 @@ impl Timeline {
         let place = |at: DateTime<Utc>| {
             ((at - began).num_milliseconds() as f64 / millis as f64).clamp(0.0, 1.0)
         };
-        // The root is always included; where rows run out, one line stands for all others.
+        // The root is always included; if there are too many rows, one line represents all others.
         let rows = nodes.iter().take(MOST_ROWS).map(|(depth, node)| Row {
             depth: *depth,
             label: label(node),
@@ -63,7 +63,7 @@ impl Timeline {
         }
     }
 
-    /// The whole time, for people.
+    /// Returns the whole time, for people.
     pub(super) fn length(&self) -> String {
         time(self.millis)
     }
@@ -103,7 +103,7 @@ fn label(node: &Node) -> String {
     label
 }
 
-/// A length of time: `850 ms`, `1.4 s`, `2 min 5 s`.
+/// Formats a length of time: `850 ms`, `1.4 s`, `2 min 5 s`.
 pub(super) fn time(millis: i64) -> String {
     match millis {
         ..1_000 => format!("{millis} ms"),

@@ -1,6 +1,6 @@
 //! The picture of `/usage`: a bar for each day, a colour for each model, light on dark, readable on a phone.
 //!
-//! It shows dollars where every price is known, else tokens: a sum of only some prices would be wrong.
+//! It shows dollars if every price is known, and tokens otherwise: a sum of only some prices would be wrong.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,25 @@ const SIZE: (u32, u32) = (960, 720);
 /// Height of the title's line in pixels; 19 points on a phone.
 const TITLE: u32 = 50;
 
-/// Height of all other lines in pixels; 15 points on a phone, of which a capital letter takes 9.
+/// Height of all other lines in pixels; 15 points on a phone, 9 of them for a capital letter.
 const LETTERS: u32 = 40;
 
-/// Width of such a letter in pixels, about.
+/// Approximate width of such a letter in pixels.
 const LETTER: i32 = 18;
 
-/// From one line of the legend to the next, in pixels.
+/// Distance between two lines of the legend, in pixels.
 const LINE: i32 = 52;
 
 /// Most dates below the bars.
 const NAMES: u64 = 5;
 
-/// Models with a colour of their own; the others share the last one.
+/// Models with a separate colour; the others share the last one.
 const MAX_MODELS: usize = 7;
 
-/// Most days in one picture: narrower bars cannot be told apart.
+/// Most days in one picture: narrower bars cannot be distinguished.
 const MAX_DAYS: u64 = 92;
 
-/// Most that one row counts.
+/// Highest value that one row counts.
 const MOST: f64 = 1e15;
 
 /// The smallest value for which a picture is drawn.
@@ -44,7 +44,8 @@ const LEAST: f64 = 1e-6;
 /// Longest name of a model in the legend, in characters.
 const MAX_NAME: usize = 22;
 
-/// People with red-green blindness can tell these apart too (after Okabe and Ito, lightened); the last is for the others.
+/// People with red-green blindness can also distinguish these (after Okabe and Ito, lightened); the last is for the
+/// others.
 const COLOURS: [RGBColor; MAX_MODELS + 1] = [
     RGBColor(0x56, 0xb4, 0xe9),
     RGBColor(0xe6, 0x9f, 0x00),
@@ -56,7 +57,7 @@ const COLOURS: [RGBColor; MAX_MODELS + 1] = [
     RGBColor(0x9a, 0xa0, 0xa6),
 ];
 
-/// What one model used on one day.
+/// The use of one model on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DayUsage {
     /// In UTC.
@@ -64,7 +65,7 @@ pub struct DayUsage {
     pub model: String,
     /// Tokens in and out.
     pub tokens: u64,
-    /// US dollars; `None` when the price is not known.
+    /// US dollars; `None` if the price is not known.
     pub usd: Option<f64>,
 }
 
@@ -78,17 +79,17 @@ pub enum ChartError {
     Drawing(String),
 }
 
-/// Draws `usage` as a PNG. Rows may come in any order, and several for one day and model.
+/// Draws `usage` as a PNG. Rows may come in any order, and there may be several for one day and model.
 ///
 /// # Errors
 ///
-/// When there is nothing to draw.
+/// Fails if there is nothing to draw.
 pub fn usage_chart(usage: &[DayUsage]) -> Result<Vec<u8>, ChartError> {
     let bars = Bars::of(usage).ok_or(ChartError::Empty)?;
     picture(SIZE, |area| draw(&bars, area)).map_err(|NoPicture(why)| ChartError::Drawing(why))
 }
 
-/// What the picture shows.
+/// The content of the picture.
 struct Bars {
     first: NaiveDate,
     days: u64,
@@ -295,7 +296,7 @@ fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
     Ok(())
 }
 
-/// The name without its vendor, bounded, with what the font lacks replaced.
+/// Returns the name without its vendor, up to a bound, with characters that the font does not have replaced.
 fn short(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     plain(name, MAX_NAME)

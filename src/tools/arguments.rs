@@ -1,15 +1,15 @@
-//! Checks the arguments a model wrote against a tool's schema.
+//! Checks a model's arguments against a tool's schema.
 //!
-//! Keys the tool does not have are dropped before anything sees them; all problems are reported at once, so that a model
-//! can correct them together.
+//! Keys that the tool does not have are dropped before other code sees them. All problems are reported at once, so that
+//! a model can correct them together.
 
 use serde_json::{Map, Value};
 
-/// The arguments in `given` that `schema` has.
+/// Returns the arguments in `given` that `schema` has.
 ///
 /// # Errors
 ///
-/// Every problem, one sentence each, in the order of the schema.
+/// Fails with every problem, one sentence each, in the order of the schema.
 pub(super) fn check(
     schema: &Value,
     given: &Map<String, Value>,
@@ -65,7 +65,7 @@ fn missing(
     format!("`{name}`: missing, expected {}{hint}", described(expected))
 }
 
-/// `value` as `expected` requires it; a whole number written as `3.0` is accepted as one.
+/// Returns `value` as `expected` requires it; a whole number written as `3.0` is accepted as one.
 fn fit(place: &str, expected: &Value, value: &Value) -> Result<Value, Vec<String>> {
     if let Some(choices) = expected["anyOf"].as_array() {
         return choices
@@ -145,7 +145,7 @@ fn mismatch(place: &str, expected: &Value, value: &Value) -> String {
     )
 }
 
-/// What a schema wants, in words.
+/// Describes the requirement of a schema in words.
 fn described(expected: &Value) -> String {
     if let Some(choices) = expected["anyOf"].as_array() {
         let words: Vec<String> = choices.iter().map(described).collect();
@@ -166,7 +166,7 @@ fn described(expected: &Value) -> String {
     }
 }
 
-/// What was given instead; short values are quoted.
+/// Describes the given value; short values are quoted.
 fn kind(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),

@@ -1,6 +1,7 @@
-//! The tools themselves, one per file, and the list of them in the order in which a model is told about them.
+//! The tools themselves, one per file, and their list in the order in which models see them.
 //!
-//! To add a tool: its file, its `mod` line, its line in `all`; one whose work a worker does has a line in `WORK` too.
+//! To add a tool, add its file, its `mod` line and its line in `all`; a tool with work for a worker also needs a line
+//! in `WORK`.
 
 mod add_process_hooks;
 mod append_file;
@@ -55,7 +56,7 @@ use super::report::Judging;
 use super::web::Layout;
 use super::work::{self, Line};
 
-/// What workers do.
+/// The kinds of work for workers.
 pub(super) const WORK: [Line; 20] = [
     work::line::<git_branch::Branches>(),
     work::line::<git_checkout::Checkout>(),
@@ -82,13 +83,13 @@ pub(super) const WORK: [Line; 20] = [
 /// The tool that finds others.
 pub(super) const FIND_TOOLS: &str = <find_tools::FindTools as Tool>::NAME;
 
-/// What models are told about it.
+/// Its description for models.
 pub(super) const FIND_TOOLS_DESCRIPTION: &str = <find_tools::FindTools as Tool>::DESCRIPTION;
 
 /// The tool that asks people.
 pub const ASK_PERSON: &str = <ask_person::AskPerson as Tool>::NAME;
 
-/// Every tool, once.
+/// Returns every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
         erased(view::View),

@@ -1,4 +1,4 @@
-//! Who calls a tool, and from where.
+//! The caller of a tool, and its place.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::permission::Breadth;
 
 use super::shelf::Shelf;
 
-/// Who calls a tool, and from where. One per call.
+/// The caller of a tool, and its place. One per call.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub agent: AgentId,
@@ -25,38 +25,39 @@ pub struct Caller {
     pub conversation: ConversationId,
     pub turn: TurnId,
     pub call: CallId,
-    /// The agent's configuration as this step read it.
+    /// The agent's configuration, as this step read it.
     pub config: Arc<AgentConfig>,
     /// The tools of which this step's model knows only the names.
     pub shelf: Arc<Shelf>,
-    /// Everyone behind the turn, as they are now: those whose messages are in it or in a turn that led to it, else the
-    /// owners of the agents in that chain. Empty for a tool that does not need them
+    /// Everyone behind the turn, in their current state: the authors of messages in it or in a turn that led to it, or
+    /// the owners of the agents in that chain if there are none. Empty for a tool that does not need them
     /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
     pub people: Vec<Participant>,
-    /// Who allowed this very call, if somebody was asked.
+    /// The person who allowed this very call, if one was asked.
     pub allowed_by: Option<UserId>,
-    /// How much of what this call does was meant by what allowed it.
+    /// How much of the call's effect the matching rule intended.
     pub breadth: Breadth,
     /// Whether a person's message is in this very turn.
     pub has_message: bool,
-    /// How many hops of tasks, hooks or other agents led here since a person spoke.
+    /// How many hops of tasks, hooks or other agents led here since a person's message.
     pub depth: u32,
     /// How many hops one message may cause in a row.
     pub most_hops: u32,
-    /// Whether words of its turn pass a role before people get them: what people see of the call shows none.
+    /// Whether a role has to pass the words of its turn before people get them: then people see none of them in the
+    /// call.
     pub hides_words: bool,
-    /// Cancelled when the call is to end: by any stop of the turn, and by the end of its time.
+    /// Cancelled when the call has to end: by any stop of the turn, and by the end of its time.
     pub stop: CancellationToken,
-    /// Cancelled by an abort of the turn: then even an orderly end is given almost no time.
+    /// Cancelled by an abort of the turn: then even a clean end gets almost no time.
     pub abort: CancellationToken,
 }
 
 impl Caller {
-    /// Checks whether so few hops led here that one more may follow.
+    /// Checks whether one more hop may follow those that led here.
     ///
     /// # Errors
     ///
-    /// When there were too many.
+    /// Fails if there were too many.
     pub fn may_hop(&self) -> Result<(), Refusal> {
         let cause = Cause {
             hops: self.depth + 1,

@@ -5,21 +5,21 @@ use sha2::{Digest, Sha256};
 
 use crate::text::redact::Redactor;
 
-/// Bytes up to which the audit log keeps a value whole.
+/// Bytes up to which the audit log keeps a whole value.
 const MOST_KEPT: usize = 16 * 1024;
 
 /// An edit of the agent's own configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What is edited: `system_prompt`, `docs:README.md`, `model`, ….
+    /// The edited part: `system_prompt`, `docs:README.md`, `model`, ….
     pub edited: String,
-    /// The value before, empty when there was none.
+    /// The value before, empty if there was none.
     pub old: String,
     pub new: String,
 }
 
 impl Change {
-    /// The change as an audit row may hold it: secrets masked, long values cut, with their length and hash.
+    /// Returns the change in the form for an audit row: secrets masked, long values cut, with their length and hash.
     pub fn for_audit(self, redactor: &Redactor) -> Self {
         let kept = |value: String| cut(&redactor.redact(&value));
         Self {

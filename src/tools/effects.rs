@@ -1,6 +1,6 @@
-//! Which tools only look: after a restart, a call of one of these may simply be made again.
+//! Read-only tools: after a restart, a call of one of these may simply be made again.
 
-/// The tools that change nothing. Every other tool may have effects, unknown ones too.
+/// The tools that change nothing. Every other tool may have effects, including unknown ones.
 const ONLY_LOOK: [&str; 15] = [
     "ask_person",
     "find_tools",
@@ -19,10 +19,10 @@ const ONLY_LOOK: [&str; 15] = [
     "web_fetch",
 ];
 
-/// Tools that have others work, or end a turn: their effects are those of the child turns below it.
+/// Tools that give work to others, or end a turn: their effects are those of the child turns below it.
 const DELEGATES: [&str; 3] = ["hand_over", "report", "sub_agent"];
 
-/// Whether a call of `tool` may have effects itself.
+/// Returns whether a call of `tool` may itself have effects.
 pub fn has_effects(tool: &str) -> bool {
     !DELEGATES.contains(&tool) && !ONLY_LOOK.contains(&tool)
 }

@@ -1,4 +1,4 @@
-//! A tool as the registry holds it: without its type, and with its calls checked before anything judges or runs them.
+//! A tool in the registry: without its type, and with its calls checked before they are judged or run.
 
 use std::fmt;
 use std::path::Path;
@@ -20,25 +20,25 @@ use crate::permission::{Action, Group};
 use crate::text::long;
 use crate::workspace::WorkspacePath;
 
-/// What is known about a tool without calling it.
+/// The facts about a tool that are known without calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo {
     pub name: &'static str,
     /// Its group in the built-in profiles.
     pub group: Group,
-    /// What follows `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
+    /// The part after `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
     pub subject: &'static str,
     /// Its few words on the shelf; `None` if it is in every request.
     pub shelf: Option<&'static str>,
     /// Whether it depends on the roles of the turn's people.
     pub by_people: bool,
-    /// The command of the same effect.
+    /// The command with the same effect.
     pub command: Option<&'static str>,
     /// Whether it gives tasks to child turns.
     pub delegates: bool,
 }
 
-/// A call that was checked and may be judged: what it contains is what will run.
+/// A call that was checked and may be judged: exactly its content will run.
 #[derive(Clone)]
 pub struct Prepared {
     pub info: ToolInfo,
@@ -51,17 +51,17 @@ pub struct Prepared {
     pub remote: Option<String>,
     /// The address of that remote.
     pub address: Option<String>,
-    /// The workspace path it writes, once its links are followed.
+    /// The workspace path it writes, after following its links.
     pub writes: Option<String>,
-    /// What it has a child turn do.
+    /// The task for a child turn.
     pub delegation: Option<Delegation>,
-    /// The question that it puts to people.
+    /// The question that it asks people.
     pub question: Option<PersonQuestion>,
-    /// Whether it has a model read a text for the caller.
+    /// Whether it makes a model read a text for the caller.
     pub asks: bool,
     /// How long it may run; `None` for a tool that keeps its own time.
     pub deadline: Option<Duration>,
-    /// Where its path leads by links; `None` where it leads nowhere else, or cannot be one of the agent's.
+    /// The target of its path's links; `None` if it leads nowhere else, or cannot be one of the agent's.
     elsewhere: Option<Elsewhere>,
     /// The name under which models call a tool of an MCP server.
     called: Option<Arc<str>>,
@@ -76,7 +76,7 @@ struct Elsewhere {
     arguments: Map<String, Value>,
 }
 
-/// A call as it is at the place where links lead its path.
+/// A call at the place where links lead its path.
 pub(super) struct AtPlace {
     arguments: Map<String, Value>,
     action: Action,
@@ -84,7 +84,7 @@ pub(super) struct AtPlace {
 }
 
 impl Prepared {
-    /// A call of a tool of an MCP server, which models know as `called`.
+    /// Creates a call of a tool of an MCP server, which models know as `called`.
     pub(super) fn of_server(
         tool: Arc<dyn AnyTool>,
         called: Arc<str>,
@@ -110,14 +110,16 @@ impl Prepared {
         }
     }
 
-    /// The name of its tool, as models know it.
+    /// Returns the name of its tool, as models know it.
     pub fn name(&self) -> &str {
         self.called.as_deref().unwrap_or(self.info.name)
     }
 
-    /// Finds out where its path or remote leads in the agent's `folder`: that is judged, shown and used from now on. Blocks.
+    /// Finds the target of its path or remote in the agent's `folder`: that is judged, shown and used from now on.
+    /// Blocks.
     ///
-    /// A call that is not given to this gets no path that a link leads elsewhere; nor does one whose path cannot be followed.
+    /// Without this step, a call gets no path that a link leads elsewhere, and neither does a call with a path that
+    /// cannot be followed.
     #[must_use]
     pub fn locate(mut self, folder: &Path) -> Self {
         if let Some(remote) = &self.remote {
@@ -138,19 +140,19 @@ impl Prepared {
         self
     }
 
-    /// The arguments as the tool gets them.
+    /// Returns the arguments as the tool gets them.
     fn used(&self) -> &Map<String, Value> {
         let elsewhere = self.elsewhere.as_ref();
         elsewhere.map_or(&self.arguments, |elsewhere| &elsewhere.arguments)
     }
 
-    /// What the call would change in the agent's configuration, as its audit row may hold it.
+    /// Returns the change that the call would make in the agent's configuration, in the form for its audit row.
     pub async fn change(&self, context: &ToolContext) -> Option<Change> {
         let change = self.tool.change(self.used(), context).await?;
         Some(change.for_audit(&context.services.redactor))
     }
 
-    /// What people are shown of the call's effect besides its arguments, as Markdown.
+    /// Returns the call's effect besides its arguments, as Markdown for people.
     pub async fn preview(&self, context: &ToolContext) -> Option<String> {
         self.tool.preview(self.used(), context).await
     }
@@ -185,7 +187,7 @@ pub(super) trait AnyTool: Send + Sync {
     fn info(&self) -> ToolInfo;
     fn schema(&self) -> &ToolSchema;
     fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, InvalidCall>;
-    /// The call with `reached` in the place of its path.
+    /// Returns the call with `reached` in place of its path.
     fn at_place(&self, arguments: &Map<String, Value>, reached: &WorkspacePath) -> Option<AtPlace>;
     async fn change(&self, arguments: &Map<String, Value>, context: &ToolContext)
     -> Option<Change>;
@@ -207,7 +209,7 @@ struct Typed<T> {
     schema: ToolSchema,
 }
 
-/// `tool` as the registry holds it.
+/// Returns `tool` in the form for the registry.
 pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
     let parameters = schema::of::<T::Args>();
     Arc::new(Typed {
@@ -215,7 +217,7 @@ pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
         schema: ToolSchema {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            // A value is always written.
+            // Serializing a value never fails.
             parameters: to_raw_value(&parameters).unwrap_or_default(),
         },
         parameters,
@@ -243,7 +245,7 @@ impl<T: Tool> Typed<T> {
         Ok((args, canonical))
     }
 
-    /// The arguments from their type: exactly what the tool will read, in the order of its fields.
+    /// Returns the arguments from their type: exactly those that the tool will read, in the order of its fields.
     fn written_back(args: &T::Args) -> Result<Map<String, Value>, InvalidArguments> {
         let Value::Object(mut canonical) = serde_json::to_value(args)? else {
             return Err(InvalidArguments::NoObject);

@@ -1,29 +1,29 @@
-//! Why a tool call gave no result, or was none.
+//! Why a tool call gave no result, or was invalid.
 
 /// Why a tool call gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The model can correct this; it is shown the text, which says what was wrong and what to try.
+    /// The model can correct this; it gets the text, which says what was wrong and what to try.
     #[error("{0}")]
     Rejected(String),
-    /// The call cannot be served; the operator is told why, the model only that it could not run.
+    /// The call cannot be served; the operator gets the reason, the model only learns that it could not run.
     #[error("the tool could not run: {0}")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ToolError {
-    /// The call is refused for a reason the model can act on.
+    /// Creates a refusal for a reason the model can act on.
     pub fn rejected(reason: impl Into<String>) -> Self {
         Self::Rejected(reason.into())
     }
 
-    /// The call failed for a reason of our own.
+    /// Creates a failure for a reason of our own.
     pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
 }
 
-/// Why a call as a model wrote it cannot be judged. The model is shown the text.
+/// Why a model's call cannot be judged. The model gets the text.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidCall {
     #[error("there is no tool `{name}`; did you mean `{near}`?")]
@@ -65,7 +65,7 @@ pub enum InvalidIndirect {
     },
 }
 
-/// What is wrong with a call's arguments.
+/// The faults of a call's arguments.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidArguments {
     /// Every problem that the tool's schema or its limits show.

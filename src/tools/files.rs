@@ -17,13 +17,13 @@ pub(super) const MOST_SHOWN: usize = 32 * 1024 * 1024;
 /// Largest file, in bytes, that is edited, before and after: both are in memory.
 pub(super) const MOST_EDITED: usize = 16 * 1024 * 1024;
 
-/// From this size in bytes only one file is in memory at a time, however many calls ask for one.
+/// From this size in bytes only one file is in memory at a time, however many calls request one.
 const LARGE: u64 = 1024 * 1024;
 
 /// Locked while a large file is in memory.
 static LARGE_FILE: Mutex<()> = Mutex::new(());
 
-/// A file that is held whole.
+/// A file that is completely in memory.
 pub(super) struct Whole {
     pub(super) contents: Contents,
     _turn: Option<MutexGuard<'static, ()>>,
@@ -63,7 +63,8 @@ pub(super) async fn at<T: Send + 'static>(
     blocking(context, move |workspace| work(&workspace.files()?, &path)).await
 }
 
-/// The path as action strings and locks write it; an invalid one stays as it is, and is refused when the call runs.
+/// Returns the path in the form of action strings and locks; an invalid one is not changed, and is refused when the
+/// call runs.
 pub(super) fn normal(path: &str) -> String {
     match WorkspacePath::parse(path) {
         Ok(path) => path.to_string(),
@@ -71,7 +72,7 @@ pub(super) fn normal(path: &str) -> String {
     }
 }
 
-/// What a tool that looks below a folder leaves out, because a profile denies it.
+/// The files that a tool leaves out below a folder, because a profile denies them.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Denied {
     /// Patterns of `deny`.
@@ -79,7 +80,7 @@ pub(super) struct Denied {
 }
 
 impl Denied {
-    /// What the turn's profiles deny to `tool`.
+    /// Returns the files that the turn's profiles deny to `tool`.
     pub(super) fn of(context: &ToolContext, tool: &str) -> Self {
         Self {
             patterns: context.rights.denying(tool),
@@ -96,7 +97,7 @@ impl Denied {
     }
 }
 
-/// Tells what is left out, and keeps whether anything was.
+/// Decides which files are left out, and remembers whether there were any.
 pub(super) struct Skipped {
     left_out: LeftOut,
     any: Cell<bool>,
@@ -110,7 +111,7 @@ impl Skipped {
         is_left_out
     }
 
-    /// A line about what was left out; `None` where nothing was.
+    /// Returns a line about files that were left out; `None` if there were none.
     pub(super) fn note(&self) -> Option<&'static str> {
         self.any
             .get()
@@ -124,7 +125,7 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// The text of a file, or why it has none.
+/// Returns the text of a file, or why it has none.
 pub(super) fn text_of(path: &WorkspacePath, bytes: Vec<u8>) -> Result<String, ToolError> {
     let size = crate::text::bytes(bytes.len() as u64);
     if bytes.contains(&0) {

@@ -1,4 +1,4 @@
-//! What tools may do in a folder of the machine that the operator allows no longer: look.
+//! The tools that work in a folder of the machine that the operator no longer allows: read-only ones.
 
 use std::path::{Path, PathBuf};
 
@@ -11,20 +11,20 @@ const LOOKING: [&str; 6] = ["view", "glob", "grep", "git_status", "git_diff", "g
 /// The state of an agent's workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WorkspaceState {
-    /// Its own folder, or one that it is bound to and that is as it was.
+    /// Its own folder, or an unchanged one that it is bound to.
     #[default]
     Usable,
     /// The folder is no longer below one of `folders` of `config.json`.
     NotAllowed(PathBuf),
-    /// The folder cannot be used: why.
+    /// The folder cannot be used, for this reason.
     Unusable(String),
 }
 
 impl WorkspaceState {
-    /// Looks at the workspace of the agent in `folder`, which may be below one of `roots`. Blocks.
+    /// Checks the workspace of the agent in `folder`, which may be below one of `roots`. Blocks.
     pub fn look(folder: &Path, roots: &[PathBuf]) -> Self {
         let Ok(own) = Workspace::open(folder) else {
-            // That the folder itself is gone is told elsewhere.
+            // A missing folder is reported elsewhere.
             return Self::Usable;
         };
         let unusable = |error: &BoundError| Self::Unusable(error.to_string());
@@ -41,7 +41,7 @@ impl WorkspaceState {
         }
     }
 
-    /// Why the workspace cannot be used as it should be, for people; `None` where it can.
+    /// Returns why the workspace cannot be used fully, for people; `None` if it can.
     pub fn fault(&self) -> Option<String> {
         match self {
             Self::Usable => None,
@@ -57,7 +57,7 @@ impl WorkspaceState {
     ///
     /// # Errors
     ///
-    /// The refusal, for the model.
+    /// Fails with the refusal, for the model.
     pub fn permits(&self, name: &str) -> Result<(), OnlyLooks> {
         match self {
             Self::NotAllowed(path) if !LOOKING.contains(&name) => Err(OnlyLooks(path.clone())),
@@ -66,7 +66,7 @@ impl WorkspaceState {
     }
 }
 
-/// The operator allows nothing but looking; the text is for the model.
+/// The operator allows only reading; the text is for the model.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "not permitted: the operator allows no agent to work in `{}` any longer; only {} work there until it is allowed again",

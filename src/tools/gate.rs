@@ -9,7 +9,7 @@ use crate::exec::{Bounds, Ended};
 use crate::permission::Action;
 use crate::text::as_a_terminal_shows;
 
-/// The tool as which a gate is judged.
+/// The tool by which a gate is judged.
 const JUDGED_AS: &str = "bash";
 
 /// Longest run of a gate.
@@ -18,27 +18,27 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Most bytes of a gate's output that are used.
 pub const MOST_OUTPUT: usize = 16 << 10;
 
-/// What became of a gate.
+/// The outcome of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gated {
     /// It printed this.
     Printed(String),
     /// It printed nothing.
     Nothing,
-    /// Why it counts as a failure.
+    /// It counts as a failure, for this reason.
     Failed(String),
 }
 
-/// Returns what running a gate would do, as it is judged.
+/// Returns the action of a gate, for judging it.
 pub fn action(gate: &str) -> Action {
     Action::shell(JUDGED_AS, gate)
 }
 
-/// Runs a gate that was judged before. `context` says whose it is.
+/// Runs a gate that was judged before. `context` identifies its owner.
 ///
 /// # Errors
 ///
-/// When it cannot be started.
+/// Fails if it cannot be started.
 pub async fn run(gate: &str, context: &ToolContext) -> Result<Gated, ToolError> {
     let place = Place::find(context, None).await?;
     let command = shell::command(&action(gate), &place, context)?;

@@ -1,10 +1,10 @@
 //! git in the workspace's repository, and reading of those below it, without the git program.
 //!
-//! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses what
-//! would lead elsewhere or run something, `repository` opens the vetted repository with the vetted configuration alone, and
-//! each operation runs in a worker process that Landlock keeps inside the workspace; `writing` has one write at a time, and
-//! cleans up after one that was killed. A push has two parts: the pack is made in such a process, and the daemon uses the
-//! network, with credentials of the operator's hosts.
+//! An agent can write everything in its repository, including its configuration, so nothing there is trusted. `vet`
+//! refuses everything that would lead elsewhere or run something. `repository` opens the vetted repository with only
+//! the vetted configuration, and each operation runs in a worker process that Landlock keeps inside the workspace.
+//! `writing` allows one write at a time, and cleans up after one that was killed. A push has two parts: such a process
+//! creates the pack, and the daemon uses the network, with credentials of the operator's hosts.
 //!
 //! ```text
 //! builtin/git_* ═▶ worker ─▶ repository (Landlock) ─▶ vet ─▶ config ─▶ config_syntax
@@ -43,5 +43,5 @@ pub(super) use repository::{
     read_nested, write,
 };
 
-/// How long a call may take that writes many files: hundreds of thousands, while the machine is busy.
+/// Longest time for a call that writes many files: hundreds of thousands, while the machine is busy.
 pub(super) const WRITING_DEADLINE: Duration = Duration::from_secs(300);

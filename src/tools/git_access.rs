@@ -1,4 +1,4 @@
-//! What the operator lets agents reach with git.
+//! The git hosts and forges that the operator allows for agents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::config::{ForgeKind, Secret};
 /// The hosts agents may push to, and the forges that take their merge requests.
 #[derive(Clone, Debug)]
 pub struct GitAccess {
-    /// By host as URLs write it: `github.com`, or `127.0.0.1:8080` with its port.
+    /// By host, as URLs write it: `github.com`, or `127.0.0.1:8080` with its port.
     pub hosts: BTreeMap<String, HostAccess>,
     /// By host of the remote.
     pub forges: BTreeMap<String, ForgeAccess>,
@@ -21,7 +21,7 @@ pub struct GitAccess {
 pub struct HostAccess {
     /// User name sent with the token.
     pub username: String,
-    /// The token; `None` where only SSH with the operator's agent is used.
+    /// The token; `None` if only SSH with the operator's agent is used.
     pub token: Option<Secret>,
 }
 

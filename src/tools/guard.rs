@@ -1,6 +1,6 @@
-//! Runs one call: with its write lock, deadline and span, its output redacted and capped, its panic caught.
+//! Runs one call: with its write lock, deadline and span, with redacted and capped output, and catching its panic.
 //!
-//! What all tools need is here, once; a tool knows only its own subject.
+//! Code that all tools need is here, once; a tool knows only its own subject.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -16,29 +16,29 @@ use super::{Output, ResultRoom, ToolContext};
 use crate::domain::{Effect, ToolResult};
 use crate::llm::tokens;
 
-/// Characters of one result that a model gets whole.
+/// Most characters of one result that a model gets whole.
 ///
-/// As in the original, so that prompts tuned there see as much here.
+/// The same as in the original, so that prompts tuned there see as much here.
 pub const OUTPUT_CAP: usize = 50_000;
 
 /// Characters that are kept of the beginning and of the end of a result over the cap.
 const KEPT_END: usize = 10_000;
 
-/// The same for a result for which the other calls of the step left no room, or its turn no money.
+/// The same for a result without room after the other calls of the step, or without money left in its turn.
 const SHORT_END: usize = 2_000;
 
-/// What is told of a call that a stop ended, or kept from its work.
+/// The text about a call that a stop ended, or prevented.
 const STOPPED: &str = "stopped before it was done";
 
 /// A call that ended.
 #[derive(Debug)]
 pub struct Ran {
     pub result: ToolResult,
-    /// What it did, for receipts.
+    /// Its effect, for receipts.
     pub effect: Option<Effect>,
 }
 
-/// Runs a call that was allowed. Always gives a result; an error is a result too.
+/// Runs an allowed call. Always gives a result; an error is also a result.
 pub async fn run(prepared: Prepared, context: &ToolContext) -> Ran {
     let name = prepared.name().to_owned();
     let span = info_span!(
@@ -128,8 +128,8 @@ async fn finish(name: &str, outcome: Result<Output, ToolError>, context: &ToolCo
     }
 }
 
-/// `text` as a model gets it: without secrets, and no longer than allowed; otherwise its beginning and end, and where all
-/// of it is.
+/// Returns `text` as a model gets it: without secrets, and no longer than allowed; otherwise its beginning and end, and
+/// where to find all of it.
 pub async fn presented(text: &str, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
     let Some(end) = cut_to(&text, context.room.as_ref()).await else {
@@ -141,7 +141,8 @@ pub async fn presented(text: &str, context: &ToolContext) -> String {
     cut.told(kept(saved).map(|handle| handle.to_string()))
 }
 
-/// The report of a sub-agent as its parent gets it. All of it is kept under the sub-agent's `id`, whatever its length.
+/// Returns the report of a sub-agent as its parent gets it. All of it is kept under the sub-agent's `id`, regardless of
+/// its length.
 pub async fn presented_report(text: &str, id: String, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
     let end = cut_to(&text, context.room.as_ref()).await;
@@ -156,7 +157,7 @@ pub async fn presented_report(text: &str, id: String, context: &ToolContext) -> 
     }
 }
 
-/// What was kept for a second reading.
+/// Returns the object that was kept for a second reading.
 fn kept<T>(saved: Result<io::Result<T>, JoinError>) -> Option<T> {
     match saved {
         Ok(Ok(kept)) => Some(kept),
@@ -168,7 +169,8 @@ fn kept<T>(saved: Result<io::Result<T>, JoinError>) -> Option<T> {
     }
 }
 
-/// Characters to show of the beginning and of the end of a text for which there is no room; `None` if it is shown whole.
+/// Returns how many characters to show of the beginning and of the end of a text without room; `None` if it is shown
+/// whole.
 async fn cut_to(text: &str, room: Option<&ResultRoom>) -> Option<usize> {
     let is_short = text.chars().count() <= OUTPUT_CAP;
     let told = if is_short {
@@ -196,7 +198,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// So many characters of the beginning and of the end.
+    /// Keeps this many characters of the beginning and of the end.
     fn of(text: &str, end: usize) -> Self {
         let chars = text.chars().count();
         Self {
@@ -207,7 +209,7 @@ impl Cut {
         }
     }
 
-    /// With the place where all of it is, if it could be kept.
+    /// Returns the text with the place of the whole, if it could be kept.
     fn told(self, handle: Option<String>) -> String {
         let Self {
             head,

@@ -1,8 +1,8 @@
 //! Hooks on tasks: what to do when a task ends, prints something or takes too long.
 //!
-//! An agent describes them in plain language; a small model turns that into JSON ([`parse`]), which is checked like any
-//! other hostile input. What cannot be used is refused with its reason, and when nothing is left a task gets the default:
-//! one notice at its exit.
+//! An agent describes them in plain language. A small model turns that into JSON ([`parse`]), which is checked like any
+//! other hostile input. Unusable hooks are refused with the reason, and if none is left a task gets the default: one
+//! notice at its exit.
 
 mod parse;
 mod writer;
@@ -16,10 +16,10 @@ pub(in crate::tools) use parse::pattern;
 pub use parse::{Parsed, parse};
 pub use writer::{HookRequest, HookWriter, INSTRUCTIONS, write};
 
-/// Seconds between two notices of one hook, unless it says otherwise: a chatty task must not flood a channel.
+/// Seconds between two notices of one hook, unless it sets another time: a chatty task must not flood a channel.
 pub const MIN_INTERVAL: f64 = 180.0;
 
-/// Seconds between a matching line and its hook, so that what follows the line is included.
+/// Seconds between a matching line and its hook, so that the lines after it are included.
 pub const MATCH_DELAY: f64 = 2.0;
 
 /// One hook, in the form that the database stores and the small model writes.
@@ -29,12 +29,12 @@ pub struct HookSpec {
     pub trigger: Trigger,
     #[serde(default)]
     pub action: HookAction,
-    /// What the agent wants to be told with it.
+    /// The agent's own message with it.
     #[serde(default)]
     pub context_message: String,
     /// Seconds to wait between trigger and action.
     pub output_delay_seconds: f64,
-    /// Most times it fires; 0 means without limit.
+    /// Most times it fires; 0 means no limit.
     pub max_fires: u32,
     /// Seconds between two firings of a notice, or of any hook without limit. Otherwise a hook that wakes the agent at
     /// each line would spend money as fast as a task prints.
@@ -87,7 +87,7 @@ impl ExitFilter {
         matches!(self, Self::Any)
     }
 
-    /// Whether the hook fires for a task that ended with `exit_code`.
+    /// Returns whether the hook fires for a task that ended with `exit_code`.
     pub fn admits(self, exit_code: Option<i32>) -> bool {
         match self {
             Self::Any => true,
@@ -100,9 +100,9 @@ impl ExitFilter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookAction {
-    /// Tells people in the channel.
+    /// Sends people a notice in the channel.
     NotifyChannel,
-    /// Tells the agent in the conversation that started the task.
+    /// Sends the agent a note in the conversation that started the task.
     InjectContext,
     /// Starts a branch of the agent.
     #[default]
@@ -113,7 +113,7 @@ pub enum HookAction {
 }
 
 impl HookAction {
-    /// Whether the agent works on it, in a turn.
+    /// Returns whether the agent handles it, in a turn.
     pub fn starts_turn(self) -> bool {
         match self {
             Self::InjectContext | Self::SpawnBranch => true,
@@ -123,7 +123,7 @@ impl HookAction {
 }
 
 impl HookSpec {
-    /// One notice at the exit: the default of a task.
+    /// Creates one notice at the exit: the default of a task.
     pub fn notice_at_exit() -> Self {
         Self {
             trigger: Trigger::default(),
@@ -136,7 +136,7 @@ impl HookSpec {
         }
     }
 
-    /// The most times it may fire, as a counter takes it.
+    /// Returns the most times it may fire, for a counter.
     pub fn fires_at_most(&self) -> u32 {
         match self.max_fires {
             0 => u32::MAX,
@@ -144,7 +144,7 @@ impl HookSpec {
         }
     }
 
-    /// Least time between two firings; zero where none is needed.
+    /// Returns the least time between two firings; zero if none is needed.
     pub fn spacing(&self) -> Duration {
         let spaced = match self.action {
             HookAction::NotifyChannel => true,
@@ -158,7 +158,7 @@ impl HookSpec {
         }
     }
 
-    /// Time between the trigger and the firing.
+    /// Returns time between the trigger and the firing.
     pub fn delay(&self) -> Duration {
         Duration::from_secs_f64(self.output_delay_seconds)
     }

@@ -7,19 +7,19 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use crate::domain::FileChange;
 use crate::workspace::{Jail, WorkspacePath};
 
-/// Largest text whose lines are counted, in bytes.
+/// Largest text with counted lines, in bytes.
 const MOST_COUNTED: u64 = 1 << 20;
 
 /// Time after which the rest of two texts counts as different.
 const COMPARES_FOR: Duration = Duration::from_millis(50);
 
-/// Returns the text of a file; `None` where there is none, or it is not counted.
+/// Returns the text of a file; `None` if there is none, or it is not counted.
 pub(super) fn text_at(jail: &Jail, path: &WorkspacePath) -> Option<String> {
     let contents = jail.read(path, MOST_COUNTED).ok()?;
     String::from_utf8(contents.bytes).ok()
 }
 
-/// Counts what changed in the file at `path`. A text that is not there has no lines.
+/// Counts the changes in the file at `path`. A missing text has no lines.
 pub(super) fn between(
     path: &WorkspacePath,
     before: Option<&str>,

@@ -19,7 +19,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// The ending that most lines of `text` have.
+    /// Returns the ending of most lines of `text`.
     pub(super) fn of(text: &str) -> Self {
         let all = text.matches('\n').count();
         let windows = text.matches("\r\n").count();
@@ -30,7 +30,7 @@ impl Ending {
         }
     }
 
-    /// `text` with this ending.
+    /// Returns `text` with this ending.
     pub(super) fn apply(self, text: &str) -> String {
         let unix = text.replace("\r\n", "\n");
         match self {
@@ -47,14 +47,14 @@ impl Ending {
     }
 }
 
-/// How many lines `text` has; a last line without an end counts.
+/// Returns how many lines `text` has; a last line without an end counts.
 ///
 /// They are counted and never collected: 32 MiB of line ends would be half a gigabyte of slices.
 pub(super) fn count(text: &str) -> usize {
     text.lines().count()
 }
 
-/// `1 line`, `2 lines`.
+/// Returns `1 line`, `2 lines`.
 pub(super) fn counted(count: usize) -> String {
     match count {
         1 => "1 line".to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn counted(count: usize) -> String {
     }
 }
 
-/// `12\tthe line`, cut where it is very long.
+/// Returns `12\tthe line`, cut if it is very long.
 pub(super) fn numbered(number: usize, line: &str) -> String {
     let chars = line.chars().count();
     if chars <= LONGEST_LINE {
@@ -72,12 +72,12 @@ pub(super) fn numbered(number: usize, line: &str) -> String {
     format!("{number}\t{head} [… {chars} characters]")
 }
 
-/// The number, from 1, of the line that contains byte `at` of `text`.
+/// Returns the number, from 1, of the line that contains byte `at` of `text`.
 pub(super) fn number_at(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// The lines `first` to `last` of `text`, from 1, and three on each side, numbered.
+/// Returns the lines `first` to `last` of `text`, from 1, and three on each side, numbered.
 pub(super) fn around(text: &str, first: usize, last: usize) -> String {
     let from = first.saturating_sub(AROUND + 1);
     let to = (last + AROUND).min(count(text));
@@ -95,7 +95,8 @@ pub(super) fn around(text: &str, first: usize, last: usize) -> String {
     out.join("\n")
 }
 
-/// `text` with lines `start` to `end` (from 1) replaced by `content` as whole lines; `end` before `start` inserts.
+/// Returns `text` with lines `start` to `end` (from 1) replaced by `content` as whole lines; `end` before `start`
+/// inserts.
 pub(super) fn splice(text: &str, start: usize, end: usize, content: &str) -> String {
     let ending = Ending::of(text);
     let mut content = ending.apply(content);
@@ -117,7 +118,7 @@ pub(super) fn splice(text: &str, start: usize, end: usize, content: &str) -> Str
     format!("{head}{joint}{content}{tail}")
 }
 
-/// The byte at which line `number` begins, the text's end for a line after the last.
+/// Returns the byte at which line `number` begins, the text's end for a line after the last.
 fn offset_of(text: &str, number: usize) -> usize {
     if number <= 1 {
         return 0;

@@ -1,6 +1,6 @@
 //! Tools of MCP servers, called like built-in ones: checked against the pinned definition, judged, run.
 //!
-//! Which of them a turn may use is its [`Offer`]; who may call what was decided before.
+//! [`Offer`] decides which of them a turn may use; who may call them was decided before.
 
 mod arguments;
 mod offer;
@@ -32,7 +32,7 @@ pub const TOOL: &str = "mcp";
 /// Characters of a report of progress.
 const PROGRESS: usize = 100;
 
-/// The description of a tool for models; `None` where its definition cannot be read.
+/// Returns the description of a tool for models; `None` if its definition cannot be read.
 pub(super) fn schema(tool: &RosterTool) -> Option<ToolSchema> {
     let read = tool.read()?;
     let cut: String = read.description.chars().take(MAX_DESCRIPTION).collect();
@@ -44,8 +44,8 @@ pub(super) fn schema(tool: &RosterTool) -> Option<ToolSchema> {
     })
 }
 
-/// The beginning of every action of a tool. Its name cannot be taken for another's: blanks and braces in it are written as
-/// in a URL.
+/// Returns the beginning of every action of a tool. Its name cannot be mistaken for another's: blanks and braces in it
+/// are written as in a URL.
 pub fn action_of(server: &str, tool: &str, mark: Mark) -> String {
     let mut name = String::new();
     for c in tool.chars() {
@@ -69,7 +69,7 @@ struct ServerTool {
 ///
 /// # Errors
 ///
-/// A text for the model.
+/// Fails with a text for the model.
 pub(super) fn prepare(
     offer: &Offer,
     name: &str,
@@ -111,7 +111,7 @@ impl ServerTool {
         Prepared::of_server(self, called, arguments, action)
     }
 
-    /// The server and the tool, as people and models read them.
+    /// Returns the server and the tool, as people and models read them.
     fn shown(&self) -> String {
         let Callee { server, tool } = &self.callee;
         format!("{}/{}", server.name, text::visible(&tool.name).0)
@@ -188,7 +188,7 @@ impl AnyTool for ServerTool {
     }
 }
 
-/// A report of progress for the live status.
+/// Returns a report of progress for the live status.
 fn in_words(shown: &str, progress: &Progress) -> String {
     let of = progress
         .total

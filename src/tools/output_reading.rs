@@ -1,5 +1,5 @@
-//! Has a model answer a question about a kept output, page by page: an output that would fill a window is not read into
-//! one.
+//! Lets a model answer a question about a kept output, page by page, so that an output that would fill a window is not
+//! read into one.
 
 use std::io::{self, SeekFrom};
 use std::path::Path;
@@ -12,19 +12,20 @@ use super::ToolContext;
 use super::error::ToolError;
 use super::ports::Reader;
 
-/// Pages of one output that are read.
+/// Most pages of one output that are read.
 const MOST_PAGES: u64 = 8;
 
-/// Least bytes of a page, even for a small window.
+/// Fewest bytes of a page, even for a small window.
 const LEAST_PAGE: u64 = 4_000;
 
-/// Bytes shown of the beginning and of the end where there is no answer.
+/// Bytes shown of the beginning and of the end if there is no answer.
 const END: u64 = 2_000;
 
-/// Characters of a question.
+/// Most characters of a question.
 const QUESTION_MAX: usize = 4_000;
 
-/// A model's answer to `question` about the output in `file`, or else its beginning and end and why there is no answer.
+/// Returns a model's answer to `question` about the output in `file`, or its beginning and end and why there is no
+/// answer.
 pub(super) async fn answer(
     file: &Path,
     question: &str,
@@ -66,7 +67,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Why nothing is shown of a kept output.
+/// Returns why nothing is shown of a kept output.
 pub(super) fn not_read(error: io::Error) -> ToolError {
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -76,7 +77,7 @@ pub(super) fn not_read(error: io::Error) -> ToolError {
     }
 }
 
-/// The answers of the pages, and what was not read.
+/// Returns the answers of the pages, and the unread parts.
 fn told(answers: &[String], pages: u64, why_not: Option<&str>) -> String {
     if let ([answer], 1) = (answers, pages) {
         return answer.clone();
@@ -103,7 +104,7 @@ struct Output {
     page: u64,
     /// Bytes of the pages that were read.
     told: u64,
-    /// What was read but belongs to the next page.
+    /// Bytes that were read but belong to the next page.
     rest: Vec<u8>,
 }
 
@@ -120,13 +121,13 @@ impl Output {
         })
     }
 
-    /// How many pages it has when `read` of them were read; the remaining ones are assumed to be full.
+    /// Returns how many pages it has after `read` of them were read; the remaining ones are assumed to be full.
     fn pages(&self, read: usize) -> u64 {
         let left = self.size.saturating_sub(self.told);
         read as u64 + left.div_ceil(self.page)
     }
 
-    /// The next page: whole lines, except for lines that are nearly as long as a page.
+    /// Returns the next page: whole lines, except for lines that are nearly as long as a page.
     async fn next_page(&mut self) -> io::Result<Option<String>> {
         let wanted = self.page.saturating_sub(self.rest.len() as u64);
         let mut file = (&mut self.file).take(wanted);
@@ -145,7 +146,7 @@ impl Output {
         Ok(Some(String::from_utf8_lossy(&page).into_owned()))
     }
 
-    /// Its beginning and its end; all of it if it is no longer than that.
+    /// Returns its beginning and its end; all of it if it is no longer than that.
     async fn ends(&mut self) -> io::Result<String> {
         let part = async |file: &mut File, from: u64| {
             file.seek(SeekFrom::Start(from)).await?;

@@ -1,6 +1,6 @@
-//! Outputs too long for a model, kept whole on disk: one file each in the agent's `outputs/` folder.
+//! Outputs that are too long for a model, kept whole on disk: one file each in the agent's `outputs/` folder.
 //!
-//! They are a convenience, not a record: the oldest are removed when an agent has too many.
+//! They are a convenience, not a record: the oldest are removed if an agent has too many.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -13,16 +13,16 @@ use uuid::Uuid;
 
 use crate::domain::AgentName;
 
-/// Files kept for one agent.
+/// Most files kept for one agent.
 const MOST_FILES: usize = 200;
 
-/// Bytes kept for one agent: enough for one runaway build log and some ordinary ones.
+/// Most bytes kept for one agent: enough for one runaway build log and some ordinary ones.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Files that are removed at once when there are too many, so that the next ones fit without looking at all of them.
+/// Files that are removed at once if there are too many, so that the next ones fit without checking all of them.
 const GO_AT_ONCE: usize = 20;
 
-/// Size in bytes up to which a text is kept without looking at the size of all others.
+/// Size in bytes up to which a text is kept without checking the size of all others.
 const SMALL: usize = 64 * 1024;
 
 /// Where long outputs are.
@@ -36,7 +36,7 @@ pub struct OutputStore {
 pub struct Handle(String);
 
 impl OutputStore {
-    /// Outputs below `agents`, the folder of all agents.
+    /// Creates the store for outputs below `agents`, the folder of all agents.
     pub fn new(agents: PathBuf) -> Self {
         Self { agents }
     }
@@ -47,11 +47,11 @@ impl OutputStore {
         Ok(handle)
     }
 
-    /// Keeps `text` under an id of eight hexadecimal digits, replacing what was there.
+    /// Keeps `text` under an id of eight hexadecimal digits, and replaces an earlier one.
     ///
     /// # Errors
     ///
-    /// When the folder or the file cannot be written.
+    /// Fails if the folder or the file cannot be written.
     pub fn save_as(&self, agent: &AgentName, id: &str, text: &str) -> io::Result<()> {
         let folder = self.folder(agent);
         fs::create_dir_all(&folder)?;
@@ -61,11 +61,11 @@ impl OutputStore {
         fs::write(folder.join(Handle(id.to_owned()).file_name()), text)
     }
 
-    /// A new empty output, for a caller that writes it piece by piece.
+    /// Creates a new empty output, for a caller that writes it piece by piece.
     ///
     /// # Errors
     ///
-    /// When the folder or the file cannot be made.
+    /// Fails if the folder or the file cannot be created.
     pub fn create(&self, agent: &AgentName) -> io::Result<(Handle, File)> {
         let folder = self.folder(agent);
         fs::create_dir_all(&folder)?;
@@ -78,12 +78,12 @@ impl OutputStore {
         Ok((handle, file))
     }
 
-    /// A handle and the file for it, for a caller that makes the file itself, if at all; it then calls
+    /// Returns a handle and the file for it, for a caller that creates the file itself, if at all; it then calls
     /// [`OutputStore::tidy`].
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made.
+    /// Fails if the folder cannot be created.
     pub fn reserve(&self, agent: &AgentName) -> io::Result<(Handle, PathBuf)> {
         let folder = self.folder(agent);
         fs::create_dir_all(&folder)?;
@@ -92,16 +92,16 @@ impl OutputStore {
         Ok((handle, path))
     }
 
-    /// Removes the oldest outputs where there are too many.
+    /// Removes the oldest outputs if there are too many.
     ///
     /// # Errors
     ///
-    /// When one of them can be neither read nor removed.
+    /// Fails if one of them can be neither read nor removed.
     pub fn tidy(&self, agent: &AgentName) -> io::Result<()> {
         make_room(&self.folder(agent))
     }
 
-    /// The file of a kept output, which may have been removed or never existed.
+    /// Returns the file of a kept output, which may have been removed or never existed.
     pub fn file(&self, agent: &AgentName, handle: &Handle) -> PathBuf {
         self.folder(agent).join(handle.file_name())
     }

@@ -1,4 +1,5 @@
-//! The path that a call acts on, and where links lead it: found before the call is judged, and compared before it runs.
+//! The path that a call acts on, and the target of its links: found before the call is judged, and compared before it
+//! runs.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ pub struct PathArgument {
     pub written: String,
 }
 
-/// What a path is relative to.
+/// The base of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     /// The workspace.
@@ -25,7 +26,7 @@ pub enum PathKind {
 }
 
 impl PathArgument {
-    /// A path in the workspace.
+    /// Creates a path in the workspace.
     pub fn file(written: impl Into<String>) -> Self {
         Self {
             kind: PathKind::File,
@@ -37,7 +38,7 @@ impl PathArgument {
     ///
     /// # Errors
     ///
-    /// When it cannot be a path of the agent's.
+    /// Fails if it cannot be a path of the agent's.
     pub(super) fn follow(&self, folder: &Path) -> Result<Followed, ToolError> {
         let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
         let (path, jail) = self.open(&workspace)?;
@@ -58,11 +59,11 @@ impl PathArgument {
         }
     }
 
-    /// Checks that the path leads to `reached` as it did when the call was judged.
+    /// Checks that the path still leads to `reached`, as it did when the call was judged.
     ///
     /// # Errors
     ///
-    /// When it leads elsewhere by now.
+    /// Fails if it leads elsewhere now.
     pub(super) async fn still_leads_to(
         &self,
         reached: &WorkspacePath,
@@ -81,20 +82,20 @@ impl PathArgument {
     }
 }
 
-/// A path and the place where it arrives.
+/// A path and its target.
 #[derive(Debug)]
 pub(super) struct Followed {
     pub(super) path: WorkspacePath,
     pub(super) reached: WorkspacePath,
 }
 
-/// The folder of a command as a path below `workspace`, in which an absolute one must lie.
+/// Returns the folder of a command as a path below `workspace`; an absolute one must be inside it.
 ///
 /// # Errors
 ///
-/// When it leads out by its letters.
+/// Fails if its letters lead out.
 pub(super) fn command_folder(workspace: &Path, wanted: &str) -> Result<WorkspacePath, FileError> {
-    // Component by component: a sibling whose name has the same beginning is not inside.
+    // Component by component: a sibling with the same beginning of its name is not inside.
     match Path::new(wanted).strip_prefix(workspace) {
         Ok(inside) => WorkspacePath::parse(&inside.to_string_lossy()),
         Err(_) => WorkspacePath::parse(wanted),

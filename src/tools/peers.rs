@@ -6,10 +6,10 @@ use super::ports::Peer;
 use crate::domain::AgentName;
 use crate::text;
 
-/// Characters of a description.
+/// Most characters of a description.
 const LONGEST: usize = 200;
 
-/// The agent called `name` in the caller's server, where everyone behind the turn may talk to it.
+/// Returns the agent called `name` in the caller's server, if everyone behind the turn may talk to it.
 pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, ToolError> {
     let wanted = AgentName::parse(name).map_err(|error| {
         let shown = text::one_line(&text::visible(name).0, 60);
@@ -35,7 +35,7 @@ pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, Tool
         })
 }
 
-/// The first line of prose in a README; headings, quotes, rules and bold titles are skipped.
+/// Returns the first line of prose in a README; headings, quotes, rules and bold titles are skipped.
 pub fn first_prose(readme: &str) -> String {
     let line = readme
         .lines()

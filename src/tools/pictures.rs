@@ -1,8 +1,8 @@
-//! Makes pictures fit for every provider, in a worker process.
+//! Makes pictures suitable for every provider, in a worker process.
 //!
-//! A picture comes from a person, a model or a web page. Its decoder may take a lot of memory and time, so the daemon never
-//! decodes one. A provider refuses a request with a picture that is broken or too large, and would refuse each later request of
-//! the conversation too.
+//! A picture comes from a person, a model or a web page. Its decoder may take a lot of memory and time, so the daemon
+//! never decodes one. A provider refuses a request with a broken or too large picture, and would also refuse each later
+//! request of the conversation.
 
 use std::io::{self, Cursor};
 
@@ -17,16 +17,17 @@ use super::work::{self, Work};
 use crate::domain::{AgentId, Image};
 use crate::exec::{WorkError, WorkLimits, Workers};
 
-/// Bytes of a picture that every provider takes: Anthropic counts 5 MiB of its Base64.
+/// Bytes of a picture that every provider accepts: Anthropic counts 5 MiB of its Base64.
 const LARGEST: usize = (5 << 20) / 4 * 3;
 
-/// Longest edge in pixels that every provider takes, also in a request with many pictures. More is scaled down by the provider.
+/// Longest edge in pixels that every provider accepts, even in a request with many pictures. The provider scales larger
+/// ones down.
 const LONGEST_EDGE: u32 = 2_000;
 
 /// Longest edge that is decoded.
 const LONGEST_DECODED: u32 = 20_000;
 
-/// Bytes that a decoder may allocate: 100 million pixels.
+/// Most bytes that a decoder may allocate: 100 million pixels.
 const DECODED: u64 = 400 << 20;
 
 /// Limits of the worker: the decoded picture, and the smaller one beside it.
@@ -39,11 +40,11 @@ const LIMITS: WorkLimits = WorkLimits {
 /// Quality of a JPEG that is written.
 const QUALITY: u8 = 85;
 
-/// Makes a picture fit: decodes it, and writes it again if it is too large.
+/// Makes a picture suitable: decodes it, and writes it again if it is too large.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Fit;
 
-/// The media type of a picture that models can see, by its first bytes.
+/// Returns the media type of a picture that models can see, by its first bytes.
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     let kind = infer::get(bytes)?.mime_type();
     ["image/png", "image/jpeg", "image/gif", "image/webp"]
@@ -51,11 +52,11 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
         .find(|known| *known == kind)
 }
 
-/// Makes a picture fit for every provider.
+/// Makes a picture suitable for every provider.
 ///
 /// # Errors
 ///
-/// [`WorkError::Refused`] says why it is no picture that can be sent.
+/// Fails with [`WorkError::Refused`], which says why the picture cannot be sent.
 pub async fn fit(workers: &Workers, agent: AgentId, bytes: &[u8]) -> Result<Image, WorkError> {
     let answer = workers
         .run(agent, LIMITS, work::order(&Fit)?, bytes)
@@ -115,7 +116,8 @@ fn fitted(bytes: &[u8]) -> Result<Image, Unusable> {
     }
 }
 
-/// The picture as a file: a PNG where that is small enough, which keeps text sharp and transparency, else a JPEG.
+/// Returns the picture as a file: a PNG if that is small enough, which keeps text sharp and transparency, otherwise a
+/// JPEG.
 fn written(picture: &DynamicImage) -> Result<(&'static str, Vec<u8>), image::ImageError> {
     let mut png = Cursor::new(Vec::new());
     picture.write_to(&mut png, ImageFormat::Png)?;
@@ -145,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// A picture that no format can pack.
+    /// Returns a picture that no format can compress.
     fn noise(width: u32, height: u32) -> RgbImage {
         let mut state = 1_u32;
         RgbImage::from_fn(width, height, |_, _| {

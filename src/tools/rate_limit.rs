@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::domain::AgentId;
 
-/// At most so many in any period of a certain length, each agent counted separately.
+/// At most this many in any period of a certain length, each agent counted separately.
 #[derive(Debug)]
 pub struct RateLimit {
     most: usize,
@@ -16,7 +16,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// At most `most` in any `within`.
+    /// Allows at most `most` in any `within`.
     pub fn new(most: usize, within: Duration) -> Self {
         Self {
             most,
@@ -29,7 +29,7 @@ impl RateLimit {
     ///
     /// # Errors
     ///
-    /// How long to wait, when none is left.
+    /// Fails with the time to wait if none is left.
     pub fn take(&self, agent: AgentId) -> Result<(), Duration> {
         let now = Instant::now();
         let mut taken = self.taken.lock();
@@ -51,7 +51,7 @@ impl RateLimit {
 }
 
 impl Default for RateLimit {
-    /// Ten in ten minutes: enough to work together, too few to talk in circles at a person's expense.
+    /// Returns ten in ten minutes: enough to work together, too few to talk in circles at a person's expense.
     fn default() -> Self {
         Self::new(10, Duration::from_secs(600))
     }

@@ -1,4 +1,4 @@
-//! All tools by name: their schemas for the model, and the check of a call before anything judges or runs it.
+//! All tools by name: their schemas for the model, and the check of a call before it is judged or run.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::mcp::{self, Offer};
 use super::shelf::{self, Toolset};
 use crate::domain::CALL_TOOL;
 
-/// All tools, in the order in which a model is told about them.
+/// All tools, in the order in which models see them.
 pub struct Registry {
     tools: Vec<Arc<dyn AnyTool>>,
     by_name: HashMap<&'static str, usize>,
@@ -27,12 +27,12 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// Every tool that Chorus has.
+    /// Returns every tool that Chorus has.
     pub fn standard() -> Self {
         Self::of(builtin::all())
     }
 
-    /// The given tools; of two with one name the first is used.
+    /// Creates it with the given tools; if two have the same name, the first is used.
     pub(super) fn of(tools: Vec<Arc<dyn AnyTool>>) -> Self {
         let mut by_name = HashMap::new();
         for (index, tool) in tools.iter().enumerate() {
@@ -41,12 +41,12 @@ impl Registry {
         Self { tools, by_name }
     }
 
-    /// All tools, in the same order.
+    /// Returns all tools, in the same order.
     pub fn infos(&self) -> impl Iterator<Item = ToolInfo> + '_ {
         self.tools.iter().map(|tool| tool.info())
     }
 
-    /// The descriptions of the tools that `keep` selects, always in the same order.
+    /// Returns the descriptions of the tools that `keep` selects, always in the same order.
     pub fn toolset(&self, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
         let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
         Toolset::of(
@@ -55,17 +55,17 @@ impl Registry {
         )
     }
 
-    /// The same with tools of MCP servers.
+    /// Returns the same with tools of MCP servers.
     pub fn toolset_with(&self, offer: Offer, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
         let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
         Toolset::of(kept.map(|tool| (tool.info(), tool.schema())), offer)
     }
 
-    /// Checks a call in the form that is meant ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
+    /// Checks a call in its intended form ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
     ///
     /// # Errors
     ///
-    /// A text for the model: no such tool, or everything that is wrong with the arguments.
+    /// Fails with a text for the model: no such tool, or every problem of the arguments.
     pub fn prepare(&self, name: &str, given: &Map<String, Value>) -> Result<Prepared, InvalidCall> {
         match self.by_name.get(name) {
             Some(index) => self.tools[*index].clone().prepare(given),
@@ -74,11 +74,11 @@ impl Registry {
         }
     }
 
-    /// The same where tools of MCP servers may be called.
+    /// Does the same if tools of MCP servers may be called.
     ///
     /// # Errors
     ///
-    /// As for [`Registry::prepare`].
+    /// Fails like [`Registry::prepare`].
     pub fn prepare_with(
         &self,
         offer: &Offer,
@@ -92,7 +92,7 @@ impl Registry {
         }
     }
 
-    /// What is wrong with a call of `call_tool` that does not name a valid call of a tool.
+    /// Returns the problem of a call of `call_tool` that does not name a valid call of a tool.
     fn indirect(&self, given: &Map<String, Value>) -> InvalidCall {
         match given.get("name").and_then(Value::as_str).map(str::trim) {
             Some(CALL_TOOL) => InvalidCall::Indirect(InvalidIndirect::Itself),

@@ -1,4 +1,4 @@
-//! Replaces a piece of text that a model quoted, and explains when it is not there as quoted. Pure.
+//! Replaces a piece of text that a model quoted, and explains if the quoted text is missing. Pure.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::files::MOST_EDITED;
 use super::lines::{self, Ending};
 use crate::workspace::WorkspacePath;
 
-/// Lines that are compared with the first line of the piece.
+/// Most lines that are compared with the first line of the piece.
 const COMPARED: usize = 20_000;
 
 /// Longest such line in bytes; each of the lines above is compared with all of it.
@@ -69,7 +69,7 @@ pub(super) fn find(
 }
 
 impl Found {
-    /// `text` with all occurrences replaced, and the first and last line of the first one.
+    /// Returns `text` with all occurrences replaced, and the first and last line of the first one.
     pub(super) fn replaced(&self, text: &str) -> (String, usize, usize) {
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
@@ -85,7 +85,7 @@ impl Found {
         (out, first, first + new_lines)
     }
 
-    /// The lines where the occurrences begin, the first ten of them.
+    /// Returns the lines where the occurrences begin, at most ten.
     pub(super) fn line_numbers(&self, text: &str) -> String {
         const NAMED: usize = 10;
         let numbers: Vec<String> = self
@@ -110,7 +110,7 @@ fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The error that `old` is not there, with the lines most similar to its first one.
+/// Returns the error that `old` is missing, with the lines most similar to its first one.
 fn absent(path: &WorkspacePath, text: &str, old: &str) -> String {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());
     let wanted = wanted.filter(|wanted| wanted.len() <= LONGEST_WANTED);

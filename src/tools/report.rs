@@ -1,8 +1,8 @@
 //! Judges reports of roles in a worker process.
 //!
-//! Schemas come from files that anybody may have written, and reports from models: together they take gigabytes where a
-//! library makes an error for each branch of a schema and each item of a list. So the daemon neither looks for JSON in a text
-//! nor holds a value against a schema. A report that cannot be judged within the limits is not taken.
+//! Schemas come from files of any author, and reports from models: together they take gigabytes if a library creates an
+//! error for each branch of a schema and each item of a list. So the daemon neither searches for JSON in a text nor
+//! checks a value against a schema. A report that cannot be judged within the limits is not accepted.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use serde::de::DeserializeOwned;
@@ -17,7 +17,7 @@ use crate::charter::{Contract, Lacks, Thoroughness};
 use crate::domain::{AgentId, json_values};
 use crate::exec::{WorkError, WorkLimits, Workers};
 
-/// What a model gave for its report.
+/// A model's report as given.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'a> {
     /// By a call: its arguments.
@@ -25,7 +25,7 @@ pub enum Given<'a> {
         data: Option<&'a Value>,
         meta: Option<&'a Value>,
     },
-    /// As a text, in which there may be data.
+    /// As a text, which may contain data.
     Text(&'a str),
 }
 
@@ -37,21 +37,21 @@ pub enum Parts {
     Fields,
 }
 
-/// A report as it was judged.
+/// The judgement of a report.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Judgement {
     pub data: Option<Value>,
     /// The fields.
     pub meta: Map<String, Value>,
-    /// What the data lacks.
+    /// The faults of the data.
     pub body: Lacks,
-    /// What the fields lack.
+    /// The faults of the fields.
     pub fields: Lacks,
     /// Why it could not be judged, for people.
     pub unjudged: Option<String>,
 }
 
-/// Judges what an agent's model gave by `contract`.
+/// Judges the report of an agent's model by `contract`.
 pub async fn judge(
     (workers, agent): (&Workers, AgentId),
     contract: &Contract,
@@ -127,7 +127,7 @@ struct Arguments<'a> {
     meta: Option<&'a Value>,
 }
 
-/// A report that is to be judged. The bytes to work on are what the model gave.
+/// A report to judge. The bytes to work on are the model's text.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Judging {
     contract: Value,
@@ -143,7 +143,7 @@ enum Form {
     Text,
 }
 
-/// The parts of a report, not read yet.
+/// The parts of a report, not yet parsed.
 #[derive(Default, Deserialize)]
 struct Raw {
     data: Option<Box<RawValue>>,
@@ -204,7 +204,7 @@ fn read<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// Some models write an inner object in the same way as the outer one: as text.
+/// Decodes an inner object that a model wrote as text, like the outer one.
 fn unquoted(value: Box<RawValue>) -> Box<RawValue> {
     let Ok(text) = serde_json::from_str::<String>(value.get()) else {
         return value;
@@ -216,7 +216,7 @@ fn unquoted(value: Box<RawValue>) -> Box<RawValue> {
     }
 }
 
-/// The JSON that a text consists of, or that is in its only block of code.
+/// Returns the JSON that a text consists of, or that is in its only block of code.
 fn json_in(text: &str) -> Option<Box<RawValue>> {
     if let Ok(value) = serde_json::from_str(text.trim()) {
         return Some(value);

@@ -1,5 +1,5 @@
-//! What the results of one step's calls may take of the request after them: a part of the model's window, and what is left to
-//! pay for it.
+//! The room for the results of one step's calls in the request after them: a part of the model's window, and the money
+//! left for it.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use super::ports::NextRequest;
 /// Tokens up to which a result is always returned whole, however little room is left.
 const ALWAYS_WHOLE: u64 = 1_000;
 
-/// What the results of one step's calls may take together, first come, first served. Clones share it.
+/// The room that the results of one step's calls share, first come, first served. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ResultRoom {
     left: Arc<Mutex<u64>>,
-    /// The request that is paid for while others spend; `None` where nobody does.
+    /// The request that is paid for while others spend; `None` if no others do.
     next: Option<Arc<dyn NextRequest>>,
 }
 
 impl ResultRoom {
-    /// Room for so many tokens, as [`tokens`](crate::llm::tokens) estimates them, as far as `next` can be paid with them.
+    /// Creates room for this many tokens, as [`tokens`](crate::llm::tokens) estimates them, as far as the money for
+    /// `next` is enough.
     pub fn of(tokens: u64, next: Option<Arc<dyn NextRequest>>) -> Self {
         Self {
             left: Arc::new(Mutex::new(tokens)),
@@ -27,7 +28,7 @@ impl ResultRoom {
         }
     }
 
-    /// Takes so many tokens, if they are left; a small result always fits.
+    /// Takes this many tokens, if they are left; a small result always fits.
     pub(super) async fn takes(&self, tokens: u64) -> bool {
         let Some(taken) = self.take(tokens) else {
             return false;

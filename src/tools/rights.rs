@@ -1,16 +1,16 @@
-//! Rights that a tool needs because the command of the same effect needs them. The table is in `docs/permissions.md`.
+//! Rights that a tool needs because the command with the same effect needs them. The table is in `docs/permissions.md`.
 
 use super::ToolContext;
 use super::error::ToolError;
 use crate::domain::{Participant, UserId};
 use crate::permission::all_known;
 
-/// Checks that everyone behind the call, and who allowed it, may do what needs the permission Manage Channels, by the rights
-/// that they hold now. A turn without a message of a person has no one who asked for it.
+/// Checks that everyone behind the call, and the person who allowed it, have the permission Manage Channels, by their
+/// current rights. In a turn without a person's message, no person has requested it.
 ///
 /// # Errors
 ///
-/// The first of them who may not, for the model.
+/// Fails with the first of them who may not, for the model.
 pub(super) async fn may_manage_channels(
     command: &str,
     context: &ToolContext,

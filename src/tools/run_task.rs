@@ -29,7 +29,8 @@ pub(in crate::tools) struct Args {
 }
 
 impl Args {
-    /// What starting it with `tool` would do: the command, the folder and the hooks, because each changes what runs.
+    /// Returns the action of starting it with `tool`: the command, the folder and the hooks, because each changes what
+    /// runs.
     pub(in crate::tools) fn action(&self, tool: &str) -> Action {
         let folder = self.working_directory.as_deref().unwrap_or_default();
         let folder = match WorkspacePath::parse(folder) {
@@ -41,13 +42,13 @@ impl Args {
         let hooks = hooks.filter(|hooks| !hooks.trim().is_empty());
         Action::shell(tool, &*self.command).within(Surroundings {
             folder: folder.filter(|folder| !folder.is_empty()),
-            // Without hooks no turn is started that would need it.
+            // Without hooks, no turn starts that would need it.
             model: hooks.as_ref().and(self.model.clone()),
             hooks,
         })
     }
 
-    /// The folder that it runs in, if it names one.
+    /// Returns the folder that it runs in, if it names one.
     pub(in crate::tools) fn folder(&self) -> Option<PathArgument> {
         let written = self.working_directory.clone()?;
         Some(PathArgument {
@@ -56,7 +57,7 @@ impl Args {
         })
     }
 
-    /// Puts the folder there to which the one that it names leads.
+    /// Replaces the folder that it names by its target.
     pub(in crate::tools) fn put_folder(&mut self, reached: &WorkspacePath) {
         self.working_directory = Some(reached.to_string());
     }
@@ -109,7 +110,7 @@ pub(in crate::tools) async fn start(
     Ok(Output::from(text).with_effect(effect))
 }
 
-/// Lists what the instructions became.
+/// Lists the hooks that the instructions became.
 pub(in crate::tools) fn push_hooks(text: &mut String, hooks: &Parsed) {
     text.push_str("Hooks:\n");
     for hook in &hooks.hooks {

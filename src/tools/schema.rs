@@ -1,7 +1,7 @@
-//! The JSON Schema of a tool's arguments, derived from their type and made terse.
+//! The JSON Schema of a tool's arguments, derived from their type and shortened.
 //!
-//! Every request contains every schema, so what a model does not need is left out: titles, number formats, defaults, and
-//! `null` beside the type of an optional argument.
+//! Every request contains every schema, so parts that a model does not need are left out: titles, number formats,
+//! defaults, and `null` beside the type of an optional argument.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// Keywords that a model does not need.
 const NOISE: [&str; 4] = ["$schema", "title", "format", "default"];
 
-/// The terse schema of `T`, an object with `properties` and, where some are, `required`.
+/// Returns the short schema of `T`, an object with `properties` and, if some are, `required`.
 pub(super) fn of<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -51,7 +51,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Turns `["string", "null"]` into `"string"`: `required` already says that an argument is optional.
+/// Turns `["string", "null"]` into `"string"`: `required` already shows that an argument is optional.
 fn drop_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|name| name != "null");

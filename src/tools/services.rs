@@ -22,7 +22,7 @@ use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
 
-/// One for the daemon's life.
+/// One for the daemon's lifetime.
 pub struct Services {
     /// The folder of all agents.
     pub agents: PathBuf,
@@ -33,31 +33,31 @@ pub struct Services {
     /// Keeps secrets out of results.
     pub redactor: Redactor,
     pub docs: DocsCache,
-    /// Which instructions below a workspace each conversation has been told about.
+    /// The instructions below a workspace that each conversation has already seen.
     pub instructions: ToldOnce,
     /// How often each agent writes to others.
     pub sends: RateLimit,
     /// How often each agent opens branches.
     pub branches: RateLimit,
-    /// What agents may reach by git.
+    /// The git hosts and forges for agents.
     pub git: GitAccess,
-    /// For calls to hosts of the operator's; follows no redirect: see [`http_client`].
+    /// For calls to the operator's hosts; follows no redirect: see [`http_client`].
     pub http: reqwest::Client,
     /// Process untrusted text.
     pub workers: Workers,
     pub web: Web,
-    /// Posts things for people to see.
+    /// Posts messages for people.
     pub messenger: Arc<dyn Messenger>,
     pub directory: Arc<dyn AgentDirectory>,
-    /// The models that can be asked.
+    /// The available models.
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,
     pub decisions: Arc<dyn ServerDecisions>,
-    /// The MCP servers of all agents; `None` where there are none.
+    /// The MCP servers of all agents; `None` if there are none.
     pub mcp: Option<Arc<Hub>>,
-    /// Plans reminders and turns at a time.
+    /// Plans reminders and turns for a certain time.
     pub planner: Arc<dyn Planner>,
-    /// Runs commands, or says why none can run.
+    /// Runs commands, or has the reason why none can run.
     pub shell: Result<Shell, NoCommands>,
 }
 
@@ -69,12 +69,12 @@ impl std::fmt::Debug for Services {
     }
 }
 
-/// Why nothing runs commands.
+/// Why commands cannot run.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NoCommands(pub &'static str);
 
-/// What runs commands. One for the daemon's life.
+/// Runs commands. One for the daemon's lifetime.
 #[derive(Clone)]
 pub struct Shell {
     /// The sandbox of this machine.
@@ -97,16 +97,16 @@ impl std::fmt::Debug for Shell {
 }
 
 impl Services {
-    /// The folder of the calling agent.
+    /// Returns the folder of the calling agent.
     pub fn folder(&self, caller: &Caller) -> PathBuf {
         self.agents.join(caller.name.as_str())
     }
 
-    /// What runs commands.
+    /// Returns the part that runs commands.
     ///
     /// # Errors
     ///
-    /// Why nothing does.
+    /// Fails with the reason if there is none.
     pub fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell
             .as_ref()
@@ -114,7 +114,7 @@ impl Services {
     }
 }
 
-/// The client for calls with the operator's credentials: it follows no redirect, so they are sent nowhere else.
+/// Returns the client for calls with the operator's credentials: it follows no redirect, so they are sent nowhere else.
 pub fn http_client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())

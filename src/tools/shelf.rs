@@ -1,9 +1,9 @@
-//! The shelf: tools of which a model knows the name and a few words, which it finds with `find_tools` and runs with
+//! The shelf: tools that a model knows only by name and a few words. It finds them with `find_tools` and runs them with
 //! `call_tool`.
 //!
-//! Every request contains the schemas of the core tools. Those on the shelf would make each request longer and are rarely
-//! needed, so one block of the system prompt names them. It depends only on the list itself, so that what comes before the
-//! conversation stays the same, byte for byte, whatever is found and called.
+//! Every request contains the schemas of the core tools. Those on the shelf would make each request longer and are
+//! rarely needed, so one block of the system prompt names them. It depends only on the list itself, so that the part
+//! before the conversation stays the same, byte for byte, regardless of which tools are found and called.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -23,33 +23,33 @@ use crate::llm::ToolSchema;
 use crate::mcp::RosterTool;
 use crate::text;
 
-/// Tools that one search gives.
+/// Most tools that one search returns.
 const FOUND: usize = 5;
 
-/// Bytes of the block that names the tools: a longer list would cost more than it saves.
+/// Most bytes of the block that names the tools: a longer list would cost more than it saves.
 const BLOCK_MAX: usize = 2 << 10;
 
-/// Bytes of the lines that name MCP servers.
+/// Most bytes of the lines that name MCP servers.
 const SERVERS_MAX: usize = 2 << 10;
 
-/// Bytes of schemas of MCP tools that are in every request (`alwaysLoad`).
+/// Most bytes of schemas of MCP tools that are in every request (`alwaysLoad`).
 const ALWAYS_MAX: usize = 8 << 10;
 
-/// Tools of a server that are listed by name.
+/// Most tools of a server that are listed by name.
 const LISTED: usize = 100;
 
-/// Characters of the description of a listed tool.
+/// Most characters of the description of a listed tool.
 const DESCRIPTION: usize = 80;
 
 /// Characters of a query that are used.
 const QUERY_MAX: usize = 200;
 
-/// What a model is told about the tools it has.
+/// A model's information about its tools.
 #[derive(Clone, Debug, Default)]
 pub struct Toolset {
     /// With their schemas: the core tools, then those that lead to the shelf.
     pub schemas: Arc<Vec<ToolSchema>>,
-    /// Told by name.
+    /// Only by name.
     pub shelf: Arc<Shelf>,
     /// Whether one of them gives tasks to child turns.
     pub delegates: bool,
@@ -77,7 +77,7 @@ impl Toolset {
             }
         }
         if offer.servers.is_empty() {
-            // What is said of servers would only make requests longer.
+            // Text about servers would only make requests longer.
             finder = finder.map(|_| FIND.plain.clone());
         } else {
             schemas.extend(always_loaded(&offer));
@@ -95,7 +95,7 @@ impl Toolset {
     }
 }
 
-/// Tools of which a model knows only the names.
+/// Tools that a model knows only by name.
 #[derive(Debug, Default)]
 pub struct Shelf {
     entries: Vec<Entry>,
@@ -119,18 +119,18 @@ impl Shelf {
         }
     }
 
-    /// The tools of MCP servers that may be called.
+    /// Returns the tools of MCP servers that may be called.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// What the system prompt says about it; empty where it holds nothing.
+    /// Returns the text about it for the system prompt; empty if it has no tools.
     pub fn block(&self) -> &str {
         &self.block
     }
 
-    /// The tools most similar to `query`, the best first, with the schemas of their arguments. `server` leaves only those of
-    /// one.
+    /// Returns the tools most similar to `query`, the best first, with the schemas of their arguments. `server` leaves
+    /// only those of one.
     pub(super) fn find(&self, query: &str, server: Option<&str>) -> Vec<ToolSchema> {
         let query: String = query.chars().take(QUERY_MAX).collect();
         let query = words(&query);
@@ -141,7 +141,7 @@ impl Shelf {
         let theirs = servers.flat_map(|one| &one.tools);
         let theirs = theirs.map(|one| (one.nearness(&query), Ranked::OfServer(one)));
         let mut ranked: Vec<(u32, Ranked<'_>)> = own.chain(theirs).collect();
-        // A stable sort: of equally similar ones the first in the list comes first.
+        // A stable sort: of equally similar ones, the first in the list comes first.
         ranked.sort_by_key(|(nearness, _)| Reverse(*nearness));
         let found = ranked.into_iter().take(FOUND);
         found
@@ -152,7 +152,8 @@ impl Shelf {
             .collect()
     }
 
-    /// The names of all tools of a server with the beginnings of their descriptions; `None` where there is no such server.
+    /// Returns the names of all tools of a server with the beginnings of their descriptions; `None` if there is no such
+    /// server.
     pub(super) fn listed(&self, server: &str) -> Option<String> {
         let mut all = self.offer.servers.iter();
         let server = all.find(|one| one.server.name == server)?;
@@ -169,20 +170,20 @@ impl Shelf {
         Some(lines.join("\n"))
     }
 
-    /// The names of the servers.
+    /// Returns the names of the servers.
     pub(super) fn servers(&self) -> Vec<&str> {
         let all = self.offer.servers.iter();
         all.map(|one| one.server.name.as_str()).collect()
     }
 }
 
-/// A tool that may be found.
+/// A tool in a search.
 enum Ranked<'a> {
     Own(&'a Entry),
     OfServer(&'a RosterTool),
 }
 
-/// The schemas of `alwaysLoad`, as far as there is room.
+/// Returns the schemas of `alwaysLoad`, as far as there is room.
 fn always_loaded(offer: &Offer) -> Vec<ToolSchema> {
     let servers = offer.servers.iter();
     let servers = servers.filter(|one| {
@@ -224,7 +225,7 @@ fn block(entries: &[Entry], offer: &Offer) -> String {
     block
 }
 
-/// One line for each server; the last one names those for which there is no room.
+/// Returns one line for each server; the last one names those for which there is no room.
 fn lines_of_servers(offer: &Offer) -> String {
     let mut lines = String::new();
     let mut further: Vec<&str> = Vec::new();
@@ -251,7 +252,8 @@ fn lines_of_servers(offer: &Offer) -> String {
     lines + &rest
 }
 
-/// How similar a tool is to words: those of its name count most, then those that resemble one, then those that describe it.
+/// Returns how similar a tool is to words: those of its name count most, then those that resemble one, then those that
+/// describe it.
 fn nearness(query: &BTreeSet<String>, entry: &Entry) -> u32 {
     let name = words(&entry.schema.name);
     let described = words(&format!("{} {}", entry.words, entry.schema.description));
@@ -277,7 +279,7 @@ fn nearness(query: &BTreeSet<String>, entry: &Entry) -> u32 {
     query.iter().map(of_word).sum()
 }
 
-/// The words of a text, in lower case; a name in snake case is several.
+/// Returns the words of a text, in lower case; a name in snake case is split into several.
 fn words(text: &str) -> BTreeSet<String> {
     let parts = text.split(|c: char| !c.is_alphanumeric());
     parts
@@ -286,7 +288,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The two schemas of `find_tools`: requests without servers say nothing of them.
+/// The two schemas of `find_tools`: requests without servers do not mention them.
 struct Find {
     plain: ToolSchema,
     with_servers: ToolSchema,
@@ -312,7 +314,7 @@ static FIND: LazyLock<Find> = LazyLock::new(|| {
     let schema = |parameters: Value| ToolSchema {
         name: builtin::FIND_TOOLS.to_owned(),
         description: builtin::FIND_TOOLS_DESCRIPTION.to_owned(),
-        // A value is always written.
+        // Serializing a value never fails.
         parameters: to_raw_value(&parameters).unwrap_or_default(),
     };
     Find {
@@ -321,7 +323,7 @@ static FIND: LazyLock<Find> = LazyLock::new(|| {
     }
 });
 
-/// `call_tool`, which is not a tool of its own: a call of it is a call of the tool that it names.
+/// `call_tool`, which is not a separate tool: a call of it is a call of the tool that it names.
 struct Call {
     parameters: Value,
     schema: ToolSchema,
@@ -341,7 +343,7 @@ static CALL: LazyLock<Call> = LazyLock::new(|| {
         schema: ToolSchema {
             name: CALL_TOOL.to_owned(),
             description: "Run a further tool.".to_owned(),
-            // A value is always written.
+            // Serializing a value never fails.
             parameters: to_raw_value(&parameters).unwrap_or_default(),
         },
         parameters,

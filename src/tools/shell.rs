@@ -1,4 +1,4 @@
-//! Shared by the tools that run commands: where a command runs, and under which rules.
+//! Shared by the tools that run commands: the place of a command, and its rules.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::exec::{Command, ExecError, Home, HomeAccess, InodePin};
 use crate::permission::{Action, Breadth};
 use crate::workspace::Workspace;
 
-/// A folder of the workspace to run a command in.
+/// A folder of the workspace for a command.
 pub(super) struct Place {
     pub(super) workspace: PathBuf,
-    /// The folder that the workspace was when it was found.
+    /// The workspace's folder at the time it was found.
     pin: InodePin,
     /// The home of the agent's commands.
     home: PathBuf,
@@ -26,11 +26,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The folder that `directory` names: relative to the workspace, or absolute inside it. `None` is the workspace itself.
+    /// Returns the folder that `directory` names: relative to the workspace, or absolute inside it. `None` is the
+    /// workspace itself.
     ///
     /// # Errors
     ///
-    /// When it leaves the workspace by any route, or is not a folder.
+    /// Fails if it leaves the workspace by any route, or is not a folder.
     pub(super) async fn find(
         context: &ToolContext,
         directory: Option<&str>,
@@ -64,11 +65,11 @@ fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
     })
 }
 
-/// The command as it will run.
+/// Returns the command as it will run.
 ///
 /// # Errors
 ///
-/// When it is one of those that never run, whatever the profile says.
+/// Fails if it is one of those that never run, regardless of the profile.
 pub(super) fn command(
     action: &Action,
     place: &Place,
@@ -86,7 +87,7 @@ pub(super) fn command(
         pin: Some(place.pin.clone()),
         home: Home {
             folder: place.home.clone(),
-            // What nobody saw leaves no settings for the programs of later commands.
+            // A command that no person saw must not leave settings for the programs of later commands.
             access: match context.breadth {
                 Breadth::Whole => HomeAccess::Whole,
                 Breadth::Narrow => HomeAccess::Caches,

@@ -55,14 +55,14 @@ pub enum TaskError {
     /// It has ended before.
     #[error("{0} has ended already: {1}")]
     Ended(TaskId, &'static str),
-    /// No more may run.
+    /// The limit of running tasks is reached.
     #[error("{MOST_RUNNING} tasks of this agent run already; stop one first (`stop_task`)")]
     TooMany,
     #[error(transparent)]
     Exec(#[from] ExecError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file could not be made or read.
+    /// A file could not be created or read.
     #[error("the task's files: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -79,7 +79,7 @@ impl std::fmt::Debug for Tasks {
     }
 }
 
-/// What all clones of [`Tasks`] share.
+/// The state that all clones of [`Tasks`] share.
 struct Inner {
     store: Store,
     sandbox: Probing,
@@ -93,7 +93,7 @@ struct Inner {
 /// Identifies a task among those of all agents.
 type Key = (AgentId, TaskId);
 
-/// A running task as its watch shares it.
+/// A running task, as its watch shares it.
 #[derive(Clone)]
 struct Live {
     /// The turn that started it.
@@ -103,14 +103,14 @@ struct Live {
 }
 
 enum Order {
-    /// End the task, and report when it has ended.
+    /// End the task, and report its end.
     Stop(Ending, oneshot::Sender<TaskRow>),
-    /// Watch these too.
+    /// Also watch these.
     Hooks(Vec<Hook>),
 }
 
 impl Tasks {
-    /// Tasks stored in `store`, run by `sandbox`, with their files below `agents`.
+    /// Creates the tasks stored in `store`, run by `sandbox`, with their files below `agents`.
     pub fn new(store: Store, sandbox: Probing, agents: PathBuf) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -125,17 +125,17 @@ impl Tasks {
         }
     }
 
-    /// Connects the receiver of the tasks' effects. Until then these are dropped; to be called once, before
+    /// Connects the receiver of the tasks' effects. Until then these are dropped; call it once, before
     /// [`Tasks::recover`].
     pub fn connect(&self, events: Arc<dyn TaskEvents>) {
         let _ = self.inner.events.set(events);
     }
 
-    /// Ends a task and waits until no process of it is left. Its hooks on exit fire.
+    /// Ends a task and waits until no process of it is left. Its exit hooks fire.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    /// Fails with [`TaskError::Unknown`] and [`TaskError::Ended`].
     pub async fn stop(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
         self.end(agent, id, Ending::InOrder).await
     }
@@ -169,7 +169,7 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends what these turns left running, for any agent: in order, and at once after `abort` is cancelled.
+    /// Ends the remaining tasks of these turns, for any agent: cleanly, and at once after `abort` is cancelled.
     pub async fn stop_of_turns(&self, turns: &[TurnId], abort: &CancellationToken) {
         let in_order = self.stop_those_of(turns, Ending::InOrder);
         if abort.run_until_cancelled(in_order).await.is_none() {
@@ -191,8 +191,8 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends all tasks of all agents, in order: rows say `killed`, hooks do not fire. Returns a line for each channel on
-    /// what ended.
+    /// Ends all tasks of all agents cleanly: rows say `killed`, hooks do not fire. Returns a line for each channel
+    /// about the ended tasks.
     pub async fn shutdown(&self) -> Vec<(ChannelId, String)> {
         let running = self.keys();
         self.inner.closing.cancel();
@@ -214,16 +214,16 @@ impl Tasks {
         ended.into_iter().map(line).collect()
     }
 
-    /// Whether a task of the agent runs.
+    /// Returns whether a task of the agent runs.
     pub fn any_running(&self, agent: AgentId) -> bool {
         self.keys().iter().any(|key| key.0 == agent)
     }
 
-    /// Adds hooks to a running task; returns how many it has then.
+    /// Adds hooks to a running task; returns how many it then has.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    /// Fails with [`TaskError::Unknown`] and [`TaskError::Ended`].
     pub async fn add_hooks(
         &self,
         agent: AgentId,
@@ -239,23 +239,23 @@ impl Tasks {
         Ok(self.inner.store.hooks(agent, id).await?.len())
     }
 
-    /// Where a task's output and exit code are.
+    /// Returns the paths of a task's output and exit code.
     pub fn files(&self, agent_name: &AgentName, id: &TaskId) -> TaskFiles {
         TaskFiles::under(&self.folder(agent_name).join("processes").join(&id.0))
     }
 
-    /// The last lines of a running task, in the order in which they came; `None` once it has ended.
+    /// Returns the last lines of a running task, in order of arrival; `None` once it has ended.
     pub fn tail(&self, agent: AgentId, id: &TaskId) -> Option<Vec<String>> {
         let live = self.live(agent, id)?;
         let tail = live.tail.lock();
         Some(tail.lines())
     }
 
-    /// One task.
+    /// Returns one task.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Unknown`].
+    /// Fails with [`TaskError::Unknown`].
     pub async fn row(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
         let unknown = || TaskError::Unknown(id.clone());
         match self.inner.store.task(agent, id).await {
@@ -269,7 +269,7 @@ impl Tasks {
         self.inner.agents.join(agent_name.as_str())
     }
 
-    /// A task as its watch shares it, while it runs.
+    /// Returns a task, as its watch shares it, while it runs.
     fn live(&self, agent: AgentId, id: &TaskId) -> Option<Live> {
         self.lock_live().get(&(agent, id.clone())).cloned()
     }
@@ -278,7 +278,7 @@ impl Tasks {
         self.lock_live().keys().cloned().collect()
     }
 
-    /// The running tasks; lock them for a moment only.
+    /// Returns the running tasks; lock them only for a moment.
     fn lock_live(&self) -> parking_lot::MutexGuard<'_, HashMap<Key, Live>> {
         self.inner.live.lock()
     }

@@ -1,4 +1,4 @@
-//! What a conversation is told only once.
+//! Facts that a conversation sees only once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,18 +6,18 @@ use parking_lot::Mutex;
 
 use crate::domain::ConversationId;
 
-/// Conversations that are remembered; beyond that all are forgotten, and told again.
+/// Conversations that are remembered; beyond that all are forgotten, and see the facts again.
 const CONVERSATIONS: usize = 10_000;
 
-/// Things that are remembered for one conversation.
+/// Facts that are remembered for one conversation.
 const THINGS: usize = 100;
 
-/// What each conversation was told since the start.
+/// The facts that each conversation has seen since the start.
 #[derive(Debug, Default)]
 pub struct ToldOnce(Mutex<HashMap<ConversationId, HashSet<String>>>);
 
 impl ToldOnce {
-    /// Whether `thing` is new to the conversation; from now on it is not.
+    /// Returns whether `thing` is new to the conversation; from now on it is not.
     pub(super) fn is_news(&self, conversation: ConversationId, thing: &str) -> bool {
         let mut told = self.0.lock();
         if told.len() >= CONVERSATIONS {

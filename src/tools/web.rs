@@ -1,10 +1,10 @@
-//! Reading pages of the public web, and of nothing else.
+//! Reads pages of the public web, and only those.
 //!
-//! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The address
-//! is checked where the connection is made: by the resolver, whose answer is used for the connection, and again for each
-//! redirect. Once more it is checked when the answer is there: this machine may have got that address meanwhile. The operator can open
-//! single private hosts by name and port. A redirect is an action of its own: it is followed where the turn may fetch its address
-//! without a question.
+//! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The
+//! address is checked where the connection is made: by the resolver, whose answer is used for the connection, and again
+//! for each redirect. It is checked again after the answer has arrived: this machine may have got that address
+//! meanwhile. The operator can open single private hosts by name and port. A redirect is a separate action: it is
+//! followed if the turn may fetch its address without a question.
 
 mod addresses;
 mod near;
@@ -38,20 +38,20 @@ pub(super) const FETCH: &str = "web_fetch";
 /// hosts by `host:port`.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Redirects that are followed.
+/// Most redirects that are followed.
 const MOST_HOPS: usize = 5;
 
-/// Bytes of a page, decompressed; the rest is dropped.
+/// Most bytes of a page, decompressed; the rest is dropped.
 const LARGEST_PAGE: usize = 2 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) url: Url,
-    /// Its beginning, of [`LARGEST_PAGE`] bytes at most.
+    /// Its beginning, at most [`LARGEST_PAGE`] bytes.
     pub(super) bytes: Vec<u8>,
     /// Whether it is longer.
     pub(super) is_cut: bool,
-    /// What makes text of it.
+    /// How to turn it into text.
     pub(super) layout: Layout,
 }
 
@@ -80,7 +80,7 @@ pub(super) enum WebError {
     BrokeOff { url: Url, reason: String },
 }
 
-/// A redirect that only a call of its own may follow.
+/// A redirect that only a separate call may follow.
 #[derive(Debug, thiserror::Error)]
 #[error("{from} redirects to {to}{why}")]
 pub(super) struct StoppedRedirect {
@@ -100,7 +100,7 @@ enum WhyStopped {
     Denied(String),
 }
 
-/// What reads the web. Cheap to clone.
+/// Reads the web. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Web {
     public: Client,
@@ -109,7 +109,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// Reads public hosts, and the private ones in `opened`, each as `host:port`.
+    /// Creates a reader of public hosts, and of the private ones in `opened`, each as `host:port`.
     pub fn new(opened: Vec<String>) -> reqwest::Result<Self> {
         Ok(Self {
             public: client().dns_resolver(Arc::new(PublicOnly)).build()?,
@@ -118,11 +118,11 @@ impl Web {
         })
     }
 
-    /// The page at `url`. Redirects are followed as far as `rights` allow each of them.
+    /// Returns the page at `url`. Redirects are followed as far as `rights` allow each of them.
     ///
     /// # Errors
     ///
-    /// Why it is not read, for the model.
+    /// Fails with the reason why it is not read, for the model.
     pub(super) async fn fetch(&self, url: &str, rights: &Rights) -> Result<Page, WebError> {
         let mut url = requested(url)?;
         for _ in 0..=MOST_HOPS {
@@ -155,7 +155,7 @@ impl Web {
         Ok(answer)
     }
 
-    /// Whether the operator opened the private host of `url`.
+    /// Returns whether the operator opened the private host of `url`.
     fn is_opened(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
@@ -164,7 +164,7 @@ impl Web {
         self.opened.contains(&named)
     }
 
-    /// The client that may ask for `url`.
+    /// Returns the client that may ask for `url`.
     fn client_for(&self, url: &Url) -> Result<&Client, WebError> {
         let refuse = |why| {
             let url = url.clone();
@@ -207,7 +207,7 @@ fn client() -> ClientBuilder {
         .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Resolves names to public addresses only.
+/// Resolves names only to public addresses.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {
@@ -227,7 +227,7 @@ impl Resolve for PublicOnly {
     }
 }
 
-/// Where the answer redirects to, if it does.
+/// Returns the target of the answer's redirect, if it is one.
 fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, WebError> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -240,7 +240,7 @@ fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, WebError> {
     requested::redirected(url, target).map(Some)
 }
 
-/// The action of fetching `url`.
+/// Returns the action of fetching `url`.
 pub(super) fn action(url: &Url) -> Action {
     Action::new(FETCH, url.as_str())
 }
@@ -302,7 +302,7 @@ async fn read(url: Url, answer: Response) -> Result<Page, WebError> {
     })
 }
 
-/// The innermost cause: what failed, without the address, which is named already.
+/// Returns the innermost cause without the address, which is already named.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".into();

@@ -1,4 +1,4 @@
-//! What a worker process does for tools: work on text that a model, a page or a command wrote, in libraries that cannot be
+//! The work of a worker process for tools: on text that a model, a page or a command wrote, in libraries that cannot be
 //! stopped.
 
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::error::ToolError;
 use crate::exec::{WorkError, WorkFailure, WorkLimits};
 
-/// Bytes of a file that is not the work itself: a temporary one of a few lines.
+/// Most bytes of a file that is not the work itself: a temporary one of a few lines.
 const SMALL_FILE: u64 = 1 << 20;
 
 /// Limits of work on text: enough for 2 MiB of a large page or a pattern of 10 MiB, and little compared with the daemon
@@ -18,7 +18,7 @@ pub(super) const TEXT: WorkLimits = WorkLimits {
     file_size: SMALL_FILE,
 };
 
-/// Limits of reading a repository: libgit2 holds an object whole, which may have 256 MiB.
+/// Limits of reading a repository: libgit2 keeps a whole object, which may have 256 MiB, in memory.
 pub(super) const GIT: WorkLimits = WorkLimits {
     memory: 640 << 20,
     seconds: 30,
@@ -26,7 +26,7 @@ pub(super) const GIT: WorkLimits = WorkLimits {
 };
 
 /// Limits of writing to a repository: 200,000 new files take half of this time, and a file that `.gitattributes` has
-/// converted is held twice.
+/// converted is in memory twice.
 pub(super) const GIT_WRITING: WorkLimits = WorkLimits {
     memory: 768 << 20,
     seconds: 60,
@@ -41,24 +41,24 @@ pub(super) const REPORT: WorkLimits = WorkLimits {
     file_size: 0,
 };
 
-/// One kind of work. The value holds its arguments, which are sent to the worker as JSON.
+/// One kind of work. The value has its arguments, which are sent to the worker as JSON.
 pub(super) trait Work: Serialize + DeserializeOwned {
     const NAME: &'static str;
-    /// What it may take.
+    /// Its resource limits.
     const LIMITS: WorkLimits;
 
     /// Does it, in the worker.
     fn run(self, bytes: &[u8]) -> Result<String, ToolError>;
 }
 
-/// The name of `work`, and its arguments as the worker reads them.
+/// Returns the name of `work`, and its arguments for the worker.
 pub(super) fn order<W: Work>(work: &W) -> Result<(&'static str, String), WorkError> {
     let job = serde_json::to_string(work);
     let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;
     Ok((W::NAME, job))
 }
 
-/// An entry of the list of all work: its name, and what does it in the worker.
+/// An entry of the list of all work: its name, and its function in the worker.
 pub(super) type Line = (&'static str, fn(&str, &[u8]) -> Result<String, WorkFailure>);
 
 pub(super) const fn line<W: Work>() -> Line {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::builtin;
 use crate::exec::{WorkFailure, serve};
 
-/// Runs as a worker when the arguments say so; `None` means that this is an ordinary start.
+/// Runs as a worker if the arguments request it; `None` means that this is an ordinary start.
 ///
-/// To be called in `main` before anything of the daemon is set up.
+/// Call it in `main` before anything of the daemon is set up.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     serve(arguments, |name, job, bytes| {
         let known = builtin::WORK.iter().find(|(known, _)| *known == name);

@@ -22,13 +22,13 @@ pub trait WriteFile: Send + Sync + 'static {
     /// See [`Tool::DESCRIPTION`].
     const DESCRIPTION: &'static str;
 
-    /// The file, as the model wrote it.
+    /// Returns the file, as the model wrote it.
     fn path(args: &Self::Args) -> &str;
 
-    /// The same, to put the place there to which it leads.
+    /// Returns the same as a mutable reference, to replace it by its target.
     fn path_mut(args: &mut Self::Args) -> &mut String;
 
-    /// Writes it, and says what was done.
+    /// Writes it, and returns what was done.
     fn write(args: &Self::Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError>;
 }
 
@@ -73,12 +73,12 @@ impl<T: WriteFile> Tool for T {
 /// A changed text, and the answer to the model.
 pub(super) struct Edited {
     pub(super) text: String,
-    /// What was done.
+    /// The text about the change.
     pub(super) told: String,
 }
 
 impl Edited {
-    /// `text` with its lines `first` to `last` shown, and some lines around them.
+    /// Returns `text` with its lines `first` to `last` shown, and some lines around them.
     pub(super) fn showing(path: &WorkspacePath, text: String, first: usize, last: usize) -> Self {
         let told = format!("Edited `{path}`:\n{}", lines::around(&text, first, last));
         Self { text, told }

@@ -21,7 +21,7 @@ pub(super) struct Args {
     several: Option<bool>,
 }
 
-// Comments for documentation would be in the schema.
+// Doc comments would be in the schema.
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
 struct Choice {
     label: String,
@@ -37,7 +37,7 @@ impl From<&Args> for PersonQuestion {
             options: options
                 .map(|Choice { label, description }| PersonOption {
                     label,
-                    // Some models write every argument that there is.
+                    // Some models write every argument that exists.
                     description: description.filter(|text| !text.trim().is_empty()),
                 })
                 .collect(),

@@ -1,4 +1,4 @@
-//! `bash`: one shell command in the workspace, waited for.
+//! `bash`: runs one shell command in the workspace, and waits for it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Time for a command that asks for none.
+/// Time for a command that requests none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What programs print when the sandbox refused them something.
+/// Messages of programs when the sandbox refused them something.
 const REFUSALS: &[&str] = &[
     "Operation not permitted",
     "Permission denied",
@@ -55,7 +55,7 @@ impl Tool for Bash {
         Action::shell(Self::NAME, &*args.command)
     }
 
-    /// It keeps its own time, and what was printed until then.
+    /// Returns no deadline: it keeps its own time, and the output until then.
     fn deadline(_args: &Args) -> Option<Duration> {
         None
     }
@@ -99,7 +99,7 @@ impl Tool for Bash {
     }
 }
 
-/// The time a command gets.
+/// Returns the time for a command.
 fn timeout(asked: Option<f64>, most: Duration) -> Result<Duration, ToolError> {
     let Some(seconds) = asked else {
         return Ok(DEFAULT_TIMEOUT.min(most));
@@ -122,7 +122,7 @@ async fn tidy(context: &ToolContext) {
     }
 }
 
-/// The output, or its beginning and end and where all of it is.
+/// Returns the output, or its beginning and end and where to find all of it.
 fn printed(finished: &Finished, handle: &Handle) -> String {
     let output = &finished.output;
     let mut text = as_a_terminal_shows(&String::from_utf8_lossy(&output.head));
@@ -146,10 +146,10 @@ fn printed(finished: &Finished, handle: &Handle) -> String {
     text
 }
 
-/// Returns the last line of every result, which says how the command ended.
+/// Returns the last line of every result, which shows how the command ended.
 ///
-/// It comes last because models read the end of a text best. An exit code other than zero is no tool error: the command
-/// ran.
+/// It comes last because models read the end of a text best. An exit code other than zero is not a tool error: the
+/// command ran.
 fn ending(finished: &Finished, timeout: Duration) -> String {
     let took = format!("{:.1} s", finished.duration.as_secs_f64());
     match (finished.ended, finished.exit) {
@@ -164,7 +164,7 @@ fn ending(finished: &Finished, timeout: Duration) -> String {
     }
 }
 
-/// How the command ended, for receipts.
+/// Returns how the command ended, for receipts.
 fn end_of(finished: &Finished) -> CommandEnd {
     let ms = u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX);
     match (finished.ended, finished.exit) {
@@ -175,7 +175,7 @@ fn end_of(finished: &Finished) -> CommandEnd {
     }
 }
 
-/// A handle for the output and the file behind it, which is made when the output is long.
+/// Returns a handle for the output and the file behind it, which is created if the output is long.
 async fn reserve(context: &ToolContext) -> Result<(Handle, PathBuf), ToolError> {
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
     let reserved = spawn_blocking(move || outputs.reserve(&agent)).await;

@@ -1,4 +1,4 @@
-//! `create_file`: writes a file whole.
+//! `create_file`: writes a whole file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

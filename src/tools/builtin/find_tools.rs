@@ -1,4 +1,4 @@
-//! `find_tools`: the arguments of tools that the model knows by name alone.
+//! `find_tools`: returns the arguments of tools that the model knows only by name.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

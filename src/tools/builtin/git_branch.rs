@@ -1,4 +1,4 @@
-//! `git_branch`: lists, makes or deletes branches.
+//! `git_branch`: lists, creates or deletes branches.
 
 use std::path::PathBuf;
 

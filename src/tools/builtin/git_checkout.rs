@@ -69,7 +69,7 @@ impl Args {
     }
 }
 
-/// A checkout. One that is ended in the middle leaves some files as they were and some as they are there; the same checkout
+/// A checkout. If one is ended halfway, some files are unchanged and others are those of the target; the same checkout
 /// again completes it.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Checkout {
@@ -102,8 +102,8 @@ fn new_branch(git: &Repository, name: &str) -> Result<String, ToolError> {
     Ok(format!("On new branch `{name}`."))
 }
 
-/// Writes the files of `target`. A file that has the content of `target` already counts as done: a checkout that was ended in
-/// the middle left it.
+/// Writes the files of `target`. A file that already has the content of `target` counts as done: it may come from a
+/// checkout that was ended halfway.
 fn check_out(repository: &Repository, target: &Commit<'_>) -> Result<(), ToolError> {
     let refused = |error: git2::Error| {
         ToolError::Rejected(format!(
@@ -129,7 +129,7 @@ fn check_out(repository: &Repository, target: &Commit<'_>) -> Result<(), ToolErr
         return Err(refused(error));
     }
     let mut options = CheckoutBuilder::new();
-    // It leaves the files with conflicts as they are.
+    // It does not change the files with conflicts.
     options.safe().allow_conflicts(true);
     repository
         .checkout_tree(target.as_object(), Some(&mut options))
@@ -142,7 +142,7 @@ fn check_out(repository: &Repository, target: &Commit<'_>) -> Result<(), ToolErr
     Ok(())
 }
 
-/// Whether each of the files has the content and mode that it has in `commit`.
+/// Returns whether each of the files has the content and mode that it has in `commit`.
 fn have_content_of(
     repository: &Repository,
     commit: &Commit<'_>,

@@ -1,6 +1,6 @@
 //! `git_commit`: commits files, as the agent.
 //!
-//! Two worker processes do it: one commits, and another one counts the changed lines, with lower limits. To compare two
+//! Two worker processes do it: one commits, and another counts the changed lines, with lower limits. Comparing two
 //! versions of a long file can take gigabytes and minutes, and no commit depends on the count.
 
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 /// Largest file, in bytes, that is committed: a repository with a larger one would not be opened again.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
-/// How long the changed lines may be counted.
+/// Longest time for counting the changed lines.
 const COUNTING: Duration = Duration::from_secs(10);
 
 pub(super) struct GitCommit;
@@ -88,10 +88,10 @@ impl Tool for GitCommit {
     }
 }
 
-/// Takes the place of the changed lines.
+/// Replaces the changed lines.
 const NOT_COUNTED: &str = "with too many lines to be counted";
 
-/// A commit that is to be made.
+/// A commit to create.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Committing {
     /// The agent's folder.
@@ -103,11 +103,11 @@ pub(in crate::tools) struct Committing {
     author: String,
 }
 
-/// A commit that was made.
+/// A commit that was created.
 #[derive(Deserialize, Serialize)]
 struct Committed {
     id: String,
-    /// What the model is told of it.
+    /// The text about it for the model.
     told: String,
 }
 
@@ -156,7 +156,7 @@ impl Work for LineCount {
     }
 }
 
-/// The paths, none of which may be behind a link: its target does not belong to the workspace.
+/// Returns the paths, none of which may be behind a link: its target does not belong to the workspace.
 async fn own_paths(
     paths: Vec<String>,
     context: &ToolContext,
@@ -180,18 +180,19 @@ fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     }
 }
 
-/// Adds what is new and changed to the index, and removes what is gone.
+/// Adds new and changed files to the index, and removes deleted ones.
 ///
-/// Not by `Index::add_all`, which compares the lines of each changed file: that takes gigabytes and minutes, and gives nothing.
+/// `Index::add_all` is not used because it compares the lines of each changed file: that takes gigabytes and minutes,
+/// and gives nothing.
 struct Stager<'a> {
     git: &'a Repository,
     index: &'a mut Index,
-    /// Changes that were found.
+    /// Number of changes found.
     changes: usize,
 }
 
 impl Stager<'_> {
-    /// Takes every change that is not ignored, or those of the file or folder `below`.
+    /// Adds every change that is not ignored, or those of the file or folder `below`.
     fn take(&mut self, below: Option<&Path>) -> Result<(), ToolError> {
         let mut options = DiffOptions::new();
         options
@@ -235,7 +236,7 @@ impl Stager<'_> {
     }
 }
 
-/// Puts what is to be committed into the index.
+/// Puts the changes to commit into the index.
 fn stage(opened: &Opened, only: Option<&[WorkspacePath]>) -> Result<(), ToolError> {
     if opened.git.state() != RepositoryState::Clean {
         return Err(ToolError::rejected(
@@ -308,7 +309,7 @@ fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<Comm
     })
 }
 
-/// The lines that a commit adds and removes.
+/// Returns the lines that a commit adds and removes.
 fn lines(git: &Repository, id: Oid) -> Result<String, ToolError> {
     let commit = git.find_commit(id)?;
     let before = match commit.parent(0) {
@@ -332,8 +333,8 @@ fn lines(git: &Repository, id: Oid) -> Result<String, ToolError> {
     Ok(format!("+{added} -{removed}"))
 }
 
-/// Whether the two sides of a file were compared. libgit2 says nothing where its memory was not enough: there is no
-/// difference then.
+/// Returns whether the two sides of a file were compared. libgit2 reports nothing if its memory was not enough: then
+/// there is no difference.
 fn is_compared(patch: &Patch<'_>) -> bool {
     let delta = patch.delta();
     let (old, new) = (delta.old_file(), delta.new_file());

@@ -1,4 +1,4 @@
-//! `git_diff`: what changed, as a patch.
+//! `git_diff`: returns the changes as a patch.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::tools::git;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Longest patch in bytes; what is over the output cap is kept on disk.
+/// Longest patch in bytes; the part over the output cap is kept on disk.
 const MOST: usize = 8 * 1024 * 1024;
 
 pub(super) struct GitDiff;
@@ -102,12 +102,12 @@ fn tree<'a>(git: &'a Repository, name: &str) -> Result<Tree<'a>, ToolError> {
     Ok(git.revparse_single(name)?.peel_to_tree()?)
 }
 
-/// Says that a file differs whose lines are not shown.
+/// Reports that a file differs, without its lines.
 const NOT_COMPARED: &[u8] = b"[the lines differ, and are too many to be compared]\n";
 
 fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
     let mut text = Vec::new();
-    // Whether the last header is about content that differs, and nothing of that came yet.
+    // Whether the last header is about differing content that has not come yet.
     let mut is_owed = false;
     let printed = diff.print(DiffFormat::Patch, |_, _, line| {
         if line.origin_value() == DiffLineType::FileHeader {
@@ -135,12 +135,13 @@ fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Whether the header of a file in a patch says that its content differs: not for a new mode alone, nor for an empty file.
+/// Returns whether the header of a file in a patch says that its content differs: not for only a new mode, and not for
+/// an empty file.
 fn tells_of_content(header: &[u8]) -> bool {
     let header = String::from_utf8_lossy(header);
     let index = header.lines().find(|line| line.starts_with("index "));
     index.is_some_and(|index| !index.contains(EMPTY))
 }
 
-/// How the name of the empty object begins.
+/// The beginning of the name of the empty object.
 const EMPTY: &str = "e69de29";

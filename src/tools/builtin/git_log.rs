@@ -16,10 +16,10 @@ use crate::tools::git;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Commits when the call names no number.
+/// Default number of commits.
 const USUAL: usize = 20;
 
-/// Commits at most.
+/// Most commits.
 const MOST: usize = 500;
 
 pub(super) struct GitLog;

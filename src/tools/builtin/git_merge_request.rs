@@ -13,7 +13,7 @@ use crate::tools::git::{self, MergeRequest, Remote};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// The remote whose forge is asked.
+/// The remote that names the forge.
 const REMOTE: &str = "origin";
 
 pub(super) struct GitMergeRequest;

@@ -11,7 +11,7 @@ use crate::tools::error::ToolError;
 use crate::tools::git;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// A large first push over a slow line.
+/// Enough for a large first push over a slow line.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 pub(super) struct GitPush;

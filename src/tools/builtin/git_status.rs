@@ -1,7 +1,7 @@
-//! `git_status`: what changed since the last commit, in the workspace's repository and in those below it.
+//! `git_status`: lists the changes since the last commit, in the workspace's repository and in those below it.
 //!
-//! An agent that works on several repositories clones them into its workspace. Each of those is looked at by a worker
-//! process of its own, so that a hostile one which takes all memory and time there affects only its own lines.
+//! An agent that works on several repositories clones them into its workspace. A separate worker process reads each of
+//! those, so that a hostile one which takes all memory and time affects only its own lines.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,22 +20,22 @@ use crate::tools::git::{self, Nested};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Paths that are listed for the workspace's repository.
+/// Most paths that are listed for the workspace's repository.
 const MOST: usize = 300;
 
-/// Paths that are listed for each repository below it.
+/// Most paths that are listed for each repository below it.
 const MOST_BELOW: usize = 50;
 
-/// Repositories below the workspace that are looked at.
+/// Most repositories below the workspace that are read.
 const MOST_REPOSITORIES: usize = 10;
 
-/// Repositories that are named without being looked at.
+/// Most repositories that are named without being read.
 const MOST_NAMED: usize = 20;
 
-/// How long one of them may take.
+/// Longest time for one of them.
 const EACH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After this time no further one is looked at: the whole call has a minute.
+/// After this time no further one is read: the whole call has a minute.
 const ALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) struct GitStatus;
@@ -69,7 +69,7 @@ impl Tool for GitStatus {
     }
 }
 
-/// The state of the repositories below the workspace, a paragraph each.
+/// Returns the state of the repositories below the workspace, a paragraph each.
 async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<String> {
     let begun = Instant::now();
     let mut told = Vec::new();
@@ -111,7 +111,7 @@ async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<S
     told
 }
 
-/// Looks at the workspace's repository, and for others below it.
+/// Reads the workspace's repository, and searches for others below it.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Look {
     /// The agent's folder.
@@ -123,7 +123,7 @@ pub(in crate::tools) struct Look {
 struct Seen {
     /// The workspace's own repository.
     own: String,
-    /// Those below it.
+    /// Repositories below it.
     nested: Nested,
 }
 
@@ -143,12 +143,12 @@ impl Work for Look {
     }
 }
 
-/// Looks at one repository below the workspace.
+/// Reads one repository below the workspace.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct LookBelow {
     /// The agent's folder.
     folder: PathBuf,
-    /// The repository's, below the workspace.
+    /// The repository's path, below the workspace.
     below: String,
 }
 
@@ -200,7 +200,7 @@ fn branch(git: &git2::Repository) -> String {
     }
 }
 
-/// Two letters as `git status --short` writes them: in the index, in the files.
+/// Returns two letters as in `git status --short`: for the index and for the files.
 fn letters(status: Status) -> String {
     let letter = |table: [(Status, char); 5]| {
         table

@@ -16,7 +16,7 @@ use crate::tools::{Output, PathArgument, Tool, ToolContext};
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Workspace, WorkspacePath};
 
-/// Paths that are listed.
+/// Most paths that are listed.
 const MOST: usize = 1_000;
 
 pub(super) struct Glob;
@@ -109,7 +109,7 @@ impl Work for Listing {
     }
 }
 
-/// A glob on paths below a folder, or on names alone when it has no `/`.
+/// A glob on paths below a folder, or only on names if it has no `/`.
 pub(super) struct Pattern {
     matcher: GlobMatcher,
     is_on_names: bool,
@@ -128,7 +128,7 @@ impl Pattern {
         })
     }
 
-    /// Whether `file`, which lies below `folder`, matches.
+    /// Returns whether `file`, which is below `folder`, matches.
     pub(super) fn matches(&self, folder: &WorkspacePath, file: &WorkspacePath) -> bool {
         let path = file.as_str();
         if self.is_on_names {

@@ -22,25 +22,25 @@ use crate::workspace::jail::Kind;
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Jail, Workspace, WorkspacePath};
 
-/// Lines that are shown, context included.
+/// Most lines that are shown, including context.
 const MOST_LINES: usize = 400;
 
-/// Characters of a line that are shown.
+/// Most characters of a line that are shown.
 const LONGEST_LINE: usize = 300;
 
-/// Bytes of a file that is searched.
+/// Largest file that is searched, in bytes.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// Bytes of a line that is searched; it is held whole.
+/// Longest line that is searched, in bytes; it is kept whole in memory.
 const LONGEST_SEARCHED: usize = 16 * 1024 * 1024;
 
-/// Processor time after which no further file is searched: what was found until then is worth more than an error.
+/// Processor time after which no further file is searched: partial results are better than an error.
 const TIME: Duration = Duration::from_secs(work::TEXT.seconds * 8 / 10);
 
-/// Files between two looks at the time.
+/// Files between two checks of the time.
 const BETWEEN_LOOKS: usize = 64;
 
-/// Bytes that a pattern may take once compiled, and bytes of the states that are kept while it is searched for.
+/// Most bytes of a compiled pattern, and of the states that are kept during the search.
 const PATTERN_SIZE: usize = 10 * 1024 * 1024;
 
 pub(super) struct Grep;
@@ -142,13 +142,13 @@ impl Work for Search {
     }
 }
 
-/// What is searched for, and the lines that were found.
+/// The search, and the lines found so far.
 struct Found {
     pattern: String,
     matcher: RegexMatcher,
     searcher: Searcher,
     lines: Vec<String>,
-    /// Files that were looked at.
+    /// Files that were searched.
     files: usize,
 }
 
@@ -181,7 +181,7 @@ impl Found {
         self.lines.len() >= MOST_LINES
     }
 
-    /// Whether the search took so long that it ends here.
+    /// Returns whether the search took so long that it ends here.
     fn is_out_of_time(&mut self) -> bool {
         self.files += 1;
         let used = || clock_gettime(ClockId::ProcessCPUTime);
@@ -201,7 +201,7 @@ impl Found {
             path: path.as_str(),
             lines: &mut self.lines,
         };
-        // What was found until then is kept; an error in the rest of a file is not worth reporting.
+        // Results up to here are kept; an error in the rest of a file is not worth reporting.
         let _ = self.searcher.search_file(&self.matcher, &file, &mut sink);
     }
 

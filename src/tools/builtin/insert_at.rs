@@ -1,4 +1,4 @@
-//! `insert_at`: puts lines between lines.
+//! `insert_at`: inserts lines between lines.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

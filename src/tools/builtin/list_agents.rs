@@ -1,4 +1,4 @@
-//! `list_agents`: the other agents of the server.
+//! `list_agents`: lists the other agents of the server.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ impl Tool for ListAgents {
     }
 }
 
-/// How an agent describes itself in its README, which in a new one is the template's.
+/// Returns how an agent describes itself in its README; a new one has the template's.
 fn described(folder: &Path) -> String {
     let readme = || {
         let docs = Workspace::open(folder).ok()?.docs().ok()?;

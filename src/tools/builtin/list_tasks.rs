@@ -1,4 +1,4 @@
-//! `list_tasks`: the agent's running and latest tasks.
+//! `list_tasks`: lists the agent's running and latest tasks.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

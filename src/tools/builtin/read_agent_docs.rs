@@ -1,4 +1,4 @@
-//! `read_agent_docs`: another agent's notes.
+//! `read_agent_docs`: reads another agent's notes.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `read_task_output`: what a task printed.
+//! `read_task_output`: returns the output of a task.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::tools::tasks::outcome;
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Lines for a call that names no number: those that are in memory anyway.
+/// Default number of lines: those that are in memory anyway.
 const DEFAULT_LINES: usize = 100;
 
 /// Most lines for one call.
@@ -28,7 +28,7 @@ const MOST_LINES: usize = 5_000;
 /// Bytes of a line that are shown and searched.
 const LINE: u64 = 4_000;
 
-/// Bytes of lines that are given of one log; of a longer one, the last.
+/// Most bytes of lines of one log that are returned; of a longer one, the last.
 const MOST_BYTES: usize = 400_000;
 
 pub(super) struct ReadTaskOutput;
@@ -103,7 +103,7 @@ impl Work for Logs {
     const NAME: &'static str = "read_task_output";
     const LIMITS: WorkLimits = work::TEXT;
 
-    /// The last lines of both logs, one after the other.
+    /// Returns the last lines of both logs, one after the other.
     fn run(self, _: &[u8]) -> Result<String, ToolError> {
         let wanted = match &self.grep {
             Some(text) => {
@@ -144,7 +144,7 @@ fn last_lines(path: &Path, count: usize, wanted: Option<&Regex>) -> io::Result<S
     Ok(Vec::from(last).join("\n"))
 }
 
-/// The next line, cut to [`LINE`] bytes; the rest is skipped without being held.
+/// Returns the next line, cut to [`LINE`] bytes; the rest is skipped without being kept.
 fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if reader.by_ref().take(LINE).read_until(b'\n', &mut line)? == 0 {

@@ -1,4 +1,4 @@
-//! `record_decision`: adds to what the people of the server decided.
+//! `record_decision`: adds a decision of the server's people.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `run_background`: a command that outlives the turn, such as a server.
+//! `run_background`: starts a command that outlives the turn, such as a server.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! `run_concurrent`: a command that runs beside the turn and reports back into its conversation.
+//! `run_concurrent`: starts a command that runs beside the turn and reports back into its conversation.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! `schedule`: reminds people at a time, or begins turns of this agent at a time.
+//! `schedule`: sets reminders for people, or schedules turns of this agent.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -45,7 +45,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// What it would plan; `None` where it plans nothing.
+    /// Returns its plan; `None` if it plans nothing.
     fn plan(&self) -> Option<Plan> {
         let kind = match self.action {
             Do::Create => PlanKind::Turn,

@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The path below `docs/`: notes have it in their headings, and models copy it with the prefix.
+    /// Returns the path below `docs/`: notes have that prefix in their headings, and models copy it.
     fn below_docs(&self) -> &str {
         self.path.strip_prefix("docs/").unwrap_or(&self.path)
     }

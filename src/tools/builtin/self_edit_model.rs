@@ -58,7 +58,7 @@ impl Tool for SelfEditModel {
     }
 }
 
-/// Checks that nothing denies the model that a short name means.
+/// Checks that the model meant by a short name is not denied.
 fn check_meant(name: &str, model: &str, context: &ToolContext) -> Result<(), ToolError> {
     let denying = context.rights.denying(TOOL);
     let denied = LeftOut::new(TOOL, &denying).map_err(ToolError::failed)?;

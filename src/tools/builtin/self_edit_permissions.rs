@@ -1,4 +1,4 @@
-//! `self_edit_permissions`: the agent asks for other permissions, with the rights of the people it works for.
+//! `self_edit_permissions`: the agent requests other permissions, with the rights of the people it works for.
 
 use async_trait::async_trait;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -13,7 +13,7 @@ use crate::tools::error::ToolError;
 use crate::tools::rights;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// The one profile that everybody may grant, because it only narrows.
+/// The one profile that everyone may grant, because it only narrows.
 const FREE: &str = "locked";
 
 pub(super) struct SelfEditPermissions;
@@ -76,9 +76,9 @@ impl Tool for SelfEditPermissions {
     }
 }
 
-/// Everyone behind the turn must hold the right, by the roles they hold now.
+/// Checks that everyone behind the turn has the right, by their current roles.
 async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), ToolError> {
-    // Without a message of a person nobody asked for it, so the people behind earlier turns do not count.
+    // Without a person's message there was no request, so the people behind earlier turns do not count.
     let people: &[Participant] = if context.has_message {
         &context.people
     } else {

@@ -12,7 +12,7 @@ use crate::tools::ports::OutgoingFile;
 use crate::tools::{Output, PathArgument, Tool, ToolContext};
 use crate::workspace::WorkspacePath;
 
-/// Bytes Discord takes from a bot in a server without boosts.
+/// Largest file in bytes that Discord accepts from a bot in a server without boosts.
 const LARGEST: u64 = 10 * 1024 * 1024;
 
 pub(super) struct SendFile;

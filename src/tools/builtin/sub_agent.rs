@@ -1,4 +1,4 @@
-//! `sub_agent`: has a role do a task in a conversation of its own. The turn that calls it runs it, because a child turn
+//! `sub_agent`: lets a role do a task in a separate conversation. The turn that calls it runs it, because a child turn
 //! begins together with its call and ends together with its result. With `wait: false` a branch is opened instead.
 
 use async_trait::async_trait;
@@ -56,13 +56,13 @@ impl Tool for SubAgent {
             role: args.role.clone(),
             prompt: args.prompt.clone(),
             title: args.title.clone(),
-            // Some models write every argument that there is.
+            // Some models write every argument that exists.
             go_on: args.go_on.clone().filter(|id| !id.trim().is_empty()),
             waits: args.waits(),
         })
     }
 
-    /// Opens the branch that does the task; calls that wait are answered by child turns, not here.
+    /// Opens the branch that does the task; child turns answer calls that wait, not this function.
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         if args.waits() {
             return Err(ToolError::rejected("sub-agents are not available here"));

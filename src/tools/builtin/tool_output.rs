@@ -18,10 +18,10 @@ use crate::tools::output_store::{Handle, InvalidHandle};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Lines of a page when the call names no number.
+/// Default number of lines of a page.
 const PAGE: u64 = 400;
 
-/// Bytes after which a line continues as the next one, so that one endless line can be read in pages too.
+/// Bytes after which a line continues as the next one, so that a very long line can also be read in pages.
 const LONGEST_LINE: u64 = 2_000;
 
 /// Bytes of a page, well below the output cap: a page of a cut output is never cut again.
@@ -65,7 +65,8 @@ impl Tool for ToolOutput {
         args.ask.is_some()
     }
 
-    /// Each page that a model reads has a timeout of its own, and all end with the call.
+    /// Returns no deadline for a question: each page that a model reads has a separate timeout, and all end with the
+    /// call.
     fn deadline(args: &Args) -> Option<Duration> {
         args.ask.is_none().then_some(DEADLINE)
     }
@@ -139,7 +140,7 @@ fn page(file: File, args: &Args, pattern: Option<&Regex>) -> io::Result<String> 
     Ok(text)
 }
 
-/// The next line without its end, or [`LONGEST_LINE`] bytes of it.
+/// Returns the next line without its end, or [`LONGEST_LINE`] bytes of it.
 fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if reader.take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {

@@ -14,13 +14,13 @@ use crate::workspace::instructions;
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};
 
-/// Lines of a page when the call names no number.
+/// Default number of lines of a page.
 const PAGE: usize = 1_000;
 
 /// Bytes of a page, below the output cap: a page is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
-/// Names of a folder that are listed.
+/// Most names of a folder that are listed.
 const MOST_LISTED: usize = 1_000;
 
 pub(super) struct View;
@@ -89,13 +89,13 @@ impl Tool for View {
     }
 }
 
-/// What is shown of a path.
+/// The content that is shown of a path.
 enum Shown {
     Text(String),
     Picture(Vec<u8>),
 }
 
-/// What the model is told about instructions when it first looks at something to which they are nearest.
+/// Returns the model's hint about instructions when it first reads something to which they are nearest.
 fn hint(nearest: &str) -> String {
     let (folder, _) = nearest.rsplit_once('/').unwrap_or_default();
     format!(
@@ -143,7 +143,7 @@ fn folder(jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
     Ok(listing)
 }
 
-/// A picture as every provider takes it.
+/// Returns a picture in a form that every provider accepts.
 async fn picture(context: &ToolContext, path: &str, bytes: &[u8]) -> Result<Output, ToolError> {
     let image = pictures::fit(&context.services.workers, context.agent, bytes).await;
     let image = image.map_err(|error| match error {

@@ -16,10 +16,10 @@ use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::tools::work::{self, Work};
 
-/// Most files that differ from the last commit. Above, changes are not counted.
+/// Most files that differ from the last commit. If there are more, changes are not counted.
 const MOST: usize = 500;
 
-/// Time for one look. A repository that takes longer is not counted.
+/// Time for one comparison. A repository that takes longer is not counted.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The files of a repository that differ from a commit.
@@ -39,7 +39,7 @@ struct Compared {
     content: String,
 }
 
-/// Looks at the files of a repository.
+/// Reads the files of a repository.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct LookAtFiles {
     /// The agent's folder.
@@ -47,17 +47,17 @@ pub(in crate::tools) struct LookAtFiles {
     since: Since,
 }
 
-/// What the files are compared with.
+/// The state that the files are compared with.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 enum Since {
     LastCommit,
-    /// A tree, or nothing where there was no commit.
+    /// A tree, or nothing if there was no commit.
     Tree(Option<String>),
 }
 
 impl Work for LookAtFiles {
     const NAME: &'static str = "files_changed";
-    /// As little as other work that is not the call itself: a larger repository is not counted.
+    /// As little as for other work that is not the call itself: a larger repository is not counted.
     const LIMITS: WorkLimits = WorkLimits {
         memory: 128 << 20,
         seconds: 3,
@@ -70,13 +70,13 @@ impl Work for LookAtFiles {
     }
 }
 
-/// Looks at the files of the calling agent's repository as they are before a command. `None` where there is no repository, or it
-/// takes too long.
+/// Reads the state of the files in the calling agent's repository before a command. `None` if there is no repository,
+/// or it takes too long.
 pub(in crate::tools) async fn before(context: &ToolContext) -> Option<State> {
     look(Since::LastCommit, context).await
 }
 
-/// Returns which files a command changed since the look `before` it.
+/// Returns the files that a command changed since the state `before` it.
 pub(in crate::tools) async fn since(
     before: Option<State>,
     context: &ToolContext,
@@ -131,7 +131,7 @@ fn state(git: &Repository, since: &Since) -> Result<State, ToolError> {
     Ok(State { tree, files })
 }
 
-/// Compares two looks: lines that were different before count only as far as they changed.
+/// Compares two states: lines that were already different count only as far as they changed.
 fn between(before: &State, after: &State) -> Vec<FileChange> {
     let paths = before.files.keys().chain(after.files.keys());
     let paths: std::collections::BTreeSet<&String> = paths.collect();

@@ -1,14 +1,15 @@
 //! Judges a repository's own configuration, which an agent can write. Pure.
 //!
-//! A key that would make git run a program, or lead it elsewhere, is refused with its line: the tools would neither do as it says nor
-//! may ignore it. Any other key is left out. libgit2 never sees the agent's text: the few keys that it needs are written again.
+//! A key that would make git run a program, or lead it elsewhere, is refused with its line: the tools can neither obey
+//! nor ignore it. Any other key is left out. libgit2 never sees the agent's text: the few keys that it needs are
+//! written again.
 
 use std::fmt::Write;
 
 use super::config_syntax::{self, Entry, Malformed};
 use super::names::is_reference;
 
-/// Keys of `[core]` that libgit2 needs to read the repository as git does, and the words that they may have besides yes and no.
+/// Keys of `[core]` that libgit2 needs to read the repository as git does, and their possible words besides yes and no.
 const CORE: [(&str, &[&str]); 9] = [
     ("autocrlf", &["input"]),
     ("bare", &[]),
@@ -21,7 +22,7 @@ const CORE: [(&str, &[&str]); 9] = [
     ("symlinks", &[]),
 ];
 
-/// Sections that are refused as a whole, and why.
+/// Sections that are refused as a whole, with the reason.
 const SECTIONS: [(&str, Why); 9] = [
     ("credential", Why::Runs),
     ("hook", Why::Runs),
@@ -34,7 +35,7 @@ const SECTIONS: [(&str, Why); 9] = [
     ("url", Why::Leads),
 ];
 
-/// Keys that are refused, with their section; `*` is any section.
+/// Keys that are refused, with their section; `*` means any section.
 const KEYS: [(&str, &str, Why); 45] = [
     ("*", "driver", Why::Runs),
     ("*", "editor", Why::Runs),
@@ -86,7 +87,7 @@ const KEYS: [(&str, &str, Why); 45] = [
 /// Ends of keys that name a program in any section.
 const RUNNING: [&str; 5] = ["cmd", "command", "hook", "helper", "program"];
 
-/// How packs are made: with little memory beside the object that is being written. libgit2 also reads
+/// How packs are created: with little memory besides the object that is being written. libgit2 also reads
 /// `deltaCacheSize` as the size from which an object is not compared with others.
 const PACKING: &str = "[pack]\n\twindowMemory = 64m\n\tdeltaCacheSize = 32m\n";
 
@@ -98,7 +99,7 @@ pub(super) struct RepositoryConfig {
     core: Vec<(&'static str, String)>,
 }
 
-/// What is refused, and in which line.
+/// The refused entry and its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of `.git/config` {what}")]
 pub(super) struct Refused {
@@ -106,7 +107,7 @@ pub(super) struct Refused {
     pub(super) what: What,
 }
 
-/// What stands there.
+/// The refused entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum What {
     #[error("is not in git's notation")]
@@ -141,7 +142,7 @@ pub(super) enum Why {
 }
 
 impl Refused {
-    /// What a model can do about it.
+    /// Returns what a model can do about it.
     pub(super) fn instead(&self) -> &'static str {
         match &self.what {
             What::Key(
@@ -208,8 +209,8 @@ impl RepositoryConfig {
         Ok(())
     }
 
-    /// What libgit2 is given in place of the agent's text: how to read the repository and to
-    /// make packs, and nothing else.
+    /// Returns the configuration that libgit2 gets instead of the agent's text: only how to read the repository and to
+    /// create packs.
     pub(super) fn rewritten(&self) -> String {
         let mut text = format!("{PACKING}[core]\n");
         for (key, value) in &self.core {
@@ -220,7 +221,7 @@ impl RepositoryConfig {
     }
 }
 
-/// Why an entry is refused; `None` where it is not.
+/// Returns why an entry is refused; `None` if it is not.
 fn refused(entry: &Entry) -> Option<Why> {
     let (section, key) = (entry.section.as_str(), entry.key.as_str());
     let value = entry.value.as_deref().unwrap_or("true");
@@ -261,7 +262,7 @@ fn refused(entry: &Entry) -> Option<Why> {
         .or(runs.then_some(Why::Runs))
 }
 
-/// Yes or no, as git writes them.
+/// Reads yes or no, as git writes them.
 fn switch(value: &str) -> Option<bool> {
     match value {
         "true" | "yes" | "on" | "1" => Some(true),
@@ -270,7 +271,7 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// The key as people write it.
+/// Returns the key as people write it.
 fn shown(entry: &Entry) -> String {
     let subsection = crate::text::one_line(&crate::text::visible(&entry.subsection).0, 60);
     if subsection.is_empty() {

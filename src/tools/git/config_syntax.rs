@@ -1,6 +1,7 @@
-//! Reads git's notation for configuration: sections, quoted names and values, comments, and values that go on. Pure.
+//! Reads git's notation for configuration: sections, quoted names and values, comments, and values over several lines.
+//! Pure.
 //!
-//! It says nothing about what a key means (see `config`).
+//! It does not interpret the keys (see `config`).
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -12,11 +13,11 @@ pub(super) struct Entry {
     pub(super) line: usize,
     /// In lower case, as git compares it.
     pub(super) section: String,
-    /// As it is written; empty where there is none.
+    /// As it is written; empty if there is none.
     pub(super) subsection: String,
     /// In lower case.
     pub(super) key: String,
-    /// `None` where only the key is written, which means `true`.
+    /// `None` if only the key is written, which means `true`.
     pub(super) value: Option<String>,
 }
 
@@ -77,7 +78,7 @@ impl Reader<'_> {
         word
     }
 
-    /// `[core]`, `[remote "origin"]`, or `[branch.main]` as in old files.
+    /// Reads `[core]`, `[remote "origin"]`, or `[branch.main]` as in old files.
     fn header(&mut self) -> Result<(), Malformed> {
         let malformed = Malformed(self.line);
         self.next();
@@ -98,7 +99,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The rest of a name after its first quotation mark.
+    /// Returns the rest of a name after its first quotation mark.
     fn quoted_name(&mut self) -> Option<String> {
         let mut name = String::new();
         loop {
@@ -133,7 +134,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A value without its quotation marks, escapes and comment; `None` where it is not one.
+    /// Returns a value without its quotation marks, escapes and comment; `None` if it is invalid.
     fn value(&mut self) -> Option<String> {
         self.blanks();
         let (mut value, mut is_quoted) = (String::new(), false);
@@ -152,7 +153,7 @@ impl Reader<'_> {
                 Some('\\') => {
                     self.next();
                     match self.rest.peek().copied()? {
-                        // The line goes on.
+                        // The line continues.
                         '\n' => {}
                         'n' => value.push('\n'),
                         't' => value.push('\t'),

@@ -1,10 +1,10 @@
-//! Why a git server did not do what it was asked. The model is shown the text after the server's name.
+//! Why a git server did not carry out a request. The model sees the text after the server's name.
 
 use std::io;
 
 use crate::text;
 
-/// Why a git server did not do what it was asked.
+/// Why a git server did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ServerError {
     #[error("ssh did not start: {0}")]
@@ -57,7 +57,7 @@ pub(super) enum ServerError {
 }
 
 impl From<reqwest::Error> for ServerError {
-    /// Without the address, which may contain what is not for a model.
+    /// Returns the error without the address, which may contain data that is not for a model.
     fn from(error: reqwest::Error) -> Self {
         Self::Http(error.without_url())
     }

@@ -122,7 +122,7 @@ fn gitlab(
         }))
 }
 
-/// The forge's own words for a refusal.
+/// Returns the forge's own words for a refusal.
 fn reason(body: &Value) -> String {
     let details: Vec<String> = body["errors"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Speaks to a git server by HTTP: no redirects, credentials to the operator's hosts only.
+//! Speaks to a git server by HTTP: no redirects, and credentials only for the operator's hosts.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -10,10 +10,10 @@ use super::push::Request;
 use super::remote::Remote;
 use crate::tools::git_access::HostAccess;
 
-/// Bytes of an advertisement or a report that are read.
+/// Most bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Bytes of a pack that are read at once.
+/// Bytes of a pack that are read at a time.
 const CHUNK: usize = 64 << 10;
 
 pub(super) async fn advertisement(

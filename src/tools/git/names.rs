@@ -2,7 +2,7 @@
 
 use crate::tools::error::ToolError;
 
-/// Characters of a name.
+/// Most characters of a name.
 const LONGEST: usize = 200;
 
 pub(in crate::tools) fn check_branch(name: &str) -> Result<(), ToolError> {
@@ -28,7 +28,7 @@ pub(in crate::tools) fn check_remote(name: &str) -> Result<(), ToolError> {
 /// Checks the name of a commit: a branch, a tag, a hash, `HEAD~2`.
 pub(in crate::tools) fn check_revision(text: &str) -> Result<(), ToolError> {
     let name = text.trim_end_matches(|c: char| c == '~' || c == '^' || c.is_ascii_digit());
-    // A name may end with digits of its own: what was trimmed must begin with a mark.
+    // A name may itself end with digits: the trimmed part must begin with a mark.
     let steps = &text[name.len()..];
     let name = match steps.find(['~', '^']) {
         Some(mark) => &text[..name.len() + mark],
@@ -41,7 +41,8 @@ pub(in crate::tools) fn check_revision(text: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Letters, digits and `._/-`, without anything that git or a program it starts reads as an option or a range.
+/// Returns whether the name has only letters, digits and `._/-`, without anything that git or a program it starts reads
+/// as an option or a range.
 pub(super) fn is_reference(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
     (1..=LONGEST).contains(&name.len())

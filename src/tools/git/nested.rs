@@ -1,4 +1,4 @@
-//! Finds the repositories below a workspace, so that each can be looked at on its own.
+//! Finds the repositories below a workspace, so that each can be read separately.
 //!
 //! No content of a repository is read here: a folder with a `.git` of any kind is listed. Links are not followed.
 
@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::tools::error::ToolError;
 use crate::workspace::Workspace;
 
-/// Depth of folders that are searched; a repository may be in the last of them.
+/// Deepest level of folders that is searched; it may still contain a repository.
 const DEEPEST: usize = 4;
 
-/// Folders that are searched, the nearest first, so that one with a hundred thousand packages hides nothing next to it.
+/// Most folders that are searched, the nearest first, so that one with a hundred thousand packages does not hide its
+/// neighbours.
 const MOST_FOLDERS: usize = 5_000;
 
-/// Names that are read in all of them.
+/// Most names that are read in all of them.
 const MOST_NAMES: usize = 200_000;
 
 /// The repositories of a workspace.
@@ -35,7 +36,7 @@ pub(in crate::tools) struct Nested {
 ///
 /// # Errors
 ///
-/// When there is no workspace.
+/// Fails if there is no workspace.
 pub(in crate::tools) fn nested(folder: &Path) -> Result<Nested, ToolError> {
     let files = Workspace::open(folder)
         .map_err(ToolError::failed)?
@@ -70,13 +71,13 @@ pub(in crate::tools) fn nested(folder: &Path) -> Result<Nested, ToolError> {
     Ok(found)
 }
 
-/// What is in one folder.
+/// The contents of one folder.
 struct Names {
     is_repository: bool,
     folders: Vec<String>,
 }
 
-/// `None` for a folder that cannot be read, or does not exist any more.
+/// Returns the names in a folder; `None` if it cannot be read, or no longer exists.
 fn look_into(files: &Dir, path: &str, names_left: &mut usize) -> Option<Names> {
     let folder = match path {
         "" => files.try_clone(),
@@ -91,7 +92,7 @@ fn look_into(files: &Dir, path: &str, names_left: &mut usize) -> Option<Names> {
         let Ok(entry) = entry else {
             continue;
         };
-        // A name that is not UTF-8 cannot be shown to anybody.
+        // A name that is not UTF-8 cannot be shown.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };

@@ -1,8 +1,8 @@
 //! Pushes one branch, forward only.
 //!
-//! libgit2's own transports need unsafe registration and would use the network from the confined process, so the push is our
-//! own: a worker process makes the pack, into a file without a name, and one exchange with the server's receive-pack does the
-//! rest.
+//! libgit2's own transports need unsafe registration and would use the network from the confined process, so the push
+//! is our own: a worker process creates the pack in a file without a name, and one exchange with the server's
+//! receive-pack does the rest.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -28,7 +28,7 @@ const LARGEST_PACK: u64 = 256 * 1024 * 1024;
 /// Bytes of an object's id.
 const ID: usize = 20;
 
-/// Pushes `branch` to the remote of that name; returns a sentence about the outcome.
+/// Pushes `branch` to the remote with this name; returns a sentence about the outcome.
 pub(in crate::tools) async fn push(
     context: &ToolContext,
     remote_name: &str,
@@ -82,7 +82,8 @@ pub(in crate::tools) async fn push(
     ))
 }
 
-/// Has a worker make `pack`, for a server that has the objects `known`. Returns the file with it, from its beginning.
+/// Lets a worker create `pack`, for a server that has the objects `known`. Returns the file with it, from its
+/// beginning.
 async fn packed(context: &ToolContext, pack: Pack, known: Vec<u8>) -> Result<File, ToolError> {
     // Beside the workspace: `/tmp` may be in memory.
     let folder = pack.folder.clone();
@@ -101,7 +102,7 @@ fn id(text: &str) -> Result<Oid, ToolError> {
     text.parse().map_err(ToolError::failed)
 }
 
-/// Finds out what is to be pushed where.
+/// Finds out what to push, and where.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Plan {
     /// The agent's folder.
@@ -154,13 +155,13 @@ impl Plan {
     }
 }
 
-/// Packs the objects of a branch that the server lacks. The bytes to work on are the ids that it has.
+/// Packs the objects of a branch that the server does not have. The bytes to work on are the ids that it has.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Pack {
     /// The agent's folder.
     folder: PathBuf,
     tip: String,
-    /// Where the branch is on the server.
+    /// The branch's commit on the server.
     old: Option<String>,
     branch: String,
 }
@@ -225,20 +226,20 @@ impl Pack {
     }
 }
 
-/// What is sent to the server: the command that moves the branch, then the pack.
+/// The data for the server: the command that moves the branch, then the pack.
 pub(super) struct Request {
     pub(super) command: Vec<u8>,
     pub(super) pack: File,
 }
 
-/// The way to the server.
+/// The connection to the server.
 enum Line {
     Http,
     Ssh(Box<ssh::Session>),
 }
 
 impl Line {
-    /// Opens it, and returns what the server has.
+    /// Opens it, and returns the references of the server.
     async fn open(
         context: &ToolContext,
         remote: &Remote,

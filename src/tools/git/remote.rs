@@ -1,9 +1,9 @@
-//! Where a remote's URL leads, and whether the operator lets agents push there. Pure.
+//! The target of a remote's URL, and whether the operator lets agents push there. Pure.
 
 use crate::tools::error::ToolError;
 use crate::tools::git_access::{GitAccess, HostAccess};
 
-/// How a remote is spoken to.
+/// The transport of a remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tools) enum Transport {
     /// HTTPS, or HTTP to this machine.
@@ -11,20 +11,20 @@ pub(in crate::tools) enum Transport {
     Ssh,
 }
 
-/// A remote's URL, taken apart.
+/// The parts of a remote's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tools) struct Remote {
     pub(in crate::tools) transport: Transport,
     /// `http` or `https`; for SSH the user.
     pub(super) scheme_or_user: String,
-    /// The host, as the operator's list names it: with a port where the URL has one.
+    /// The host, as the operator's list names it: with a port if the URL has one.
     pub(in crate::tools) host: String,
     /// The repository's path, without slashes at its ends.
     pub(in crate::tools) path: String,
 }
 
 impl Remote {
-    /// Takes `url` apart.
+    /// Splits `url` into its parts.
     pub(in crate::tools) fn parse(url: &str) -> Result<Self, ToolError> {
         let remote = match reqwest::Url::parse(url) {
             Ok(parsed) if parsed.host_str().is_some() => Self::of_url(&parsed),
@@ -63,7 +63,7 @@ impl Remote {
         (is_bare && remote.is_plain()).then_some(remote)
     }
 
-    /// `git@host:path`.
+    /// Reads `git@host:path`.
     fn of_short_form(url: &str) -> Option<Self> {
         let (user, rest) = url.split_once('@')?;
         let (host, path) = rest.split_once(':')?;
@@ -76,7 +76,7 @@ impl Remote {
         remote.is_plain().then_some(remote)
     }
 
-    /// Whether nothing in it could be an option, a quote, or a path out.
+    /// Returns whether nothing in it could be an option, a quote, or a path out.
     fn is_plain(&self) -> bool {
         let is_word = |text: &str, marks: &[u8]| {
             !text.is_empty()
@@ -91,7 +91,7 @@ impl Remote {
             && !self.path.split('/').any(|name| name == "..")
     }
 
-    /// The operator's credentials for the host.
+    /// Returns the operator's credentials for the host.
     pub(in crate::tools) fn access<'a>(
         &self,
         access: &'a GitAccess,
@@ -104,12 +104,12 @@ impl Remote {
         })
     }
 
-    /// `https://host/path`.
+    /// Returns `https://host/path`.
     pub(super) fn http_url(&self) -> String {
         format!("{}://{}/{}", self.scheme_or_user, self.host, self.path)
     }
 
-    /// The user, host and port for SSH.
+    /// Returns the user, host and port for SSH.
     pub(super) fn ssh_target(&self) -> (String, Option<&str>) {
         let (host, port) = match self.host.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -118,7 +118,7 @@ impl Remote {
         (format!("{}@{host}", self.scheme_or_user), port)
     }
 
-    /// The repository on its forge: the path without `.git`.
+    /// Returns the repository on its forge: the path without `.git`.
     pub(in crate::tools) fn project(&self) -> &str {
         self.path.strip_suffix(".git").unwrap_or(&self.path)
     }

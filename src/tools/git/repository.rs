@@ -1,12 +1,12 @@
 //! Opens the workspace's vetted repository, in a worker process that cannot leave the workspace.
 //!
-//! Between the vetting and the use an agent's background command may change the repository. So the configuration in use is
-//! our own copy of the vetted one, and once the repository is open the process reads and writes nothing outside the
-//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted process could not remove one on
+//! Between the vetting and the use an agent's background command may change the repository. So the configuration in use
+//! is our own copy of the vetted one, and once the repository is open the process reads and writes nothing outside the
+//! workspace, if the kernel has Landlock. The copy is a file in memory: a restricted process could not remove one on
 //! disk.
 //!
-//! The daemon calls nothing of this: a library that cannot be stopped would keep its memory and a core after the end of the
-//! call, and a hostile history takes all the time and memory there is.
+//! The daemon calls none of this: a library that cannot be stopped would keep its memory and a processor core after the
+//! end of the call, and a hostile history takes all available time and memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -30,15 +30,15 @@ use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::workspace::{Jail, Workspace, repository};
 
-/// The version of Landlock that is asked for; older kernels give what they have.
+/// The version of Landlock that is requested; older kernels give what they support.
 const LANDLOCK: ABI = ABI::V5;
 
 /// Largest file, in bytes, that is compared line by line; a larger one is only reported as different.
 ///
-/// A comparison holds both sides and more in memory.
+/// A comparison needs memory for both sides and more.
 pub(in crate::tools) const LARGEST_COMPARED: u64 = 32 * 1024 * 1024;
 
-/// Largest file, in bytes, that a checkout writes: libgit2 holds it whole, and its packed form too.
+/// Largest file, in bytes, that a checkout writes: libgit2 keeps it whole in memory, and its packed form too.
 const LARGEST_CHECKED_OUT: u64 = 256 * 1024 * 1024;
 
 /// The workspace itself, as a path below it.
@@ -50,7 +50,7 @@ pub(in crate::tools) struct Opened {
     pub(in crate::tools) git: Repository,
     /// The accepted parts of the repository's own configuration.
     pub(super) config: RepositoryConfig,
-    /// Holds the configuration in use; libgit2 reads the file again and again.
+    /// Keeps the configuration in use; libgit2 reads the file repeatedly.
     _config_file: File,
 }
 
@@ -63,7 +63,7 @@ impl Opened {
     }
 }
 
-/// The options with which differences are computed.
+/// Returns the options with which differences are computed.
 pub(in crate::tools) fn diff_options() -> DiffOptions {
     let mut options = DiffOptions::new();
     options
@@ -72,7 +72,7 @@ pub(in crate::tools) fn diff_options() -> DiffOptions {
     options
 }
 
-/// Runs `work`, which only reads, on the repository of the agent in `folder`.
+/// Runs `work`, which is read-only, on the repository of the agent in `folder`.
 pub(in crate::tools) fn read<T>(
     folder: &Path,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
@@ -80,7 +80,7 @@ pub(in crate::tools) fn read<T>(
     read_nested(folder, WORKSPACE, work)
 }
 
-/// Like [`read`], for the repository in the folder `below` of the workspace.
+/// Works like [`read`], for the repository in the folder `below` of the workspace.
 pub(in crate::tools) fn read_nested<T>(
     folder: &Path,
     below: &str,
@@ -91,8 +91,8 @@ pub(in crate::tools) fn read_nested<T>(
     work(&place.opened(vetted)?)
 }
 
-/// Runs `work` on the repository of the agent in `folder`, as its only writer. The process may be killed meanwhile: the next
-/// writer removes what that leaves.
+/// Runs `work` on the repository of the agent in `folder`, as its only writer. The process may be killed meanwhile: the
+/// next writer removes its remains.
 pub(in crate::tools) fn write<T>(
     folder: &Path,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
@@ -105,7 +105,7 @@ pub(in crate::tools) fn write<T>(
     work(&place.opened(vetted)?)
 }
 
-/// Returns the address of the remote `name` of the repository of the agent in `folder`; `None` where it cannot be read.
+/// Returns the address of the remote `name` of the repository of the agent in `folder`; `None` if it cannot be read.
 pub(in crate::tools) fn address(folder: &Path, name: &str) -> Option<String> {
     let files = Workspace::open(folder).ok()?.files().ok()?;
     vet::address(files.dir(), name).ok()?
@@ -115,7 +115,7 @@ pub(in crate::tools) fn address(folder: &Path, name: &str) -> Option<String> {
 ///
 /// # Errors
 ///
-/// When it is another one by now.
+/// Fails if it has changed.
 pub(in crate::tools) fn check_address(
     context: &ToolContext,
     remote: &str,
@@ -130,7 +130,7 @@ pub(in crate::tools) fn check_address(
     )))
 }
 
-/// Makes an empty repository of the workspace of the agent in `folder`.
+/// Creates an empty repository in the workspace of the agent in `folder`.
 pub(in crate::tools) fn create(folder: &Path) -> Result<(), ToolError> {
     let place = Place::open(folder, WORKSPACE)?;
     if place.dir.symlink_metadata(".git").is_ok() {
@@ -163,13 +163,13 @@ impl Place {
     /// Opens the repository, and confines this process to the workspace for good.
     fn opened(&self, vetted: Vetted) -> Result<Opened, ToolError> {
         let opened = open(&self.dir, &self.path, vetted)?;
-        // Not earlier: libgit2 also opens the user's configuration, and fails where it may not.
+        // Not earlier: libgit2 also opens the user's configuration, and fails if it may not.
         restrict(&self.files, Elsewhere::Closed)?;
         Ok(opened)
     }
 }
 
-/// Opens the repository of `place`, which is the folder `path` as long as nobody replaces that.
+/// Opens the repository of `place`, which is the folder `path` as long as it is not replaced.
 fn open(place: &Dir, path: &Path, vetted: Vetted) -> Result<Opened, ToolError> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
     let git = Repository::open_ext(path.join(".git"), flags, [] as [&str; 0])?;
@@ -194,7 +194,7 @@ fn open(place: &Dir, path: &Path, vetted: Vetted) -> Result<Opened, ToolError> {
     })
 }
 
-/// A file with `text` that is in no folder, and the path under which this process reaches it.
+/// Returns a file with `text` that is in no folder, and the path under which this process reaches it.
 fn in_memory(text: &str) -> std::io::Result<(File, PathBuf)> {
     let mut file = File::from(memfd_create("git-config", MemfdFlags::CLOEXEC)?);
     file.write_all(text.as_bytes())?;
@@ -216,7 +216,7 @@ fn check_size(objects: &Odb<'_>, id: Oid) -> Result<(), ToolError> {
     }
 }
 
-/// Refuses what is in `to` and not in `from` when one of its files would take too much memory.
+/// Refuses files that are in `to` and not in `from` if one of them would take too much memory.
 pub(in crate::tools) fn check_sizes(
     git: &Repository,
     from: Option<&Tree<'_>>,
@@ -242,15 +242,15 @@ pub(in crate::tools) fn check_sizes(
     Ok(())
 }
 
-/// What a restricted process may do outside the workspace.
+/// The rights of a restricted process outside the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Elsewhere {
     Readable,
     Closed,
 }
 
-/// Restricts this process to the workspace for good, where the kernel can. The workspace is the open folder: another one that gets
-/// its path meanwhile is not reached.
+/// Restricts this process to the workspace for good, if the kernel can. The workspace is the open folder: another one
+/// that gets its path meanwhile is not reachable.
 fn restrict(workspace: &Jail, elsewhere: Elsewhere) -> Result<(), ToolError> {
     let all = AccessFs::from_all(LANDLOCK);
     let read = AccessFs::from_read(LANDLOCK);

@@ -11,7 +11,7 @@ use super::push::Request;
 use super::remote::Remote;
 use super::wire;
 
-/// Bytes of an advertisement or a report that are read.
+/// Most bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Our variables that ssh needs; none of them is secret.
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// What the server has: packets up to the first flush.
+    /// Returns the server's references: packets up to the first flush.
     pub(super) async fn advertisement(&mut self) -> Result<Vec<u8>, ServerError> {
         let ended = |_| ServerError::SshEnded;
         let mut bytes = Vec::new();
@@ -103,7 +103,7 @@ impl Session {
 
     /// Ends the session without sending anything.
     pub(super) async fn leave(mut self) {
-        // A server that is gone already need not be told.
+        // A server that is already gone does not need it.
         let _ = self.to.write_all(wire::FLUSH).await;
         drop(self.to);
         let _ = self.child.wait().await;

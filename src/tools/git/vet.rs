@@ -1,4 +1,4 @@
-//! Checks a repository before libgit2 opens it, and refuses what would lead elsewhere.
+//! Checks a repository before libgit2 opens it, and refuses everything that would lead elsewhere.
 
 use std::io::{self, Read};
 
@@ -10,10 +10,10 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::workspace::regular_file;
 
-/// Bytes of a configuration: an ordinary one has a few hundred, and editors add lines for each branch.
+/// Most bytes of a configuration: an ordinary one has a few hundred, and editors add lines for each branch.
 const LONGEST_CONFIG: u64 = 1024 * 1024;
 
-/// Where objects are, each in a file of its own or in a pack.
+/// Where objects are, each in a separate file or in a pack.
 const OBJECTS: &str = ".git/objects";
 
 /// Where branches and tags are.
@@ -22,23 +22,23 @@ const REFERENCES: &str = ".git/refs";
 /// Locks in `.git` itself that our writers take.
 const LOCKS: [&str; 3] = ["HEAD.lock", "index.lock", "packed-refs.lock"];
 
-/// Files and folders of a repository that are checked; a larger one has to be packed first (`git gc`).
+/// Most files and folders of a repository that are checked; a larger one has to be packed first (`git gc`).
 const MOST_NAMES: usize = 300_000;
 
 /// Depth of folders in a repository: branch names are folders too.
 const DEEPEST: usize = 64;
 
-/// Largest file, in bytes, that git reads whole into memory: references, the index, and the like.
+/// Largest file, in bytes, that git reads whole into memory: references, the index, and similar files.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// Largest object in bytes, in a file of its own or unpacked.
+/// Largest object in bytes, in a separate file or unpacked.
 pub(super) const LARGEST_OBJECT: u64 = 512 * 1024 * 1024;
 
 /// Where packs are: these are read piece by piece, so they may have any size.
 const PACKS: &str = ".git/objects/pack";
 
-/// Files that can point to another repository's objects, references or configuration, and their content when they do not:
-/// the sandbox of commands makes them so, to mount over them.
+/// Files that can point to another repository's objects, references or configuration, and their content if they do not:
+/// the sandbox of commands creates them like that, to mount over them.
 const POINTERS: [(&str, &str); 5] = [
     ("commondir", "./\n"),
     ("config.worktree", ""),
@@ -47,10 +47,10 @@ const POINTERS: [(&str, &str); 5] = [
     ("objects/info/http-alternates", ""),
 ];
 
-/// The socket of git's own file monitor, which nothing here connects to.
+/// The socket of git's own file monitor; no code here connects to it.
 const FILE_MONITOR: &str = "fsmonitor--daemon.ipc";
 
-/// Size of an object's file, in bytes, from which its unpacked size is checked: it may be a thousand times as much.
+/// Size of an object's file, in bytes, from which its unpacked size is checked: it may be a thousand times as large.
 const SUSPICIOUS: u64 = 256 * 1024;
 
 /// A repository that may be opened.
@@ -58,9 +58,9 @@ const SUSPICIOUS: u64 = 256 * 1024;
 pub(super) struct Vetted {
     /// The accepted parts of its configuration.
     pub(super) config: RepositoryConfig,
-    /// Objects in files of their own that may be large once unpacked.
+    /// Objects in separate files that may be large once unpacked.
     pub(super) suspicious: Vec<Oid>,
-    /// Locks and half-written objects in it, such as a killed writer leaves.
+    /// Locks and half-written objects in it, such as those of a killed writer.
     pub(super) left_over: Vec<String>,
 }
 
@@ -92,7 +92,8 @@ pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     })
 }
 
-/// The address of the remote `name`, as the configuration of the repository of `files` has it now. Nothing else is checked.
+/// Returns the address of the remote `name` in the current configuration of the repository of `files`. Nothing else is
+/// checked.
 pub(super) fn address(files: &Dir, name: &str) -> Result<Option<String>, ToolError> {
     let git = own_folder(files)?;
     let text = read(&git, "config", LONGEST_CONFIG).map_err(ToolError::failed)?;
@@ -112,7 +113,7 @@ fn parsed(text: &str) -> Result<RepositoryConfig, ToolError> {
     })
 }
 
-/// `.git`, which must be a folder of its own.
+/// Returns `.git`, which must be a folder and not a link.
 pub(super) fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
     let meta = match files.symlink_metadata(".git") {
         Ok(meta) => meta,
@@ -168,7 +169,7 @@ impl Walk {
                 self.left_over
                     .push(format!("{below}/{name}").trim_start_matches('/').to_owned());
             }
-            // One that has been deleted meanwhile will not be read either.
+            // One that was deleted meanwhile will not be read either.
             let size = entry.metadata().map_or(0, |meta| meta.len());
             if most.is_some_and(|most| size > most) {
                 return Err(refused(&format!(
@@ -183,7 +184,7 @@ impl Walk {
     }
 }
 
-/// Whether a killed writer leaves such a file: one of our own locks, or an object that is not complete.
+/// Returns whether a killed writer leaves such a file: one of our own locks, or an incomplete object.
 fn is_left_over(folder: &str, name: &str) -> bool {
     match folder {
         ".git" => LOCKS.contains(&name),
@@ -192,13 +193,13 @@ fn is_left_over(folder: &str, name: &str) -> bool {
     }
 }
 
-/// The object in the file `name` of the folder `path`, if that is where objects are.
+/// Returns the object in the file `name` of the folder `path`, if objects are there.
 fn object(path: &str, name: &str) -> Option<Oid> {
     let start = path.strip_prefix(".git/objects/")?;
     Oid::from_str(&format!("{start}{name}")).ok()
 }
 
-/// Largest file, in bytes, in `folder`.
+/// Returns the size of the largest file allowed in `folder`, in bytes.
 fn most_bytes(folder: &str) -> Option<u64> {
     match folder {
         PACKS => None,
@@ -207,7 +208,7 @@ fn most_bytes(folder: &str) -> Option<u64> {
     }
 }
 
-/// The text of a regular file of at most `longest` bytes.
+/// Returns the text of a regular file of at most `longest` bytes.
 fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
     let file = regular_file::open(git, name)?;
     let file = file.ok_or_else(|| io::Error::other("not a regular file"))?;

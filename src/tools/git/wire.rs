@@ -1,21 +1,22 @@
 //! The protocol of git's receive-pack: packets, advertisement, command, report. Pure.
 //!
-//! Documented by git as `gitprotocol-pack` and `gitprotocol-http`; only what a push of one branch needs is here.
+//! Documented by git as `gitprotocol-pack` and `gitprotocol-http`. This file has only the parts that a push of one
+//! branch needs.
 
 use git2::Oid;
 
 use super::error::ServerError;
 
-/// Bytes of a packet's data.
+/// Most bytes of a packet's data.
 const LONGEST_DATA: usize = 65_516;
 
-/// Capabilities that are asked for: a report, but no side band, so that the answer is the report alone.
+/// Capabilities that are requested: a report, but no side band, so that the answer is only the report.
 const WANTED: &str = "report-status";
 
 /// A packet that ends a list.
 pub(super) const FLUSH: &[u8] = b"0000";
 
-/// What the other side has.
+/// The other side's references.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advertisement {
     pub(super) refs: Vec<(Oid, String)>,
@@ -54,7 +55,7 @@ impl Advertisement {
         }
     }
 
-    /// The commit of `name` on the server.
+    /// Returns the commit of `name` on the server.
     pub(super) fn find(&self, name: &str) -> Option<Oid> {
         self.refs
             .iter()
@@ -70,7 +71,7 @@ impl Advertisement {
     }
 }
 
-/// The command that moves `name` from `old` (`None`: create it) to `new`; the pack follows.
+/// Returns the command that moves `name` from `old` (`None`: create it) to `new`; the pack follows.
 pub(super) fn command(old: Option<Oid>, new: Oid, name: &str) -> Vec<u8> {
     let old = old.map_or_else(|| "0".repeat(40), |oid| oid.to_string());
     let line = format!("{old} {new} {name}\0{WANTED}");
@@ -79,7 +80,7 @@ pub(super) fn command(old: Option<Oid>, new: Oid, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether the server accepted pack and command.
+/// Checks whether the server accepted pack and command.
 pub(super) fn report(bytes: &[u8]) -> Result<(), ServerError> {
     let mut is_taken = false;
     for packet in packets(bytes)? {
@@ -105,7 +106,7 @@ pub(super) fn report(bytes: &[u8]) -> Result<(), ServerError> {
     }
 }
 
-/// The data of all packets; flush packets are skipped.
+/// Returns the data of all packets; flush packets are skipped.
 fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, ServerError> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -123,7 +124,7 @@ fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, ServerError> {
     Ok(found)
 }
 
-/// The length in a packet's first four bytes, themselves included; 0 to 3 for a packet without data.
+/// Returns the length in a packet's first four bytes, which it includes; 0 to 3 for a packet without data.
 pub(super) fn length(head: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(head).ok()?;
     let length = usize::from_str_radix(text, 16).ok()?;

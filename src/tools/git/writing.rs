@@ -1,9 +1,9 @@
-//! One writer of a repository at a time, and the removal of what a killed one left.
+//! Allows one writer of a repository at a time, and removes the remains of a killed one.
 //!
-//! A process that writes may be killed at any moment: at the end of its call, by a limit, by the kernel or with the machine.
-//! libgit2's locks and half-written objects would stay then, and no commit would be possible any more. So a writer keeps a
-//! file of its own in `.git`, locked, and removes it at its end. The next writer that finds the file without its lock knows
-//! that a writer was killed, and removes the leftovers that are not older than the file.
+//! A process that writes may be killed at any moment: at the end of its call, by a limit, by the kernel or with the
+//! machine. Then libgit2's locks and half-written objects would stay, and no commit would be possible any longer. So a
+//! writer keeps a separate, locked file in `.git`, and removes it at its end. The next writer that finds the file
+//! without its lock knows that a writer was killed, and removes the remains that are not older than the file.
 
 use std::io::{self, Write};
 use std::thread::sleep;
@@ -19,19 +19,19 @@ use crate::tools::error::ToolError;
 /// The file of a writer, in `.git`.
 const MARKER: &str = "chorus-writing";
 
-/// What people find in it.
+/// The text in it for people.
 const EXPLANATION: &str = "Chorus is writing to this repository. If it was killed, its next git call removes what that left.\n";
 
-/// How often the lock of another writer is looked at, and how long it is waited for between: a killed process needs a
-/// moment to end.
+/// How often the lock of another writer is checked, and how long the wait between two checks is: a killed process needs
+/// a moment to end.
 const LOOKS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The right to write to a repository. Dropping it gives it back.
+/// The right to write to a repository. Dropping it releases it.
 pub(super) struct Writing<'a> {
     git: &'a Dir,
     marker: File,
-    /// When a writer began that was killed, if its leftovers were not removed yet.
+    /// When a writer began that was killed, if its remains were not removed yet.
     killed: Option<SystemTime>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Writing<'a> {
     ///
     /// # Errors
     ///
-    /// When another writer is still at work, or the file cannot be made.
+    /// Fails if another writer is still at work, or the file cannot be created.
     pub(super) fn begin(git: &'a Dir) -> Result<Self, ToolError> {
         for _ in 0..LOOKS {
             let (marker, killed) =
@@ -85,7 +85,7 @@ impl<'a> Writing<'a> {
         self.explain()
     }
 
-    /// Writes into the file what it is for. Its time is from now on that of this writer.
+    /// Writes the file's purpose into it. Its time is from now on that of this writer.
     fn explain(&mut self) -> Result<(), ToolError> {
         let written = self.marker.write_all(EXPLANATION.as_bytes());
         written.map_err(ToolError::failed)
@@ -94,14 +94,14 @@ impl<'a> Writing<'a> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        // While leftovers are there the next writer has to know of them.
+        // While there are remains, the next writer has to know of them.
         if self.killed.is_none() {
             let _ = self.git.remove_file(MARKER);
         }
     }
 }
 
-/// Opens the file of a writer. If one was there already, returns since when.
+/// Opens the file of a writer. If there already was one, returns its time.
 fn open(git: &Dir) -> io::Result<(File, Option<SystemTime>)> {
     let mut options = OpenOptions::new();
     options
@@ -118,7 +118,7 @@ fn open(git: &Dir) -> io::Result<(File, Option<SystemTime>)> {
     Ok((marker, Some(since)))
 }
 
-/// Whether the name still belongs to this file.
+/// Returns whether the name still belongs to this file.
 fn is_in_place(git: &Dir, marker: &File) -> bool {
     let named = git.symlink_metadata(MARKER);
     let opened = marker.metadata();

@@ -1,28 +1,29 @@
-//! Reads the hooks that a small model wrote. Its output is hostile, because it has read the command and the instructions.
+//! Reads the hooks that a small model wrote. Its output is untrusted, because it has read the command and the
+//! instructions.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::{HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
 
-/// Hooks that one description may make.
+/// Most hooks from one description.
 const MOST_HOOKS: usize = 10;
 
-/// Characters of a pattern or a message.
+/// Most characters of a pattern or a message.
 const LONGEST_TEXT: usize = 2_000;
 
-/// Characters of a model's name.
+/// Most characters of a model's name.
 const LONGEST_MODEL: usize = 200;
 
 /// Longest time in seconds that a hook may name: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
 
-/// Bytes that a compiled pattern may take. Matching a line of a log takes a fraction of a second at worst then.
+/// Most bytes of a compiled pattern. Matching a line of a log then takes a fraction of a second at worst.
 const PATTERN_SIZE: usize = 256 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// Hooks that can be used.
+    /// Usable hooks.
     pub hooks: Vec<HookSpec>,
     /// Why the others cannot be used, one sentence each.
     pub refused: Vec<String>,
@@ -87,7 +88,7 @@ pub fn parse(raw: &str) -> Parsed {
 ///
 /// # Errors
 ///
-/// When it is not a regular expression, or too large.
+/// Fails if it is not a regular expression, or too large.
 pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, InvalidPattern> {
     RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)
@@ -139,11 +140,11 @@ fn hook(mut item: Value) -> Result<HookSpec, InvalidHook> {
     Ok(hook)
 }
 
-/// A trigger may leave out its kind, which is then the exit.
+/// Completes a trigger without a kind: it is then the exit.
 fn complete_trigger(trigger: Option<&mut Value>) {
     if let Some(trigger) = trigger.and_then(Value::as_object_mut) {
         trigger.entry("type").or_insert_with(|| "on_exit".into());
-        // Models write null for what does not apply.
+        // Models write null for parameters that do not apply.
         trigger.retain(|_, value| !value.is_null());
     }
 }

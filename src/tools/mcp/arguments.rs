@@ -1,24 +1,24 @@
-//! Checks arguments against the pinned schema of a server's tool: types, what is required, choices. What is more complicated is
-//! the server's business.
+//! Checks arguments against the pinned schema of a server's tool: types, required arguments, choices. More complicated
+//! checks are left to the server.
 
 use serde_json::{Map, Value};
 
 use crate::text;
 
-/// Levels of a value that are checked.
+/// Deepest level of a value that is checked.
 const DEEPEST: usize = 16;
 
-/// Problems that are told.
+/// Most problems that are reported.
 const MOST: usize = 10;
 
-/// Choices that are named.
+/// Most choices that are named.
 const CHOICES: usize = 20;
 
-/// The arguments in `given` that the schema allows. Unknown keys are dropped only where it forbids them.
+/// Returns the arguments in `given` that the schema allows. Unknown keys are dropped only if it forbids them.
 ///
 /// # Errors
 ///
-/// The problems, one sentence each.
+/// Fails with the problems, one sentence each.
 pub(super) fn check(
     schema: &Value,
     given: &Map<String, Value>,
@@ -66,7 +66,7 @@ fn object(
         let at = named(place, name);
         let mut found = Vec::new();
         let fitted = fit(root, expected, value, &at, depth, &mut found);
-        // Models write null where they mean nothing.
+        // Models write null when they mean nothing.
         if value.is_null() && !found.is_empty() && !is_required(name) {
             continue;
         }

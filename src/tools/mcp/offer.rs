@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::mcp::{Callee, PREFIX, Roster, RosterServer, RosterTool, Standing, Who, words_of};
 use crate::tools::error::InvalidCall;
 
-/// Words of a server's line.
+/// Most words of a server's line.
 const WORDS: usize = 5;
 
-/// Characters of one of them.
+/// Most characters of one of them.
 const WORD: usize = 20;
 
-/// Characters of a name that nobody knows.
+/// Most characters of an unknown name.
 const NAME: usize = 80;
 
 /// The servers that a turn may use.
@@ -32,7 +32,7 @@ pub struct OfferedServer {
 }
 
 impl Offer {
-    /// The tools of `roster` that `keep` leaves.
+    /// Creates it from the tools of `roster` that `keep` selects.
     pub fn of(roster: Arc<Roster>, keep: impl Fn(&RosterServer, &RosterTool) -> bool) -> Self {
         let mut servers = Vec::new();
         for server in &roster.servers {
@@ -52,11 +52,11 @@ impl Offer {
         }
     }
 
-    /// The tool that a model calls `name`.
+    /// Returns the tool that a model calls `name`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be called, for the model.
+    /// Fails with the reason why it cannot be called, for the model.
     pub(super) fn find(&self, name: &str) -> Result<(&Who, Callee), InvalidCall> {
         for OfferedServer { server, tools } in &self.servers {
             let found = tools.iter().find(|one| *one.called == *name);
@@ -71,7 +71,7 @@ impl Offer {
         Err(InvalidCall::Server(self.why_not(name)))
     }
 
-    /// Why there is no tool of this name for the turn.
+    /// Returns why there is no tool of this name for the turn.
     fn why_not(&self, name: &str) -> String {
         for server in &self.roster.servers {
             let Some(tool) = server.tools.iter().find(|tool| *tool.called == *name) else {
@@ -99,7 +99,7 @@ impl Offer {
 }
 
 impl OfferedServer {
-    /// Its line on the shelf: how many tools it has, and the most frequent words of their names.
+    /// Returns its line on the shelf: how many tools it has, and the most frequent words of their names.
     pub fn line(&self) -> String {
         let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
         let all = self.tools.iter().flat_map(|one| words_of(&one.name));
@@ -119,7 +119,7 @@ impl OfferedServer {
     }
 }
 
-/// Whether a name is one of a server's tool.
+/// Returns whether a name is that of a server's tool.
 pub(in crate::tools) fn is_of_server(name: &str) -> bool {
     name.starts_with(PREFIX)
 }

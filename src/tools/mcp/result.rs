@@ -1,4 +1,4 @@
-//! What a model gets of a server's answer.
+//! The result of a server's answer for the model.
 
 use chorus_mcp::{Attached, CallResult, Given};
 use tokio::task::spawn_blocking;
@@ -10,17 +10,17 @@ use crate::tools::error::ToolError;
 use crate::tools::{Output, ToolContext, pictures};
 use crate::workspace::{FileError, Workspace, WorkspacePath};
 
-/// The folder of files that servers give.
+/// The folder for files from servers.
 const FOLDER: &str = "uploads/mcp";
 
-/// Files of one result.
+/// Most files of one result.
 const FILES: usize = 32;
 
-/// Makes an answer into a result. It is foreign text, which its first line says.
+/// Turns an answer into a result. It is untrusted text, and its first line says so.
 ///
 /// # Errors
 ///
-/// The same text, where the server says that the call failed.
+/// Fails with the same text if the server reports that the call failed.
 pub(super) async fn told(
     shown: &str,
     answer: CallResult,
@@ -72,7 +72,7 @@ enum Unkept {
     File(#[from] FileError),
 }
 
-/// Keeps a file in the workspace, and says where.
+/// Keeps a file in the workspace, and returns its place.
 async fn saved(shown: &str, file: Attached, context: &ToolContext) -> String {
     let Attached { mime, bytes } = file;
     let size = text::bytes(bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! A hook of one running task: what it waits for, and when it is due.
+//! A hook of one running task: its condition, and when it is due.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use tracing::warn;
 use crate::store::Hook;
 use crate::tools::hooks::{self, HookSpec, Trigger};
 
-/// Matches of one hook that may wait at once; if a task prints faster, the rest is lost.
+/// Most matches of one hook that may wait at once; if a task prints faster, the rest is lost.
 const MOST_WAITING: usize = 100;
 
-/// Processor time that one pattern may take for the lines of one check, which have 8 MiB at most. An ordinary pattern takes
-/// a few milliseconds.
+/// Processor time for one pattern on the lines of one check, which have 8 MiB at most. An ordinary pattern takes a few
+/// milliseconds.
 const MAX_PATTERN_TIME: Duration = Duration::from_millis(500);
 
 /// Whether a hook was compared with all lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noted {
     All,
-    /// It took too long, and is not compared any more.
+    /// It took too long, and is no longer compared.
     TooSlow,
 }
 
-/// Processor time that this thread has taken.
+/// Returns the processor time that this thread has used.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
@@ -75,12 +75,12 @@ impl Armed {
         })
     }
 
-    /// Whether it depends on what the task prints.
+    /// Returns whether it depends on the task's output.
     pub(super) fn reads(&self) -> bool {
         self.pattern.is_some()
     }
 
-    /// Notes when to fire for the lines that it waits for. A pattern that takes too long is not used any more.
+    /// Records when to fire for the lines that it waits for. A pattern that takes too long is no longer used.
     pub(super) fn note(&mut self, lines: &[String], now: Instant) -> Noted {
         let Some(pattern) = &self.pattern else {
             return Noted::All;
@@ -98,13 +98,13 @@ impl Armed {
         Noted::All
     }
 
-    /// Whether its last firing was too recent.
+    /// Returns whether its last firing was too recent.
     pub(super) fn is_too_soon(&self, now: DateTime<Utc>) -> bool {
         self.last_fired
             .is_some_and(|last| (now - last).to_std().unwrap_or_default() < self.spec.spacing())
     }
 
-    /// Whether this is what it waits for.
+    /// Returns whether this is the cause that it waits for.
     pub(super) fn means(&self, cause: &Cause, exit_code: Option<i32>) -> bool {
         match (&self.spec.trigger, cause) {
             (Trigger::OnExit { exit_filter }, Cause::Exit) => exit_filter.admits(exit_code),

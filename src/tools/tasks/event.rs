@@ -8,14 +8,14 @@ use crate::store::TaskRow;
 /// Carries out the effects of tasks. Implemented above the agents, connected by `daemon`.
 #[async_trait]
 pub trait TaskEvents: Send + Sync {
-    /// Something happened; whatever must not be lost is stored before this returns.
+    /// Handles an event; everything that must not be lost is stored before this returns.
     async fn happened(&self, event: TaskEvent);
 }
 
-/// One thing a task caused.
+/// One effect of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskEvent {
-    /// The task: it names the agent, the channel and the conversation it belongs to.
+    /// The task, which names its agent, channel and conversation.
     pub task: TaskRow,
     pub agent_name: AgentName,
     pub effect: TaskEffect,
@@ -25,23 +25,23 @@ pub struct TaskEvent {
     pub model: Option<String>,
 }
 
-/// What an agent is told about a task, and what people are where that begins no turn.
+/// The agent's note about a task, and the people's notice if that begins no turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNote {
     /// For the model.
     pub text: String,
-    /// For people: which task, and what happened. It holds no words of a model or of the task.
+    /// For people: the task and the event. It contains no words of a model or of the task.
     pub about: String,
     /// The last lines of the task's output.
     pub output: String,
 }
 
-/// What is to be done about a task.
+/// The effect of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEffect {
-    /// Tell people in the task's channel.
+    /// Send people a notice in the task's channel.
     Notify(String),
-    /// Tell the agent in the task's conversation; if it is silent there, this starts a turn.
+    /// Send the agent a note in the task's conversation; if it is idle there, this starts a turn.
     Inject(TaskNote),
     /// Start a branch of the agent with this prompt.
     SpawnBranch(TaskNote),

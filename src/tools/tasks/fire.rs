@@ -1,4 +1,4 @@
-//! Fires the hooks of one running task, and none more often than it may.
+//! Fires the hooks of one running task, and none more often than allowed.
 
 use tokio::time::Instant;
 use tracing::warn;
@@ -20,8 +20,8 @@ const AT_END: usize = 30;
 const IN_NOTICE: usize = 5;
 
 impl Watch {
-    /// Notes which hooks wait for one of these lines, and returns the lines. A small model wrote the patterns and the task
-    /// the lines, so they are matched off the async threads, and a pattern that takes too long is given up.
+    /// Records which hooks wait for one of these lines, and returns the lines. A small model wrote the patterns and the
+    /// task the lines, so they are matched off the async threads, and a pattern that takes too long is given up.
     pub(super) async fn note_matches(&mut self, lines: Vec<String>) -> Vec<String> {
         if lines.is_empty() || !self.hooks.iter().any(Armed::reads) {
             return lines;

@@ -13,25 +13,25 @@ const TAIL_LINES: usize = 100;
 /// Bytes of a line that are kept; the rest of it is skipped.
 const LINE: usize = 8 * 1024;
 
-/// Bytes read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 64 * 1024;
 
 /// Bytes read from one log before the other one and everything else has its turn.
 const SHARE: usize = 4 * 1024 * 1024;
 
-/// The last lines of a task, both streams together.
+/// The last lines of a task, from both streams.
 #[derive(Debug, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
 }
 
 impl Tail {
-    /// The lines, oldest first; those of standard error begin with `err: `.
+    /// Returns the lines, oldest first; those of standard error begin with `err: `.
     pub fn lines(&self) -> Vec<String> {
         self.lines.iter().cloned().collect()
     }
 
-    /// The last `count` of them.
+    /// Returns the last `count` of them.
     pub(super) fn last(&self, count: usize) -> Vec<String> {
         let skipped = self.lines.len().saturating_sub(count);
         self.lines.iter().skip(skipped).cloned().collect()
@@ -63,7 +63,7 @@ impl Follow {
         }
     }
 
-    /// The lines that were finished since the last check, and whether there is more to read.
+    /// Returns the lines that were finished since the last check, and whether there is more to read.
     pub(super) async fn look(&mut self) -> std::io::Result<(Vec<String>, bool)> {
         let mut lines = Vec::new();
         let Ok(mut file) = File::open(&self.path).await else {
@@ -84,7 +84,7 @@ impl Follow {
         Ok((lines, true))
     }
 
-    /// The text after the last line end, once nothing more will come.
+    /// Returns the text after the last line end, once the log is complete.
     pub(super) fn rest(&mut self) -> Option<String> {
         self.begun.then(|| self.finish())
     }

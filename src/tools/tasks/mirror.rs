@@ -33,7 +33,7 @@ impl Tasks {
     }
 }
 
-/// One task as `agent.json` shows it.
+/// Returns one task in the form for `agent.json`.
 fn entry(row: &TaskRow) -> Value {
     let mut entry = Map::new();
     entry.insert("id".into(), json!(row.id));

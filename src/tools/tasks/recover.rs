@@ -16,7 +16,7 @@ const EXIT_CODE_WAIT: Duration = Duration::from_millis(500);
 
 impl Tasks {
     /// Adopts the tasks that still run (same pid, same start time), and settles those that ended meanwhile: by the exit
-    /// code that their supervisor left, else as lost. Their hooks keep their counts.
+    /// code that their supervisor left, or as lost. Their hooks keep their counts.
     pub async fn recover(&self) -> Result<(), TaskError> {
         for row in self.inner.store.running_tasks().await? {
             if self.live(row.task.agent, &row.id).is_some() {

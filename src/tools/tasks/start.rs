@@ -14,8 +14,8 @@ use crate::exec::{Command, ExecError};
 use crate::store::{Hook, NewHook, NewTask, TaskEnd, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
-/// Orders that a watch may have before callers wait: a check of the logs takes a moment, and a turn gives one order at a
-/// time.
+/// Orders that a watch may queue before callers wait: a check of the logs takes a moment, and a turn gives one order at
+/// a time.
 const MOST_ORDERS: usize = 16;
 
 /// A task about to be started.
@@ -24,7 +24,7 @@ pub struct NewCommand {
     pub task: NewTask,
     /// The agent's name, for its folder.
     pub agent_name: AgentName,
-    /// The command as it is run.
+    /// The command to run.
     pub command: Command,
     pub hooks: Vec<HookSpec>,
 }
@@ -34,7 +34,7 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// When it cannot be started; a row that was made says `failed` then.
+    /// Fails if it cannot be started; a created row then says `failed`.
     pub async fn start(&self, new: NewCommand) -> Result<TaskRow, TaskError> {
         let agent = new.task.agent;
         if self.keys().iter().filter(|key| key.0 == agent).count() >= MOST_RUNNING {

@@ -1,4 +1,4 @@
-//! What people and the agent are told about a task.
+//! Messages to people and the agent about a task.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use crate::store::{TaskRow, TaskStatus};
 use crate::text::{self, escape};
 use crate::tools::hooks::HookSpec;
 
-/// Characters of a command in a notice, as it is shown.
+/// Characters of a command in a notice, as shown.
 const COMMAND: usize = 300;
 
-/// Characters of a hook's own words in a notice, as they are shown.
+/// Characters of a hook's own words in a notice, as shown.
 const WORDS: usize = 500;
 
-/// Characters of a command where several are named in one line; a message has room for all tasks that may run.
+/// Characters of a command if several are named in one line; a message has room for all tasks that may run.
 const ENDED_COMMAND: usize = 80;
 
-/// Characters of a matching line in a notice, as it is shown.
+/// Characters of a matching line in a notice, as shown.
 const LINE: usize = 400;
 
-/// Takes the place of a command, of what it printed and of its hooks' words where these pass a role before people get them.
+/// Replaces a command, its output and its hooks' words if a role has to pass these before people get them.
 const NOT_SHOWN: &str =
     "-# What it runs and prints is not shown: what this agent says passes a role first.";
 
-/// Characters of output in a notice, as it is shown.
+/// Characters of output in a notice, as shown.
 const OUTPUT: usize = 600;
 
-/// A notice for the channel: it names the trigger that fired, and says only what happened.
+/// Returns a notice for the channel: it names the trigger that fired, and only describes the event.
 pub(super) fn notice(
     row: &TaskRow,
     cause: &Cause,
@@ -80,7 +80,7 @@ pub(super) fn notice(
     notice
 }
 
-/// The line about tasks of one channel that an orderly stop ended.
+/// Returns the line about tasks of one channel that a clean stop ended.
 pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     let mut rows: Vec<&TaskRow> = rows.iter().collect();
     rows.sort_by(|one, other| one.id.0.cmp(&other.id.0));
@@ -98,7 +98,7 @@ pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     )
 }
 
-/// A notice when a pattern was given up.
+/// Returns a notice when a pattern was given up.
 pub(super) fn too_slow(row: &TaskRow) -> String {
     format!(
         "⚠️ A hook of **{}** no longer watches what it prints: its pattern takes too long on these lines.",
@@ -106,7 +106,7 @@ pub(super) fn too_slow(row: &TaskRow) -> String {
     )
 }
 
-/// What the agent is told when a hook starts a turn.
+/// Returns the agent's note when a hook starts a turn.
 pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> TaskNote {
     let mut told = format!("[{} {}]\n", row.id, happened(row, cause));
     told.push_str(&format!("Command: {}\n", apart(&row.task.command)));
@@ -120,7 +120,7 @@ pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[Str
     note(row, cause, told, last)
 }
 
-/// What the agent is told when a task of its conversation has ended.
+/// Returns the agent's note when a task of its conversation has ended.
 pub(super) fn report(row: &TaskRow, last: &[String]) -> TaskNote {
     let mut told = format!(
         "[{} {}]\nCommand: {}\n",
@@ -160,7 +160,7 @@ fn happened(row: &TaskRow, cause: &Cause) -> String {
     }
 }
 
-/// `completed (exit 0, after 5 min)`.
+/// Returns `completed (exit 0, after 5 min)`.
 pub(in crate::tools) fn outcome(row: &TaskRow) -> String {
     let how = match row.exit_code {
         Some(code) => format!("exit {code}, "),

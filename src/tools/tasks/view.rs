@@ -14,7 +14,7 @@ pub struct TaskView {
     pub status: TaskStatus,
     /// The command as the model wrote it.
     pub command: String,
-    /// Where it runs, relative to the workspace.
+    /// Its working directory, relative to the workspace.
     pub directory: String,
     pub pid: Option<u32>,
     pub exit_code: Option<i32>,
@@ -22,7 +22,7 @@ pub struct TaskView {
     pub ended_at: Option<DateTime<Utc>>,
     /// Its hooks.
     pub hooks: Vec<HookView>,
-    /// Whether its command and its hooks are words that pass a role before people get them.
+    /// Whether a role has to pass its command and its hooks before people get them.
     pub hides_words: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct HookView {
 }
 
 impl Tasks {
-    /// An agent's tasks, oldest first: those that run and the last [`RECENT`] that ended.
+    /// Returns an agent's tasks, oldest first: the running ones and the last [`RECENT`] that ended.
     pub async fn views(&self, agent: AgentId) -> Result<Vec<TaskView>, TaskError> {
         let rows = self.inner.store.tasks(agent, RECENT).await?;
         let mut views = Vec::new();

@@ -24,16 +24,16 @@ use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
 /// How often the logs are checked: soon enough for people, seldom enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Lines of output that a report to the agent holds.
+/// Lines of output in a report to the agent.
 const REPORTED: usize = 30;
 
 /// How a task's process ended.
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Code(i32),
-    /// It could not be run, or it is gone and nothing else is known; the reason.
+    /// It could not be run, or it is gone and nothing else is known; with the reason.
     Failed(String),
-    /// It was gone when the daemon came back, and left no exit code.
+    /// It was gone when the daemon restarted, and left no exit code.
     Lost,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Killed {
     No,
-    /// Somebody, or a hook, asked for it.
+    /// A person, or a hook, requested it.
     Asked,
     Closing,
 }
@@ -129,7 +129,7 @@ impl Watch {
         }
     }
 
-    /// Ends the task because a hook says so.
+    /// Ends the task because of a hook.
     pub(super) fn kill_by_hook(&mut self) {
         if self.killed == Killed::No {
             self.kill(Killed::Asked, Ending::InOrder);
@@ -143,7 +143,7 @@ impl Watch {
         })
     }
 
-    /// One check: new lines, due hooks, timeouts.
+    /// Makes one check: new lines, due hooks, timeouts.
     async fn look(&mut self) {
         self.read().await;
         let now = Instant::now();
@@ -151,7 +151,7 @@ impl Watch {
         self.fire_timeouts().await;
     }
 
-    /// Reads new lines; true when there is more.
+    /// Reads new lines; true if there is more.
     async fn read(&mut self) -> bool {
         let out = self.stdout.look().await;
         let err = self.stderr.look().await;
@@ -235,7 +235,7 @@ impl Watch {
         self.emit_with(effect, None).await;
     }
 
-    /// Like [`Self::emit`], with the model for a turn that `effect` starts.
+    /// Works like [`Self::emit`], with the model for a turn that `effect` starts.
     pub(super) async fn emit_with(&self, effect: TaskEffect, model: Option<String>) {
         let Some(events) = self.tasks.inner.events.get() else {
             return;
@@ -250,7 +250,7 @@ impl Watch {
         events.happened(event).await;
     }
 
-    /// Hops that led to what this task causes.
+    /// Returns the hops that led to the effects of this task.
     fn depth(&self) -> u32 {
         self.row.task.depth + 1
     }

@@ -1,4 +1,4 @@
-//! Which addresses are read: those of the public internet that are neither this machine's nor its neighbours'.
+//! The addresses that are read: those of the public internet that belong neither to this machine nor to its neighbours.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -25,16 +25,16 @@ impl Unfit {
     }
 }
 
-/// Checks `address` against the registries and against the interfaces that this machine has now.
+/// Checks `address` against the registries and against the current interfaces of this machine.
 ///
 /// # Errors
 ///
-/// When it is not read.
+/// Fails if it is not read.
 pub(super) fn check(address: IpAddr) -> Result<(), Unfit> {
     Checker::new()?.check(address)
 }
 
-/// What addresses are checked against at one moment.
+/// The interfaces that addresses are checked against at one moment.
 pub(super) struct Checker(Vec<Interface>);
 
 impl Checker {
@@ -42,7 +42,7 @@ impl Checker {
     ///
     /// # Errors
     ///
-    /// When they cannot be listed: then nothing is read, since any address may be this machine's.
+    /// Fails if they cannot be listed: then nothing is read, since any address may be this machine's.
     pub(super) fn new() -> Result<Self, Unfit> {
         interfaces().map(Self).map_err(|_| Unfit::Unlisted)
     }
@@ -59,8 +59,8 @@ impl Checker {
     }
 }
 
-/// Whether `address` belongs to the public internet by the registries: not to loopback, a local network, a link, a cloud itself
-/// or a reserved range, in any notation. Pure.
+/// Returns whether `address` belongs to the public internet by the registries: not to loopback, a local network, a
+/// link, a cloud itself or a reserved range, in any notation. Pure.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -68,7 +68,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// After the IANA registry of special-purpose IPv4 addresses.
+/// Returns whether the address is public by the IANA registry of special-purpose IPv4 addresses.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_special = match (a, b, c) {
@@ -90,14 +90,15 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !is_special
 }
 
-/// After the IANA registry of special-purpose IPv6 addresses: only 2000::/3 is assigned at all.
+/// Returns whether the address is public by the IANA registry of special-purpose IPv6 addresses: only 2000::/3 is
+/// assigned at all.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return is_public_v4(mapped);
     }
     let [a, b, ..] = address.segments();
     let is_special = match (a, b) {
-        // Protocol assignments, Teredo among them, and documentation.
+        // Protocol assignments, including Teredo, and documentation.
         (0x2001, 0..=0x1ff | 0xdb8) => true,
         // 6to4 wraps an IPv4 address, which may be any.
         (0x2002, _) => true,

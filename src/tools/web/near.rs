@@ -1,7 +1,7 @@
-//! Which addresses belong to this machine or to a network that it is connected to, whatever the registries say of them.
+//! The addresses that belong to this machine or to a network that it is connected to, regardless of the registries.
 //!
-//! It sees what the interfaces say. Addresses that only a router maps to this machine, and networks behind that router, are
-//! not among it.
+//! It knows only the interfaces. It does not know addresses that only a router maps to this machine, or networks behind
+//! that router.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -10,14 +10,14 @@ use ipnet::IpNet;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrStorage;
 
-/// The shortest prefix of an IPv4 network that is believed. A tunnel may claim the whole internet by a shorter one; /8 is what a
-/// virtual network of people's machines takes.
+/// The shortest prefix of an IPv4 network that is believed. A tunnel may claim the whole internet with a shorter one; a
+/// virtual network of people's machines takes a /8.
 const WIDEST_V4: u8 = 8;
 
-/// The same for IPv6: the least that a provider gets.
+/// The same for IPv6: the smallest allocation of a provider.
 const WIDEST_V6: u8 = 32;
 
-/// The length of an IPv6 network's prefix. An address by DHCP has 128 bits, and its network is there all the same.
+/// The length of an IPv6 network's prefix. An address by DHCP has 128 bits, but its network exists anyway.
 const LINK_V6: u8 = 64;
 
 /// An address of an interface.
@@ -43,7 +43,7 @@ impl Interface {
         })
     }
 
-    /// Whether `address` is this one, its peer, or in the network of either.
+    /// Returns whether `address` is this one, its peer, or in the network of either.
     fn is_near(&self, address: IpAddr) -> bool {
         let own = self.address.to_canonical();
         let mut ends = std::iter::once(own).chain(self.peer.map(|peer| peer.to_canonical()));
@@ -61,7 +61,7 @@ impl Interface {
     }
 }
 
-/// Whether `address` belongs to a machine with these interfaces, or to a network that it is connected to. Pure.
+/// Returns whether `address` belongs to a machine with these interfaces, or to a network that it is connected to. Pure.
 pub fn is_near(address: IpAddr, interfaces: &[Interface]) -> bool {
     let address = address.to_canonical();
     interfaces
@@ -69,15 +69,16 @@ pub fn is_near(address: IpAddr, interfaces: &[Interface]) -> bool {
         .any(|interface| interface.is_near(address))
 }
 
-/// Lists the interfaces of this machine as they are now: they come and go.
+/// Lists the current interfaces of this machine: they come and go.
 pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
     let found = getifaddrs()?;
     Ok(found.filter_map(|found| Interface::of(&found)).collect())
 }
 
-/// Whether this machine answers at `address` although no interface has it, as a local route to a whole network makes it do.
+/// Returns whether this machine answers at `address` although no interface has it, for example because of a local route
+/// to a whole network.
 ///
-/// The kernel gives a connection to an address of its own that address at both ends. Nothing is sent to find out.
+/// The kernel gives a connection to one of its own addresses that address at both ends. Finding out sends nothing.
 pub fn leads_home(address: IpAddr) -> bool {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

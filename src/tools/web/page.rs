@@ -1,7 +1,7 @@
 //! Turns a page's bytes into text.
 //!
-//! A hostile page may take for ever to be laid out: a cell that spans a million rows, a row of as many cells. Known cases
-//! are refused or cut here; others end with the worker that lays the page out.
+//! A hostile page may take forever to be laid out: a cell that spans a million rows, a row of as many cells. Known
+//! cases are refused or cut here; others end with the worker that lays the page out.
 
 use html2text::config;
 use html2text::{Element, Handle};
@@ -14,16 +14,16 @@ use crate::tools::work::{self, Work};
 /// Columns of a page's text; wide enough for tables, narrow enough to quote.
 const WIDTH: usize = 100;
 
-/// Depth of elements that are laid out; deeper ones take quadratic time.
+/// Deepest level of elements that is laid out; deeper ones take quadratic time.
 const DEEPEST: usize = 500;
 
-/// Cells of a row that are laid out. More do not fit into [`WIDTH`] columns.
+/// Most cells of a row that are laid out. More do not fit into [`WIDTH`] columns.
 const WIDEST: usize = 200;
 
-/// Rows or columns that one cell may span.
+/// Most rows or columns that one cell may span.
 const LONGEST_SPAN: usize = 100;
 
-/// Rows that all cells of a page may span besides their own: each counts as one more cell.
+/// Most rows that all cells of a page may span besides their own: each counts as one more cell.
 const MOST_SPANNED: usize = 10_000;
 
 /// Elements without content, or that end with the next one of their kind.
@@ -32,7 +32,7 @@ const SHALLOW: [&str; 21] = [
     "option", "p", "source", "td", "th", "tr", "track", "wbr",
 ];
 
-/// How bytes are made text.
+/// How bytes are turned into text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(in crate::tools) struct Layout {
     markup: Markup,
@@ -46,12 +46,12 @@ enum Markup {
     None,
     /// HTML, which is laid out.
     Laid,
-    /// HTML, which is left away.
+    /// HTML, which is left out.
     LeftAway,
 }
 
 impl Layout {
-    /// By the `Content-Type`; `None` for what is not text.
+    /// Returns the kind for a `Content-Type`; `None` if it is not text.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let content_type = content_type.to_ascii_lowercase();
         let (media, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
@@ -77,7 +77,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// The same page without its layout.
+    /// Returns the same page without its layout.
     pub(in crate::tools) fn words_only(self) -> Self {
         Self {
             markup: Markup::LeftAway,
@@ -116,7 +116,7 @@ fn laid_out(html: &str) -> Result<String, html2text::Error> {
     config.render_to_string(tree, WIDTH)
 }
 
-/// Limits what each cell spans, and all of them together.
+/// Limits the span of each cell, and of all of them combined.
 fn cut_spans(page: &Handle) {
     let mut rows_left = MOST_SPANNED;
     let mut ahead = vec![page.clone()];
@@ -142,8 +142,8 @@ fn cut_spans(page: &Handle) {
     }
 }
 
-/// Whether elements are nested deeper than [`DEEPEST`] or a row is wider than [`WIDEST`]. Scripts may look deeper than they
-/// are; they are rarely worth reading.
+/// Returns whether elements are nested deeper than [`DEEPEST`] or a row is wider than [`WIDEST`]. Scripts may look
+/// deeper than they are; they are rarely worth reading.
 fn is_tangled(html: &str) -> bool {
     let mut open: Vec<String> = Vec::new();
     let mut cells = 0;
@@ -178,7 +178,7 @@ fn is_tangled(html: &str) -> bool {
     false
 }
 
-/// The words of a page that cannot be laid out, in linear time and memory.
+/// Returns the words of a page that cannot be laid out, in linear time and memory.
 fn words(html: &str) -> String {
     let mut words = String::from(NO_LAYOUT);
     let mut rest = html;
@@ -210,7 +210,7 @@ fn words(html: &str) -> String {
 /// Explains why a page has no layout.
 const NO_LAYOUT: &str = "[this page is too tangled to be laid out; these are its words]\n";
 
-/// Elements that hold no words for people.
+/// Elements without words for people.
 const HIDDEN: [&str; 4] = ["script", "style", "svg", "template"];
 
 /// Elements within a line.
@@ -218,7 +218,7 @@ const INLINE: [&str; 12] = [
     "a", "abbr", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "u",
 ];
 
-/// What follows the content of the hidden element `name`, from its end tag on.
+/// Returns the text after the content of the hidden element `name`, from its end tag on.
 fn after_hidden<'a>(tag: &'a str, name: &str) -> &'a str {
     let ends = tag.match_indices("</").map(|(at, _)| &tag[at + 2..]);
     let is_its = |end: &&str| {

@@ -6,14 +6,14 @@ use reqwest::Url;
 
 use super::WebError;
 
-/// Bytes of an address: few servers take more.
+/// Most bytes of an address: few servers accept more.
 pub(super) const LONGEST: usize = 8 * 1024;
 
 /// Reads `text` as an address.
 ///
 /// # Errors
 ///
-/// When it is none, or too long.
+/// Fails if it is invalid, or too long.
 pub(in crate::tools) fn requested(text: &str) -> Result<Url, WebError> {
     if text.len() > LONGEST {
         return Err(WebError::Long);
@@ -23,11 +23,11 @@ pub(in crate::tools) fn requested(text: &str) -> Result<Url, WebError> {
         .and_then(normal)
 }
 
-/// Reads `target`, the answer of `from`, as the address to go on with.
+/// Reads `target`, the answer of `from`, as the next address.
 ///
 /// # Errors
 ///
-/// When it is none, or too long.
+/// Fails if it is invalid, or too long.
 pub(super) fn redirected(from: &Url, target: &str) -> Result<Url, WebError> {
     if target.len() > LONGEST {
         return Err(WebError::Long);
@@ -37,8 +37,8 @@ pub(super) fn redirected(from: &Url, target: &str) -> Result<Url, WebError> {
         .and_then(normal)
 }
 
-/// The address without what no server sees (a fragment) and without spellings that mean the same. `Url` has seen to the case, the
-/// port and the letters of the host.
+/// Returns the address without the parts that no server sees (a fragment) and without spellings that mean the same.
+/// `Url` has already normalised the case, the port and the letters of the host.
 fn normal(mut url: Url) -> Result<Url, WebError> {
     if matches!(url.scheme(), "http" | "https") {
         url.set_fragment(None);
@@ -57,7 +57,7 @@ fn normal(mut url: Url) -> Result<Url, WebError> {
     Ok(url)
 }
 
-/// `text` without escapes of letters that need none (RFC 3986, 6.2.2), and with the others in capitals.
+/// Returns `text` without escapes of letters that need none (RFC 3986, 6.2.2), and with the others in capitals.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
