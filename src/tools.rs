@@ -123,7 +123,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// Returns the workspace path it would write, for calls that may not run in parallel.
+    /// Returns the workspace path it would write, for calls that must not run in parallel.
     fn writes(_args: &Self::Args) -> Option<String> {
         None
     }

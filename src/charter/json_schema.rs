@@ -23,10 +23,10 @@ const PATTERN_BYTES: usize = 128 << 10;
 /// Most patterns of all schemas of a contract.
 pub(super) const MOST_PATTERNS: usize = 32;
 
-/// Characters of a fault that are shown.
+/// Most characters of a fault that are shown.
 const LONGEST_FAULT: usize = 200;
 
-/// Faults of a value that are examined.
+/// Most faults of a value that are examined.
 const FAULTS: usize = 50;
 
 /// Keywords with a schema for each name.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Problems that are listed; the rest is only counted.
+/// Most problems that are listed; the rest is only counted.
 const MOST: usize = 20;
 
 /// One mistake, and what to write instead.

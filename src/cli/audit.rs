@@ -17,10 +17,10 @@ use crate::text;
 /// Rows read at a time, so that an export of any length needs no more memory than these.
 const PAGE: u32 = 1000;
 
-/// Rows of a table, unless `--last` overrides it: JSON is for more.
+/// Most rows of a table, unless `--last` overrides it: JSON is for more.
 const TABLE_ROWS: usize = 50;
 
-/// Characters of an action in a table.
+/// Most characters of an action in a table.
 const ACTION_SHOWN: usize = 80;
 
 /// Print the audit log, newest first: a table on a terminal, JSON lines in a pipe or a file.

@@ -30,10 +30,10 @@ use crate::workspace::Workspace;
 /// Longest time of one call, with reports of progress.
 const LONGEST_CALL: Duration = Duration::from_secs(600);
 
-/// Lines of a server's standard error that are shown.
+/// Most lines of a server's standard error that are shown.
 const LAST_WORDS: usize = 10;
 
-/// Characters of a description in the table.
+/// Most characters of a description in the table.
 const DESCRIPTION: usize = 80;
 
 /// List MCP servers, and try one in its sandbox.

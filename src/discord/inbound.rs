@@ -277,7 +277,7 @@ impl Queue {
             self.catch_up(guild).await;
         }
         if self.stop.is_cancelled() {
-            // The past may not have been read; the next start reads both.
+            // The past may still be unread; the next start reads both.
             return;
         }
         if let Taken::NotYet = self.ingest(&agent, message).await {
@@ -295,7 +295,7 @@ impl Queue {
                 let _ = described.changed().await;
             }
         };
-        // A deadline: in an outage a server may not be described for long, and the queue must continue.
+        // A deadline: in an outage a server may remain undescribed for long, and the queue must continue.
         tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 

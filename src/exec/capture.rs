@@ -8,13 +8,14 @@ use tokio::io::AsyncWriteExt;
 
 use super::command::Output;
 
-/// Bytes of the beginning that are kept. Together with [`TAIL`] this is below the 50,000 characters of a tool result.
+/// Most bytes of the beginning that are kept. Together with [`TAIL`] this is below the 50,000 characters of a tool
+/// result.
 const HEAD: usize = 16 * 1024;
 
-/// Bytes of the end that are kept: errors come last.
+/// Most bytes of the end that are kept: errors come last.
 const TAIL: usize = 30 * 1024;
 
-/// Bytes that go to the file; more are counted and dropped.
+/// Most bytes that go to the file; more are counted and dropped.
 const SPOOL: u64 = 256 << 20;
 
 /// Receives output and keeps a bounded part of it in memory.

@@ -14,7 +14,7 @@ use super::error::NoShell;
 use super::probe::SandboxSettings;
 use super::sandbox::Sandbox;
 
-/// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones share one trial.
+/// A [`Sandbox`] that may still be unknown. Cheap to clone; all clones share one trial.
 #[derive(Clone)]
 pub struct Probing(Shared<BoxFuture<'static, Result<Sandbox, NoShell>>>);
 

@@ -286,7 +286,7 @@ fn messages(request: &Request) -> Vec<Message<'_>> {
     messages
 }
 
-/// Trims an answer that ends the request: the model continues it, so it may not end in white space.
+/// Trims an answer that ends the request: the model continues it, so it must not end in white space.
 fn trim_last_answer(messages: &mut [Message<'_>]) {
     let Some(Message {
         role: Role::Assistant,

@@ -199,8 +199,8 @@ impl Models {
         resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
     }
 
-    /// Resolves like [`Models::resolve`], but asks providers if needed: a provider that was never asked for its list,
-    /// or one that does not list the named `provider/model`, to see whether that model answers anyway.
+    /// Resolves like [`Models::resolve`], but asks the provider if needed. That is so if it was never asked for its
+    /// list, or if its list does not contain the named `provider/model`: the model may answer anyway.
     pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
         let mut resolved = self.resolve(name);
         if let Resolved::Undiscovered(target) = &resolved

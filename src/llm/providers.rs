@@ -245,7 +245,7 @@ impl Providers {
             .collect()
     }
 
-    /// Returns whether a provider has a vendor's name but another address, where the vendor's models may not exist.
+    /// Returns whether a provider has a vendor's name but another address, where the vendor's models may be missing.
     pub fn is_foreign(&self, provider: &str) -> bool {
         self.table.load().foreign.contains(provider)
     }

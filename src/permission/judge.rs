@@ -12,7 +12,7 @@ use super::profile::Profile;
 use shell_verdict::{Script, Simple};
 
 impl Profile {
-    /// Returns whether a deny matches any part of `script`.
+    /// Returns the denial of any part of `script`, if a deny matches one.
     pub(super) fn denied_inside(
         &self,
         action: &Action,

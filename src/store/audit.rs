@@ -15,7 +15,7 @@ use super::statement::{checked, scalar};
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 
-/// Characters of a failure's reason that are kept; the whole text is in the transcript.
+/// Most characters of a failure's reason that are kept; the whole text is in the transcript.
 const LONGEST_REASON: usize = 300;
 
 /// Begins the text of a failure.

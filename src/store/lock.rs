@@ -82,7 +82,7 @@ impl HomeLock {
     }
 }
 
-/// Bytes of the file that are read.
+/// Most bytes of the file that are read.
 const MOST: u64 = 4 << 10;
 
 fn read_holder(file: &mut File) -> Option<String> {

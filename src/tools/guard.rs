@@ -21,7 +21,7 @@ use crate::llm::tokens;
 /// The same as in the original, so that prompts tuned there see as much here.
 pub const OUTPUT_CAP: usize = 50_000;
 
-/// Characters that are kept of the beginning and of the end of a result over the cap.
+/// Most characters that are kept of the beginning and of the end of a result over the cap.
 const KEPT_END: usize = 10_000;
 
 /// The same for a result without room after the other calls of the step, or without money left in its turn.

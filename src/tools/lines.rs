@@ -6,7 +6,7 @@ const AROUND: usize = 3;
 /// Most lines of an edit that are shown.
 const MOST_SHOWN: usize = 60;
 
-/// Characters of a line that are shown.
+/// Most characters of a line that are shown.
 pub(super) const LONGEST_LINE: usize = 2_000;
 
 /// How a text ends its lines.

@@ -29,7 +29,7 @@ pub use offer::{Offer, OfferedServer};
 /// The tool of all their actions.
 pub const TOOL: &str = "mcp";
 
-/// Characters of a report of progress.
+/// Most characters of a report of progress.
 const PROGRESS: usize = 100;
 
 /// Returns the description of a tool for models; `None` if its definition cannot be read.

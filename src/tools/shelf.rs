@@ -41,7 +41,7 @@ const LISTED: usize = 100;
 /// Most characters of the description of a listed tool.
 const DESCRIPTION: usize = 80;
 
-/// Characters of a query that are used.
+/// Most characters of a query that are used.
 const QUERY_MAX: usize = 200;
 
 /// A model's information about its tools.

@@ -40,7 +40,7 @@ pub use start::NewCommand;
 pub(in crate::tools) use text::outcome;
 pub use view::{HookView, TaskView};
 
-/// Tasks of one agent that may run at once; more are a sign of a runaway agent.
+/// Most tasks of one agent that may run at once; more are a sign of a runaway agent.
 pub const MOST_RUNNING: usize = 16;
 
 /// Ended tasks in lists and in `agent.json`.

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::domain::ConversationId;
 
-/// Conversations that are remembered; beyond that all are forgotten, and see the facts again.
+/// Most conversations that are remembered; beyond that all are forgotten, and see the facts again.
 const CONVERSATIONS: usize = 10_000;
 
 /// Facts that are remembered for one conversation.

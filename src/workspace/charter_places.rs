@@ -18,10 +18,10 @@ const MOST_FILES: usize = 200;
 /// Most repositories of a workspace that are searched, besides the workspace itself.
 const MOST_REPOSITORIES: usize = 20;
 
-/// Names in a place that are read during the search.
+/// Most names in a place that are read during the search.
 const MOST_NAMES: usize = 10_000;
 
-/// Depth of folders that are searched.
+/// Most levels of folders that are searched.
 const DEEPEST: usize = 4;
 
 /// Shows whether anything changed: every file with its version, in directory order, which is stable while the folders do

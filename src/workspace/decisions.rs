@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 60;
 /// Largest file in bytes: its numbers are counted from the beginning.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Bytes of decisions that a conversation starts with: the newest ones.
+/// Most bytes of decisions that a conversation starts with: the newest ones.
 const MOST_TOLD: usize = 16 << 10;
 
 /// One decision, as in its line.

@@ -20,10 +20,10 @@ pub const MOST_BYTES: usize = 64 * 1024;
 /// Most files that are read; more are not even named.
 const MOST_FILES: usize = 1_000;
 
-/// Names that are read during the search for them.
+/// Most names that are read during the search for them.
 const MOST_NAMES: usize = 10_000;
 
-/// Depth of folders that are searched.
+/// Most levels of folders that are searched.
 const DEEPEST: usize = 8;
 
 /// The notes as text, one section per file, each under its path; empty if there are none.

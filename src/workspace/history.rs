@@ -14,7 +14,7 @@ use crate::text;
 /// Its name in the agent's folder.
 pub const NAME: &str = "history.md";
 
-/// Bytes from the end of the file that are read.
+/// Most bytes from the end of the file that are read.
 const LOOKED_AT: u64 = 64 << 10;
 
 /// Most entries that a conversation starts with: the latest ones.

@@ -23,7 +23,7 @@ use crate::permission::Rights;
 /// Names of a file with instructions; the first that exists is used.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 
-/// Bytes of instructions in a request, as in other programs.
+/// Most bytes of instructions in a request, as in other programs.
 const MOST_BYTES: usize = 32 << 10;
 
 /// Where skills are.
@@ -32,13 +32,13 @@ const SKILLS: [[&str; 2]; 2] = [[".claude", "skills"], [".agents", "skills"]];
 /// Most skills that are listed.
 const MOST_SKILLS: usize = 30;
 
-/// Bytes of the list of skills.
+/// Most bytes of the list of skills.
 const MOST_LISTED: usize = 4 << 10;
 
 /// Characters of a description in the list: the next number is used if the list would be too long.
 const DESCRIBED: [usize; 3] = [1_024, 200, 60];
 
-/// Names that are read in a folder of skills.
+/// Most names that are read in a folder of skills.
 const MOST_NAMES: usize = 1_000;
 
 /// The words after the heading, before the file's own.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use cap_std::fs::Dir;
 
-/// Depth of folders that are counted.
+/// Most levels of folders that are counted.
 const DEEPEST: usize = 64;
 
 /// The counted files with their length; links are not followed.

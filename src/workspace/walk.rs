@@ -16,10 +16,10 @@ use super::{jail, regular_file};
 /// Most names that are read in one walk.
 const MOST_NAMES: usize = 200_000;
 
-/// Depth of folders that are walked.
+/// Most levels of folders that are walked.
 const DEEPEST: usize = 64;
 
-/// Bytes of a `.gitignore` that are read.
+/// Most bytes of a `.gitignore` that are read.
 const LONGEST_IGNORE_FILE: u64 = 256 * 1024;
 
 /// Most bytes of one of its lines: no path on Linux is longer, and deeper nesting is hostile.

@@ -10,7 +10,7 @@
 //!
 //! Every function takes text and returns text. The crate sends nothing and does not know Discord's API.
 
-// A test that cannot go on fails.
+// A test that cannot continue fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 #![warn(missing_docs)]
 

@@ -14,7 +14,7 @@ const SHOWN: usize = 6_000;
 /// costs the parser a hundred bytes.
 const LOOKED_THROUGH: usize = 256 << 10;
 
-/// Files under one message; Discord takes ten.
+/// Most files under one message; Discord takes ten.
 const MAX_FILES: usize = 9;
 
 /// A block of code as a file.

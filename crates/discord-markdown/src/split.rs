@@ -12,7 +12,7 @@ use super::outline::{Code, Cut, Outline, Rank, begins_block};
 #[cfg(test)]
 mod tests;
 
-/// Characters one Discord message may hold.
+/// Most characters one Discord message may hold.
 pub const PART_CHARS: usize = 2000;
 
 /// Most messages of a reply; a longer one is posted as a file.

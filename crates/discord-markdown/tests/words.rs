@@ -1,6 +1,6 @@
 //! No word of an answer is lost on the way: all are shown, in order, code as code and prose as prose.
 
-// A test that cannot go on fails.
+// A test that cannot continue fails.
 #![allow(clippy::panic)]
 
 mod corpus;

@@ -13,7 +13,7 @@
 //! The crate waits for nothing and stores nothing. [`missed`] decides what happens to slots that passed while the
 //! daemon was not running, and [`start_delay`] how long after its minute a recurring schedule begins.
 
-// A test that cannot go on fails.
+// A test that cannot continue fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 #![warn(missing_docs)]
 

@@ -13,7 +13,7 @@ use crate::rule::{Form, Rule, whole_second};
 use crate::words::{TimeOfDay, Words, date, month, number, ordinal, unit, weekday};
 use crate::zone::Zone;
 
-/// Characters of a text that are read.
+/// Most characters of a text that are read.
 const LONGEST: usize = 200;
 /// Times of a day that one rule may name.
 const TIMES: usize = 24;

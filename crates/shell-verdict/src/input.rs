@@ -11,7 +11,7 @@ use super::within;
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
-/// Lines of an input that are searched for commands that certainly write elsewhere.
+/// Most lines of an input that are searched for commands that certainly write elsewhere.
 const MOST_LINES: usize = 2_000;
 
 /// Adds the commands that the program `name` runs from `input`.

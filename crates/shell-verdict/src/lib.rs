@@ -13,7 +13,7 @@
 //!
 //! The crate does not decide: a verdict needs patterns, which the caller has. It runs nothing and reads no file.
 
-// A test that cannot go on fails.
+// A test that cannot continue fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 #![warn(missing_docs)]
 

@@ -31,7 +31,7 @@ pub enum Risk {
 /// How many programs may run each other in a row before all of the rest must be spelled.
 const DEEPEST: usize = 8;
 
-/// Words after a wrapper that are searched for a program that runs its input.
+/// Most words after a wrapper that are searched for a program that runs its input.
 const MOST_WRAPPED: usize = 64;
 
 /// Returns the risks in one simple command of this text.

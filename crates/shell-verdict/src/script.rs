@@ -23,16 +23,16 @@ const MAX_DEPTH: usize = 8;
 /// Most commands and texts that are followed in total.
 const MAX_LOOKED_AT: usize = 5_000;
 
-/// Bytes of all [`Script::runs`] of a line.
+/// Most bytes of all [`Script::runs`] of a line.
 const MAX_IN_RUNS: usize = 256 * 1024;
 
 /// Most bytes of commands within commands that are read in total: sixteen times the longest line that is parsed.
 const MAX_READ: usize = 16 * MAX_PARSED;
 
-/// Bytes of all [`Script::forms`].
+/// Most bytes of all [`Script::forms`].
 const MAX_IN_FORMS: usize = 4 << 20;
 
-/// Bytes of words that are combined to guess the values of varying ones.
+/// Most bytes of words that are combined to guess the values of varying ones.
 const MAX_GUESSED: usize = 4 << 20;
 
 /// A parsed command line.

@@ -3,7 +3,7 @@
 //! Every function takes text or numbers and returns text. Nothing is sent, nothing is stored. Discord's Markdown is in
 //! `discord-markdown`, and the removal of secrets is in `chorus_base::redact`.
 
-// A test that cannot go on fails.
+// A test that cannot continue fails.
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 #![warn(missing_docs)]
 

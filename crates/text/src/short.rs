@@ -8,7 +8,7 @@ mod tests;
 /// Most bytes that are read of a character, including its marks.
 const MOST_BYTES: usize = 16;
 
-/// Bytes of blanks that are read in addition.
+/// Most bytes of blanks that are read in addition.
 const MOST_BLANK: usize = 4 << 10;
 
 /// Returns `text` on one line in at most `max` characters; an ellipsis marks a cut.
@@ -16,7 +16,7 @@ const MOST_BLANK: usize = 4 << 10;
 /// Runs of blanks, tabs and line ends become one blank; a character is never cut in two, even one of several code points.
 pub fn one_line(text: &str, max: usize) -> String {
     let whole = text.len();
-    // A megabyte of blanks, or of marks on one letter, is not searched for what follows.
+    // A megabyte of blanks, or of marks on one letter, is not searched for the text after it.
     let most = max.saturating_mul(MOST_BYTES).saturating_add(MOST_BLANK);
     let text = &text[..text.floor_char_boundary(most)];
     let is_cut = text.len() < whole;

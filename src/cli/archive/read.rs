@@ -43,7 +43,7 @@ const DROPPED_MODE: u32 = 0o7000;
 /// The settings of a home.
 const CONFIG: &str = "config.json";
 
-/// Bytes of the settings that are read: a cut file is not JSON, and no daemon starts with it.
+/// Most bytes of the settings that are read: a cut file is not JSON, and no daemon starts with it.
 const LONGEST_CONFIG: u64 = 4 << 20;
 
 /// The folder of the database, which only its owner may enter.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::text;
 
-/// Characters of a value that are shown.
+/// Most characters of a value that are shown.
 const SHOWN: usize = 200;
 
 /// Returns a line for each address, each variable with content that is sent, each command, and each setting in `config`

@@ -17,7 +17,7 @@ const WRITABLE: u32 = 0o022;
 /// The bit of a mode that allows everyone to write.
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// Bytes of an `agent.json` that are read: the largest size that agents may have.
+/// Most bytes of an `agent.json` that are read: the largest size that agents may have.
 const LONGEST_AGENT_FILE: u64 = 1 << 20;
 
 /// Why a file may not supply configuration, and what to do.

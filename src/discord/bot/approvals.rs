@@ -34,7 +34,7 @@ use book::{Asked, Book, Deciding, Given};
 /// The reaction that shows that a message was accepted.
 pub(in crate::discord) const TAKEN: &str = "👀";
 
-/// Endings kept for late presses; older ones are read from the ledger.
+/// Most endings kept for late presses; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
 
 /// How long a press waits for the message's id, or for the ending that another press causes. Both take one request or

@@ -12,7 +12,7 @@ use crate::text::escape;
 
 use super::Refusal;
 
-/// Interactions and buttons that are remembered: repetitions and second presses come within seconds.
+/// Most interactions and buttons that are remembered: repetitions and second presses come within seconds.
 const REMEMBERED: usize = 512;
 
 /// The latest interactions, and the messages with pressed buttons.

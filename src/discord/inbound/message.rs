@@ -20,7 +20,7 @@ const BOT_MOST: u32 = 20;
 /// The time before a message of a bot in which others count.
 const BOT_PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// Characters of a message being replied to that a model gets if the conversation does not have that message.
+/// Most characters of a message being replied to that a model gets if the conversation does not have that message.
 const QUOTED: usize = 1_000;
 
 /// Why a message is not for an agent.

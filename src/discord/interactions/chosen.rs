@@ -29,7 +29,7 @@ pub(super) const BRANCH_FROM: &str = "branch-from:";
 /// The beginning of the id of the form that asks for a question about a message; its id follows.
 pub(super) const ASK_ABOUT: &str = "ask-about:";
 
-/// Characters of the message that a model gets with a question about it.
+/// Most characters of the message that a model gets with a question about it.
 const QUOTED: usize = 1_000;
 
 /// The field of both forms.

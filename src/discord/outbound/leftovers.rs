@@ -18,7 +18,7 @@ use crate::store::{EndReason, TurnEnd};
 /// How far back interrupted turns are checked: before that, live buttons no longer matter.
 const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
 
-/// Messages checked in each channel, the newest.
+/// Most messages checked in each channel, the newest.
 const LOOKED_AT: usize = 50;
 
 /// The treatment of a message with buttons that no longer work.

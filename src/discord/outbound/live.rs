@@ -399,7 +399,8 @@ impl Live {
         })
     }
 
-    /// Returns whether the answer may not be in the channel yet: until it is, messages with a part of it stay.
+    /// Returns whether the channel possibly does not contain the answer yet: until it does, messages with a part of it
+    /// stay.
     fn awaits_its_answer(&self) -> bool {
         let is_answered = self
             .summary

@@ -17,7 +17,7 @@ use crate::text::{self, count, escape};
 /// Agents on one page of the list.
 const PER_PAGE: usize = 10;
 
-/// Characters of a profile's permissions, in a list of ten agents.
+/// Most characters of a profile's permissions, in a list of ten agents.
 const ALLOWED_SHOWN: usize = 250;
 
 /// Returns the first message in an agent's channel.

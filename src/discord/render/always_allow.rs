@@ -8,10 +8,10 @@ use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::permission::{Action, Scope, scope};
 use crate::text::{self, escape};
 
-/// Characters of scopes in the question; longer ones go into a file.
+/// Most characters of scopes in the question; longer ones go into a file.
 const MAX_SHOWN: usize = 2_500;
 
-/// Characters of one value in the list.
+/// Most characters of one value in the list.
 const MAX_LISTED: usize = 200;
 
 /// Most entries that the list shows with a button each.

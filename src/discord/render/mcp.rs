@@ -8,7 +8,7 @@ use crate::manager::{ServerInFull, ServerView};
 use crate::mcp::{Asked, Decided, Phase, Standing, ToolState};
 use crate::text::{self, clip_markdown, escape};
 
-/// Characters of a server's description of itself.
+/// Most characters of a server's description of itself.
 const INSTRUCTIONS: usize = 800;
 
 /// Returns the servers of an agent.

@@ -14,10 +14,10 @@ use crate::text::{self, count, escape};
 /// Runs on one page of a list.
 pub const RUNS_PER_PAGE: u32 = 10;
 
-/// Characters of a page of one run: fewer than fit into an embed, because escaping makes text longer.
+/// Most characters of a page of one run: fewer than fit into an embed, because escaping makes text longer.
 const PAGE_CHARS: usize = MAX_DESCRIPTION - 300;
 
-/// Characters of one line.
+/// Most characters of one line.
 const LINE_CHARS: usize = 400;
 
 /// Returns one page of a run as text, counted from 0.

@@ -14,7 +14,7 @@ use crate::text::{self, count, escape};
 /// Sessions on one page of a history.
 pub const SESSIONS_PER_PAGE: u32 = 10;
 
-/// Characters of a summary in a list of ten.
+/// Most characters of a summary in a list of ten.
 const SUMMARY_SHOWN: usize = 250;
 
 /// Returns the answer after a session was saved manually.

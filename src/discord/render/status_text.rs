@@ -11,7 +11,7 @@ use crate::domain::{Cost, TurnId, Usage};
 use crate::store::EndReason;
 use crate::text::{self, escape};
 
-/// Characters of one recent command with its marks.
+/// Most characters of one recent command with its marks.
 const MAX_COMMAND: usize = 120;
 
 /// Sub-agents that the live status shows.
@@ -20,7 +20,7 @@ const MOST_CHILDREN: usize = 8;
 /// Most levels of sub-agents that are drawn one below the other.
 const DEEPEST: usize = 2;
 
-/// Characters of a sub-agent's title.
+/// Most characters of a sub-agent's title.
 const TITLE: usize = 60;
 
 /// Most characters of a sub-agent's current work.

@@ -16,13 +16,13 @@ use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
 use crate::tools::tasks::{HookView, TaskView};
 
-/// Characters of a command in a list.
+/// Most characters of a command in a list.
 const COMMAND_SHOWN: usize = 60;
 
 /// Most hooks of a process that are shown one by one.
 const HOOKS_SHOWN: usize = 3;
 
-/// Characters of a hook in a list.
+/// Most characters of a hook in a list.
 const HOOK_SHOWN: usize = 80;
 
 /// Returns the state of an agent; `about` is the program's own version and age.

@@ -93,7 +93,7 @@ pub fn branch_opened(number: u32, by: &str, prompt: &str, role: Option<&str>) ->
     )
 }
 
-/// Characters for the person who asks, before the words.
+/// Most characters for the person who asks, before the words.
 const MOST_HEAD: usize = 400;
 
 fn prompt_shown(head: &str, prompt: &str) -> Body {

@@ -15,7 +15,7 @@ const NO_HISTORY: u64 = 160_002;
 /// Discord's code for an interaction that already has its first answer.
 const ALREADY_ANSWERED: u64 = 40_060;
 
-/// Characters kept of a refusal's message.
+/// Most characters kept of a refusal's message.
 const MAX_MESSAGE: usize = 500;
 
 /// Why a request failed.

@@ -93,7 +93,7 @@ impl<'a> Trial<'a> {
 
 /// Returns words that differ from `word` in one letter, and strange ones.
 pub(super) fn neighbours(word: &str) -> Vec<String> {
-    /// Letters that are exchanged; a pattern that spells a word spells its beginning.
+    /// Most letters that are exchanged; a pattern that spells a word spells its beginning.
     const LETTERS: usize = 12;
     let mut others = vec![
         STRANGE.to_owned(),
@@ -158,7 +158,7 @@ pub(super) fn unspelled(
     places: &[Range<usize>],
     is_loose: impl Fn(&Range<usize>) -> bool,
 ) -> Option<Range<usize>> {
-    /// Places that are tried one by one, to name the right one.
+    /// Most places that are tried one by one, to name the right one.
     const TRIED: usize = 8;
     let first = places.first()?;
     match trial.spells(places) {

@@ -58,7 +58,7 @@ pub struct FoundRun {
 /// Fewest characters of an id to search for.
 const LEAST: usize = 4;
 
-/// Runs that one id can name, at most.
+/// Most runs that one id can name.
 const MOST: u32 = 100;
 
 const LISTED: &str = "SELECT t.id, t.agent_id, t.path, t.began_at, t.ended_at, t.exit, t.steps,

@@ -10,7 +10,7 @@ use crate::domain::{Node, Run, TurnId, Usage};
 use crate::text::redact::Redactor;
 use node::{OfTurn, Shown, TITLE};
 
-/// Levels of a tree: five are allowed below a root.
+/// Most levels of a tree: five are allowed below a root.
 const DEEPEST: usize = 32;
 
 impl RunRows {

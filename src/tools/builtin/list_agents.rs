@@ -13,7 +13,7 @@ use crate::tools::peers;
 use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::{Workspace, WorkspacePath, template};
 
-/// Bytes of a README that are read.
+/// Most bytes of a README that are read.
 const LONGEST_README: u64 = 64 * 1024;
 
 pub(super) struct ListAgents;

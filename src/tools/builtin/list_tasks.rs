@@ -12,7 +12,7 @@ use crate::tools::error::ToolError;
 use crate::tools::tasks::TaskView;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Characters of a command in the list.
+/// Most characters of a command in the list.
 const COMMAND: usize = 120;
 
 pub(super) struct ListTasks;

@@ -25,7 +25,7 @@ const DEFAULT_LINES: usize = 100;
 /// Most lines for one call.
 const MOST_LINES: usize = 5_000;
 
-/// Bytes of a line that are shown and searched.
+/// Most bytes of a line that are shown and searched.
 const LINE: u64 = 4_000;
 
 /// Most bytes of lines of one log that are returned; of a longer one, the last.

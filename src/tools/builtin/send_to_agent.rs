@@ -9,7 +9,7 @@ use crate::tools::error::ToolError;
 use crate::tools::peers;
 use crate::tools::{Output, Tool, ToolContext};
 
-/// Characters of a message: one whole task; longer content belongs in a file.
+/// Most characters of a message: one whole task; longer content belongs in a file.
 const LONGEST: usize = 8_000;
 
 pub(super) struct SendToAgent;

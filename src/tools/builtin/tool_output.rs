@@ -24,7 +24,7 @@ const PAGE: u64 = 400;
 /// Bytes after which a line continues as the next one, so that a very long line can also be read in pages.
 const LONGEST_LINE: u64 = 2_000;
 
-/// Bytes of a page, well below the output cap: a page of a cut output is never cut again.
+/// Most bytes of a page, well below the output cap: a page of a cut output is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
 /// Longest time for finding a page.

@@ -17,7 +17,7 @@ use crate::workspace::{Jail, WorkspacePath};
 /// Default number of lines of a page.
 const PAGE: usize = 1_000;
 
-/// Bytes of a page, below the output cap: a page is never cut again.
+/// Most bytes of a page, below the output cap: a page is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
 /// Most names of a folder that are listed.

@@ -25,7 +25,7 @@ const LOCKS: [&str; 3] = ["HEAD.lock", "index.lock", "packed-refs.lock"];
 /// Most files and folders of a repository that are checked; a larger one has to be packed first (`git gc`).
 const MOST_NAMES: usize = 300_000;
 
-/// Depth of folders in a repository: branch names are folders too.
+/// Most levels of folders in a repository: branch names are folders too.
 const DEEPEST: usize = 64;
 
 /// Largest file, in bytes, that git reads whole into memory: references, the index, and similar files.

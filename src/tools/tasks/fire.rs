@@ -10,13 +10,13 @@ use super::watch::Watch;
 use crate::clock;
 use crate::tools::hooks::{HookAction, Trigger};
 
-/// Lines of output that come with a match.
+/// Most lines of output that come with a match.
 const AFTER_MATCH: usize = 20;
 
-/// Lines of output that come with an end or a timeout.
+/// Most lines of output that come with an end or a timeout.
 const AT_END: usize = 30;
 
-/// Lines of output in a notice for people.
+/// Most lines of output in a notice for people.
 const IN_NOTICE: usize = 5;
 
 impl Watch {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-/// Lines of a task that are kept in memory.
+/// Most lines of a task that are kept in memory.
 const TAIL_LINES: usize = 100;
 
-/// Bytes of a line that are kept; the rest of it is skipped.
+/// Most bytes of a line that are kept; the rest of it is skipped.
 const LINE: usize = 8 * 1024;
 
 /// Bytes read at a time.

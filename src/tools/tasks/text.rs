@@ -10,23 +10,23 @@ use crate::store::{TaskRow, TaskStatus};
 use crate::text::{self, escape};
 use crate::tools::hooks::HookSpec;
 
-/// Characters of a command in a notice, as shown.
+/// Most characters of a command in a notice, as shown.
 const COMMAND: usize = 300;
 
-/// Characters of a hook's own words in a notice, as shown.
+/// Most characters of a hook's own words in a notice, as shown.
 const WORDS: usize = 500;
 
-/// Characters of a command if several are named in one line; a message has room for all tasks that may run.
+/// Most characters of a command if several are named in one line; a message has room for all tasks that may run.
 const ENDED_COMMAND: usize = 80;
 
-/// Characters of a matching line in a notice, as shown.
+/// Most characters of a matching line in a notice, as shown.
 const LINE: usize = 400;
 
 /// Replaces a command, its output and its hooks' words if a role has to pass these before people get them.
 const NOT_SHOWN: &str =
     "-# What it runs and prints is not shown: what this agent says passes a role first.";
 
-/// Characters of output in a notice, as shown.
+/// Most characters of output in a notice, as shown.
 const OUTPUT: usize = 600;
 
 /// Returns a notice for the channel: it names the trigger that fired, and only describes the event.

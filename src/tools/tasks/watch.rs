@@ -24,7 +24,7 @@ use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
 /// How often the logs are checked: soon enough for people, seldom enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Lines of output in a report to the agent.
+/// Most lines of output in a report to the agent.
 const REPORTED: usize = 30;
 
 /// How a task's process ended.
@@ -57,7 +57,7 @@ pub(super) struct Watch {
     stdout: Follow,
     stderr: Follow,
     killed: Killed,
-    /// How its end was begun.
+    /// How its end began.
     ending: Option<Ending>,
     waiting: Vec<oneshot::Sender<TaskRow>>,
 }

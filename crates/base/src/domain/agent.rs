@@ -1,4 +1,4 @@
-//! What an agent is: its name and its configuration, as `agent.json` holds it.
+//! An agent: its name and its configuration, as in `agent.json`.
 
 use std::fmt;
 use std::path::PathBuf;

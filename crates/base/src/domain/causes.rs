@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// Turns that one message of a person may cause within [`PERIOD`], in all agents and branches combined.
+/// Most turns that one message of a person may cause within [`PERIOD`], in all agents and branches combined.
 pub const MOST_TURNS_CAUSED: u32 = 20;
 
 /// The time within which [`MOST_TURNS_CAUSED`] counts, up to now.

@@ -11,7 +11,7 @@ use super::fences::names_language;
 use super::lines::{is_margin, line_start, prefix_of};
 use crate::code::{self, FENCE, run_length};
 
-/// Lines read after a fence that may end a block, to find out whether another one does.
+/// Most lines read after a fence that may end a block, to find out whether another one does.
 const MAX_AHEAD: usize = 300;
 
 /// Returns `text` with line feeds beside the fences that share their line with words.

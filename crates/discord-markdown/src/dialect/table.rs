@@ -16,10 +16,10 @@ const MAX_WIDTH: usize = 64;
 /// Blanks between two columns.
 const GAP: usize = 2;
 
-/// Characters of a block, so that one always fits into a message; the next block repeats the head.
+/// Most characters of a block, so that one always fits into a message; the next block repeats the head.
 const MAX_BLOCK: usize = 1_800;
 
-/// Characters of a head that is repeated before each cell of a list.
+/// Most characters of a head that is repeated before each cell of a list.
 const MAX_LABEL: usize = 40;
 
 /// How many times its own length a table may grow to, in addition to [`SPARE`]; beyond that it is shown as typed.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::call::Call;
 
-/// Requests a bot may make per second, over all routes.
+/// Most requests a bot may make per second, over all routes.
 const GLOBAL: usize = 50;
 
 /// Whether rate limits apply.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::{Block, Reply};
 
-/// Characters of a tool's result that are quoted to the person.
+/// Most characters of a tool's result that are quoted to the person.
 const QUOTED: usize = 700;
 
 /// An instruction: its pattern, the tool for it, and its arguments.

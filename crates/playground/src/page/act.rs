@@ -14,7 +14,7 @@ use crate::people::{OptionValue, Person, Refusal};
 use crate::rights::Rights;
 use chorus_base::discord_ids::{ChannelId, MessageId, RoleId, UserId};
 
-/// Characters a person may write in one message.
+/// Most characters a person may write in one message.
 const LONGEST: usize = 2_000;
 
 /// One action. Ids are strings: JavaScript cannot hold 64 bits in a number.

@@ -8,7 +8,7 @@ use crate::wire;
 use crate::world::World;
 use chorus_base::discord_ids::{ChannelId, UserId};
 
-/// Messages of a channel that the page shows at first.
+/// Most messages of a channel that the page shows at first.
 const SHOWN: usize = 200;
 
 /// Returns everything except the messages.

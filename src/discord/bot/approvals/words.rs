@@ -15,7 +15,7 @@ use crate::discord::rest::{Request, Urgency, route};
 use crate::domain::{ChannelId, Inbound, MessageId, TurnId, UserId};
 use crate::manager::{AgentSummary, ManagerError};
 
-/// Characters of a message that are kept as the reason of a denial: the limit of the form.
+/// Most characters of a message that are kept as the reason of a denial: the limit of the form.
 const MAX_REASON: usize = 500;
 
 /// An open question that a message may answer.

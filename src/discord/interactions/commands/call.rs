@@ -295,7 +295,7 @@ pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
     })
 }
 
-/// Returns whether somebody with `rights` may use the command.
+/// Returns whether a person with `rights` may use the command.
 pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
     rights.administrator() || rights.contains(needed)
 }

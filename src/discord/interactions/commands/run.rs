@@ -17,13 +17,13 @@ use crate::manager::AgentSummary;
 use crate::store::{ChildKind, FoundRun, Previews, RunFilter, Words};
 use crate::text;
 
-/// Bytes of each text in a page: longer ones can be read where they were written.
+/// Most bytes of each text in a page: longer ones can be read where they were written.
 const PAGE_PREVIEW: usize = 4 << 10;
 
 /// Tools with results that contain reports of sub-agents.
 const TELL_REPORTS: [&str; 2] = ["sub_agent", "tool_output"];
 
-/// Bytes of each text for a program.
+/// Most bytes of each text for a program.
 const DATA_PREVIEW: usize = 400;
 
 /// Show runs: who asked, what was done, and what it cost

@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 3_000;
 /// Characters shown of the beginning and of the end of a call that went into a file.
 const END: usize = 300;
 
-/// Characters of such an excerpt after invisible characters are written out, which makes it longer.
+/// Most characters of such an excerpt after invisible characters are written out, which makes it longer.
 const MAX_END: usize = 800;
 
 /// Returns all calls, after warnings for the reader.

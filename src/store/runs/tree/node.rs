@@ -13,7 +13,7 @@ use crate::store::turns::EndReason;
 use crate::text::redact::Redactor;
 use crate::text::{self, one_line};
 
-/// Characters of a title: titles that people give are shorter.
+/// Most characters of a title: titles that people give are shorter.
 pub(super) const TITLE: usize = 100;
 
 /// The rows of one turn.
