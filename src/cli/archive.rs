@@ -1,4 +1,4 @@
-//! The file of a backup: a `.tar.gz` of a home whose last entry lists every file with its SHA-256.
+//! The file of a backup: a `.tar.gz` of a home; its last entry lists every file with its SHA-256.
 //!
 //! Any tar program reads it. The list is at the end because it is known only after everything was read; a restore reads
 //! the archive twice, the first time to check it.

@@ -37,7 +37,7 @@ const BOUND: &str = "chorus.service.d/folders.conf";
 /// How long a start waits for Discord before it reports that the daemon waits.
 const DISCORD_TAKES: Duration = Duration::from_secs(15);
 
-/// Contains a file for each user whose services run without a log-in.
+/// Contains a file for each user with services that run without a log-in.
 const LINGERING: &str = "/var/lib/systemd/linger";
 
 /// The configuration in a home.

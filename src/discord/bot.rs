@@ -65,7 +65,7 @@ pub(super) struct BotInner {
     pub(super) sandbox: Probing,
     pub(super) serenity: SerenityContext,
     pub(super) own: UserId,
-    /// Our application, whose commands these are.
+    /// Our application, the owner of these commands.
     pub(super) application: u64,
     /// The one server that commands are registered in, while developing.
     pub(super) dev_guild: Option<GuildId>,

@@ -54,7 +54,7 @@ const PARTS: &[Part] = &[
 
 /// Guards the repository of `workspace`; without one there is nothing to guard.
 pub(super) fn repository(workspace: &Path, pin: Option<&InodePin>) -> std::io::Result<Guard> {
-    // Repairs the leftovers of a command whose supervisor was killed.
+    // Repairs the leftovers of a command after its supervisor was killed.
     repair::repository(workspace, pin);
     let mut guard = Guard::default();
     let folder = repair::open_workspace(workspace, pin)?;

@@ -89,7 +89,7 @@ pub(super) enum Input {
 pub(super) struct AccessRules {
     /// Paths that can be read and executed, with everything below.
     pub(super) read: Vec<PathBuf>,
-    /// Folders whose entries can be listed but not read.
+    /// Folders that can be listed; their entries cannot be read.
     pub(super) list: Vec<PathBuf>,
     /// Paths that can be written, with everything below.
     pub(super) write: Vec<PathBuf>,

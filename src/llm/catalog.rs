@@ -149,7 +149,7 @@ pub struct Price {
     pub long: Option<LongPrice>,
 }
 
-/// Prices of a request whose input is longer than `above`.
+/// Prices of a request with an input longer than `above`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct LongPrice {
     /// Input tokens, cached ones included.

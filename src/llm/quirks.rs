@@ -79,7 +79,7 @@ impl From<Quirk> for Quirks {
     }
 }
 
-/// The quirks whose condition holds.
+/// The quirks with a condition that holds.
 impl<const N: usize> From<[(Quirk, bool); N]> for Quirks {
     fn from(quirks: [(Quirk, bool); N]) -> Self {
         let holding = quirks.into_iter().filter(|(_, holds)| *holds);

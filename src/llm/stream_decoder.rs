@@ -103,7 +103,7 @@ pub(super) struct ReplyBuilder {
 /// further one with all of them cheaply.
 const MAX_CITATIONS: usize = 256;
 
-/// Adds a source to `citations`, once.
+/// Adds a source to `citations`, unless it is already there.
 pub(super) fn cite(citations: &mut Vec<(String, String)>, title: &str, url: &str) {
     let is_new = || !citations.iter().any(|(_, known)| known == url);
     if !url.is_empty() && citations.len() < MAX_CITATIONS && is_new() {
@@ -112,7 +112,7 @@ pub(super) fn cite(citations: &mut Vec<(String, String)>, title: &str, url: &str
 }
 
 impl ReplyBuilder {
-    /// Adds a source, once.
+    /// Adds a source, unless it is already there.
     pub(super) fn cite(&mut self, title: &str, url: &str) {
         cite(&mut self.citations, title, url);
     }

@@ -1,4 +1,4 @@
-//! Tool calls as text, for models whose server does not support tools.
+//! Tool calls as text, for models on a server that does not support tools.
 //!
 //! The system prompt describes the tools, earlier calls and results are written as text, and the blocks
 //! `<tool_call>…</tool_call>` of an answer are read as its calls. Hermes and Qwen models were trained on this form, and

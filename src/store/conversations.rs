@@ -30,7 +30,7 @@ pub struct NewConversation {
     pub opened_by: Option<TurnId>,
     /// The conversation from which its first items come.
     pub from: Option<ConversationId>,
-    /// The schedule for whose run it is.
+    /// The schedule that opens it for a run.
     pub schedule: Option<i64>,
 }
 
@@ -51,7 +51,7 @@ pub struct ConversationRow {
     pub reports_to: Option<ConversationId>,
     /// The turn that opened a branch, if a turn did.
     pub opened_by: Option<TurnId>,
-    /// The schedule for whose run a branch was opened.
+    /// The schedule that opened it for a run.
     pub schedule: Option<i64>,
     pub opened_at: DateTime<Utc>,
     /// When an item was last added to it.

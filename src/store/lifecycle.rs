@@ -170,7 +170,7 @@ impl Store {
         self.register(batch).await
     }
 
-    /// Undoes a registration whose creation failed. The row of a destroyed agent is restored as it was `before`.
+    /// Undoes a registration after the creation failed. The row of a destroyed agent is restored as it was `before`.
     pub async fn undo_init(
         &self,
         agent: AgentId,

@@ -270,7 +270,7 @@ fn durations_sql(bounds: &[u64]) -> String {
     format!("count(*) AS count, CAST(sum(millis) AS INTEGER) AS millis{within}")
 }
 
-/// Returns the costs of runs whose root ended, by whether nothing before them still runs. A run without a known price
+/// Returns the costs of runs with an ended root, by whether nothing before them still runs. A run without a known price
 /// is left out.
 fn run_costs_sql() -> String {
     let within: String = COST_BOUNDS

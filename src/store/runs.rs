@@ -139,7 +139,7 @@ fn turns_sql() -> String {
     )
 }
 
-/// Returns rows of a table whose `turn_id` is in the run.
+/// Returns the rows of a table with a `turn_id` in the run.
 fn of_turns(select: &str, order: &str) -> String {
     format!("{select} WHERE turn_id IN ({TURNS}) {order} LIMIT {MOST_ROWS}")
 }

@@ -152,7 +152,7 @@ pub struct Pausing {
     pub after: u32,
     /// The reason, as shown by `/schedule show`.
     pub reason: String,
-    /// The message for people, once.
+    /// The message that tells people about it.
     pub told: Option<RunPost>,
 }
 

@@ -166,7 +166,7 @@ pub struct FinishedTurn {
 }
 
 impl FinishedTurn {
-    /// Creates the end of a turn whose task panicked, with its use up to then; `None` if that is not known.
+    /// Creates the end of a turn after its task panicked, with its use up to then; `None` if that is not known.
     pub fn broken_off(took: Option<Took>) -> Self {
         let Took { steps, usage, cost } = took.unwrap_or(Took {
             steps: 0,

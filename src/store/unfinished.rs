@@ -78,7 +78,7 @@ pub struct Unfinished {
 /// How to close unfinished work, completely or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
-    /// Conversations whose history was repaired, with their new items.
+    /// Conversations with a repaired history, and their new items.
     pub histories: BTreeMap<ConversationId, Vec<Item>>,
     /// Conversations to save as `crash_recovery`, each with the id of its future session, so that a save which another
     /// crash interrupts is recognised.

@@ -89,7 +89,7 @@ pub(super) const FIND_TOOLS_DESCRIPTION: &str = <find_tools::FindTools as Tool>:
 /// The tool that asks people.
 pub const ASK_PERSON: &str = <ask_person::AskPerson as Tool>::NAME;
 
-/// Returns every tool, once.
+/// Returns every tool.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
         erased(view::View),

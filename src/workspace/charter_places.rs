@@ -190,7 +190,7 @@ fn collect(
     Ok(())
 }
 
-/// Returns the entries of `folder` whose names are UTF-8, up to `names_left`.
+/// Returns the entries of `folder` with UTF-8 names, up to `names_left`.
 fn entries(folder: &Dir, names_left: &mut usize) -> Vec<(String, FileType)> {
     let mut found = Vec::new();
     // Opened again, because a workspace's descriptor is `O_PATH`, which cannot be read.

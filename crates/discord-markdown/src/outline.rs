@@ -161,7 +161,7 @@ impl Outline {
         outline
     }
 
-    /// Returns the cuts whose end lies after `start` and not after `limit`.
+    /// Returns the cuts that end after `start` and not after `limit`.
     pub(super) fn between(&self, start: usize, limit: usize) -> &[Cut] {
         let first = self.cuts.partition_point(|cut| cut.end <= start);
         let last = self.cuts.partition_point(|cut| cut.end <= limit);

@@ -1,4 +1,4 @@
-//! Programs whose arguments are commands or code, by the way they use them.
+//! Programs with commands or code among their arguments, by the way they use them.
 
 use super::options::Options;
 use super::tables::has;
@@ -49,7 +49,7 @@ pub(super) fn shell_escapes(name: &str) -> impl Iterator<Item = &'static str> + 
     options_in(&SHELL_ESCAPES, name).into_iter().flatten()
 }
 
-/// Returns its options whose value is a command.
+/// Returns its options that take a command as their value.
 pub(super) fn command_options(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     options_in(&COMMAND_OPTIONS, name).into_iter().flatten()
 }
@@ -116,7 +116,7 @@ pub(super) fn takes_commands(name: &str) -> bool {
     has(TAKE_COMMANDS, name)
 }
 
-/// Returns whether it is one of the awks, whose first argument is code.
+/// Returns whether it is one of the awks, which take code as their first argument.
 pub(super) fn is_awk(name: &str) -> bool {
     has(AWKS, name)
 }

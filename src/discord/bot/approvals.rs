@@ -56,7 +56,7 @@ pub(in crate::discord) struct Approvals {
     stop: CancellationToken,
 }
 
-/// The message whose button was pressed.
+/// The message with the button that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::discord) struct Pressed {
     pub(in crate::discord) channel: ChannelId,
@@ -196,7 +196,7 @@ impl Approvals {
         })
     }
 
-    /// Returns the agents whose work asks; empty if nothing is open.
+    /// Returns the agents that ask; empty if nothing is open.
     pub(in crate::discord) fn agents_of(&self, id: i64) -> Vec<AgentId> {
         self.with(|book| {
             let asked = book.asked_about(id);

@@ -28,7 +28,7 @@ pub(super) enum LiveAction {
     EditStatus(MessageId, Body),
     PostPreview(Body),
     EditPreview(MessageId, Body),
-    /// Look for a preview whose post was not answered.
+    /// Look for a preview if its post was not answered.
     LookForPreview,
     /// The same for a status.
     LookForStatus,

@@ -58,7 +58,7 @@ pub fn asked(by: &str, prompt: &str, whom: Option<&str>) -> Body {
     prompt_shown(&format!("**{}**{with}", escape::name(by)), prompt)
 }
 
-/// Returns the line for a message whose words are asked again, visible to everyone.
+/// Returns the line for a message that is asked again with the same words, visible to everyone.
 pub fn retried(by: &str, words: &str) -> Body {
     prompt_shown(&format!("**{}** asks again", escape::name(by)), words)
 }

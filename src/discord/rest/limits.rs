@@ -35,7 +35,7 @@ const MARGIN: Duration = Duration::from_millis(25);
 /// Most buckets before those without a wait are dropped: each channel and interaction has its own.
 const MOST_BUCKETS: usize = 4_096;
 
-/// A route whose limit is counted separately: method and path pattern, and the channel or server it names.
+/// A route with a limit of its own: method and path pattern, and the channel or server it names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RouteKey {
     /// Method and path, with names instead of ids.

@@ -7,7 +7,7 @@ use crate::llm::failure::ApiError;
 /// Most blocks of one answer; more are treated as invalid.
 const MAX_BLOCKS: usize = 4_096;
 
-/// Fields whose pieces are joined. Every other field comes whole.
+/// Fields that are joined from pieces. Every other field comes whole.
 const JOINED: [&str; 2] = ["text", "summary"];
 
 /// The blocks as far as they have been received.

@@ -48,7 +48,7 @@ impl Watch {
         lines
     }
 
-    /// Fires the matches whose time has come.
+    /// Fires the matches that are due.
     pub(super) async fn fire_due(&mut self, is_due: impl Fn(Instant) -> bool) {
         for index in 0..self.hooks.len() {
             let waiting = std::mem::take(&mut self.hooks[index].due);

@@ -93,7 +93,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Watches a task whose process runs until `end`.
+    /// Watches a task while its process runs, until `end`.
     pub(super) fn watch(
         &self,
         row: TaskRow,

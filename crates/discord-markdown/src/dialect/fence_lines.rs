@@ -135,7 +135,7 @@ impl Reader<'_> {
         least.to_owned()
     }
 
-    /// Returns the fence that ends the block whose code begins at `inside`, by CommonMark or by the author's intention.
+    /// Returns the fence that ends the block with code from `inside` on, by CommonMark or by the author's intention.
     fn closing(&mut self, inside: usize) -> Option<Closing> {
         if self.unclosed {
             return None;

@@ -11,7 +11,7 @@ use super::lines::prefix_of;
 use crate::code::{self, FENCE, run_length};
 use crate::escape;
 
-/// Returns a span whose mark is too long for Discord with a shorter one.
+/// Returns a span with a shorter mark if its own is too long for Discord.
 pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
     (run_length(raw) >= FENCE.len()).then(|| spanned(inside))
 }

@@ -60,7 +60,7 @@ impl OpenLink {
             return vec![Edit::new(range, address)];
         }
         if shown.contains("://") {
-            // Discord does not render a link whose words are an address.
+            // Discord does not render a link if its words are an address.
             let by = format!(" (<{address}>)");
             return vec![Edit::new(head, ""), Edit::new(tail, by)];
         }

@@ -43,7 +43,7 @@ fn ends_in_a_block(part: &str) -> bool {
     false
 }
 
-/// Returns the end of a block of code whose opening backticks were read: it contains a character that is not a line
+/// Returns the end of a block of code after its opening backticks were read: it contains a character that is not a line
 /// feed.
 fn block_end(after: &str) -> Option<usize> {
     let inside = after.trim_start_matches('\n');

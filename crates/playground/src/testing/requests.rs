@@ -190,7 +190,7 @@ fn code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Returns a response whose body fails immediately: the server ends the connection before it has sent a byte.
+/// Returns a response with a body that fails immediately: the server ends the connection before it has sent a byte.
 fn broken() -> Response {
     let failure = futures_util::stream::once(async {
         Err::<bytes::Bytes, _>(io::Error::from(io::ErrorKind::ConnectionAborted))

@@ -51,7 +51,7 @@ const fn is_line_end(table: &[u8], at: usize) -> bool {
     at >= table.len() || table[at] == b'\n'
 }
 
-/// Returns the words of a section whose lines are grouped by comments.
+/// Returns the words of a section with lines grouped by comments.
 pub(super) fn flat(section: &'static str) -> Vec<&'static str> {
     let lines = section.lines().filter(|line| !line.starts_with("# "));
     lines.flat_map(str::split_whitespace).collect()
