@@ -5,7 +5,7 @@
 //! bytes ─file::read─▶ front matter · body ─entries─▶ keys with lines ─compile─▶ Role | problems
 //! ```
 //!
-//! Files of other tools are read unchanged: Claude Code's and ours are one dialect, Copilot's take the name from the
+//! Files of other tools are read unchanged. Claude Code's and ours are one dialect; Copilot's take the name from the
 //! file, and Squad's have headings instead of front matter.
 
 mod builtin;

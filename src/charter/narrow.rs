@@ -18,7 +18,7 @@ fn commands(inside: &str) -> String {
     }
 }
 
-/// Returns a profile in which `bash` may run only the commands of these entries; it has no rule for other tools.
+/// Returns a profile with `bash` limited to the commands of these entries; it has no rule for other tools.
 pub(super) fn to_commands(entries: &BTreeSet<&str>, known: &[&str]) -> ProfileRef {
     let others = known.iter().filter(|name| **name != "bash");
     let others: Vec<String> = others.map(|name| escape(name)).collect();

@@ -1,7 +1,7 @@
 //! `chorus init`: sets up a daemon step by step: token, server, model, service.
 //!
 //! Creating a bot at Discord takes minutes and another window, so the guide can be stopped at any point. It writes each
-//! accepted answer at once to the place where the daemon reads it, and keeps no state of its own, which could disagree
+//! accepted answer at once to the place where the daemon reads it. It keeps no state of its own, which could disagree
 //! with these files. A later run reads them, asks Discord and the providers again, and skips completed steps.
 
 mod called;

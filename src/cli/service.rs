@@ -453,7 +453,7 @@ fn status(manager: Manager) -> Result<(), Failure> {
     }
 }
 
-/// Returns the folder in which systemd and Chorus keep one user's configuration.
+/// Returns the folder with one user's configuration of systemd and Chorus.
 fn user_config() -> Option<PathBuf> {
     let chosen = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));

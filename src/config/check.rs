@@ -30,7 +30,7 @@ impl Config {
         Profiles::with(named).map_err(|(_, error)| error)
     }
 
-    /// Returns the environment variables in which this configuration expects secrets.
+    /// Returns the environment variables that this configuration expects to hold secrets.
     pub fn secret_names(&self) -> impl Iterator<Item = &str> {
         let keys = self
             .providers

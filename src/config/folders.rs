@@ -69,7 +69,7 @@ fn around(other: &Path, relation: Relation, what: &str) -> String {
     }
 }
 
-/// The purpose for which a folder is judged.
+/// The purpose of judging a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Folders below it can be given to agents.

@@ -46,7 +46,7 @@ pub enum ValueKind {
         least: u64,
         /// The longest in seconds.
         most: u64,
-        /// Those that completion offers.
+        /// The values that completion offers.
         offered: &'static [&'static str],
     },
     Switch,

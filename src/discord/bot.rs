@@ -79,7 +79,7 @@ pub(super) struct BotInner {
     pub(super) once: Once,
     /// A retry was promised.
     pub(super) retries: tokio::sync::Notify,
-    /// Agents for which a model or a profile is being chosen.
+    /// Agents with an open choice of a model or a profile.
     pub(super) pending: Pending<NewAgent>,
     /// Reminders and schedules that wait for their confirmation.
     pub(super) drafts: Pending<Draft>,

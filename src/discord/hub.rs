@@ -1,5 +1,5 @@
 //! The main loop. It cleans up after a crash, then serves the gateway's events, the agents' events and the outboxes
-//! until the end, which comes in two steps: first nothing more is accepted, then unsent messages are sent.
+//! until the end. The end comes in two steps: first nothing more is accepted, then unsent messages are sent.
 
 mod servers;
 

@@ -25,9 +25,9 @@ pub fn run_schema() -> Value {
     schemars::schema_for!(Run).to_value()
 }
 
-/// Returns the events of a run, in the order in which they happened. Each turn that ended has exactly one
-/// `agent_finished` or `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and
-/// cost. Each gap of the run is an `agent_update` of its root.
+/// Returns the events of a run in chronological order. Each turn that ended has exactly one `agent_finished` or
+/// `agent_failed`. A turn that the viewer may not see has one `agent_update` with its name and cost. Each gap of the
+/// run is an `agent_update` of its root.
 pub fn run_events(run: &Run) -> Vec<Value> {
     let mut events = Vec::new();
     for (_, node) in run.nodes() {

@@ -38,7 +38,7 @@ const MAX_DAYS: u64 = 92;
 /// Highest value that one row counts.
 const MOST: f64 = 1e15;
 
-/// The smallest value for which a picture is drawn.
+/// The smallest value that gives a picture.
 const LEAST: f64 = 1e-6;
 
 /// Longest name of a model in the legend, in characters.

@@ -37,8 +37,8 @@ enum Part {
     Nested(&'static str, &'static [Part]),
 }
 
-/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and their contents are
-/// used only from folders below the workspace, and a shell may write the `.git` of those anyway. `gitdir` is not
+/// `modules` and `worktrees` are not among them, because `git submodule` and `git worktree` write there. Their contents
+/// are used only from folders below the workspace, and a shell may write the `.git` of those anyway. `gitdir` is not
 /// either, because it has no effect here.
 const PARTS: &[Part] = &[
     Part::File("config", ""),

@@ -25,7 +25,7 @@ const PRIVATE: u32 = 0o700;
 /// Folders for files that package managers fetched or computed and can get again, relative to the home.
 ///
 /// None of them contains a program that a launcher runs, unlike `.cache/node/corepack`, `.cache/bazelisk` and
-/// `.gradle/native`: builds use the contents of these folders, and they run the workspace's own code anyway. For Go's
+/// `.gradle/native`. Builds use the contents of these folders, and they run the workspace's own code anyway. For Go's
 /// see [`LOCAL_TOOLCHAIN`].
 const CACHES: &[&[&str]] = &[
     &[".cache", "go-build"],
@@ -47,7 +47,7 @@ pub(super) const LOCAL_TOOLCHAIN: (&str, &str) = ("GOTOOLCHAIN", "local");
 ///
 /// # Errors
 ///
-/// Fails if its path leads to something other than a folder, or it cannot be created.
+/// Fails if its path leads to anything but a folder, or it cannot be created.
 pub(super) fn prepare(home: &Home) -> io::Result<Vec<InodePin>> {
     make(&home.folder)?;
     match home.access {

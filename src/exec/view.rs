@@ -64,7 +64,7 @@ const TOOLCHAINS: &[&str] = &[
 pub(super) struct MachineView {
     /// Folders of the system.
     pub(super) system: Vec<PathBuf>,
-    /// Those that are links on this machine, with their targets.
+    /// The parts that are links on this machine, with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// The paths inside [`CONFIGURATION`] that are hidden from ordinary users.
     pub(super) kept: Vec<HiddenPath>,

@@ -40,7 +40,7 @@ fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// Returns the object that `text` means, if it is several objects of which one counts, or almost JSON.
+/// Returns the object that `text` means, if it is several objects and one counts, or almost JSON.
 fn repaired(text: &str) -> Option<Value> {
     if let Some(value) = the_one_object(text).or_else(|| before_leftovers(text)) {
         return Some(value);
@@ -89,9 +89,9 @@ fn unfenced(text: &str) -> &str {
     inner().unwrap_or(text)
 }
 
-/// Returns `text` as JSON: control characters in strings escaped, strings in single quotes in double ones, commas
-/// before a closing bracket left out, names of fields quoted, Python's constants in JSON's spelling. `None` if a string
-/// does not end.
+/// Returns `text` as JSON. Changes: control characters in strings escaped, strings in single quotes in double ones,
+/// commas before a closing bracket left out, names of fields quoted, Python's constants in JSON's spelling. `None` if a
+/// string does not end.
 fn normalised(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;

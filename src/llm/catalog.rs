@@ -254,8 +254,7 @@ impl Catalog {
         *self.free.write() = providers;
     }
 
-    /// Stores the window with which the server of `target` reports to have loaded the model. True if that was not
-    /// known.
+    /// Stores the window that the server of `target` reports for the loaded model. True if that was not known.
     pub fn tell_loaded(&self, target: &Target, window: u64) -> bool {
         if self.loaded.read().get(target) == Some(&window) {
             return false;

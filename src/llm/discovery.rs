@@ -233,7 +233,7 @@ impl Models {
         Ok(self.resolve(name))
     }
 
-    /// Finds out the facts a turn needs before it asks one of `names`, or the default model if that is empty: a server
+    /// Finds out the facts a turn needs before it asks one of `names`, or the default model if that is empty. A server
     /// may have been started since discovery, and a configuration may name a model that no list has.
     pub async fn prepare(&self, names: &[String]) {
         if names.is_empty() && !self.providers.is_empty() && self.first_available().is_none() {

@@ -62,7 +62,7 @@ impl ApiError {
 pub(super) struct Said {
     /// Its words for the kind, in lower case, separated by blanks: type, code, status.
     kinds: String,
-    /// A number that it gives as code.
+    /// Its numeric code.
     code: Option<u16>,
     message: String,
     /// The wait that the body asks for.

@@ -28,7 +28,7 @@ impl From<Vec<String>> for Listing {
 /// The abilities of a model as its server reports them; `None` if it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Tokens of the window with which the server runs the model, possibly fewer than the model supports.
+    /// Tokens of the window that the server uses for the model, possibly fewer than the model supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ use conversation::Message;
 #[derive(Debug)]
 pub struct OpenAiChat {
     endpoint: Endpoint,
-    /// How the server reports the window with which it loaded a model, once known.
+    /// How the server reports the window of a loaded model, once known.
     loader: OnceCell<Option<abilities::Loader>>,
 }
 

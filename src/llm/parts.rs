@@ -34,7 +34,7 @@ pub(super) enum Part<'a> {
     Call(&'a ToolCall),
 }
 
-/// Returns the blocks of `answer` in the order in which `format` sent them.
+/// Returns the blocks of `answer` in the order `format` sent them.
 ///
 /// Blocks of another format or another model are left out, because they would be refused, and so are blocks that were
 /// refused before. `shows_text` returns whether a block itself contains the answer's text; `trails` whether a block

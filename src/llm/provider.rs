@@ -42,12 +42,12 @@ pub trait Provider: Send + Sync {
     /// Returns the models that its key may use; this also checks the key.
     async fn list_models(&self) -> Result<Listing, LlmError>;
 
-    /// Returns how many pictures, and of which total size, it accepts in one request.
+    /// Returns how many pictures it accepts in one request, and their total size.
     fn picture_bounds(&self) -> PictureBounds {
         PictureBounds::default()
     }
 
-    /// Returns the window with which a local server loaded `model`; the server may choose it at the first request.
+    /// Returns the window of `model` on a local server; the server may choose it at the first request.
     async fn loaded_window(&self, _model: &str) -> Option<u64> {
         None
     }

@@ -125,7 +125,7 @@ const FIELDS: [(Quirk, &[&str]); 10] = [
     (Quirk::NoInclude, &["include", "encryptedcontent"]),
 ];
 
-/// Words with which a server refuses something that it names.
+/// Words of a server that refuses something that it names.
 const REFUSES: [&str; 17] = [
     "unsupported",
     "not support", // does not support, is not supported
@@ -146,7 +146,7 @@ const REFUSES: [&str; 17] = [
     "deprecated",
 ];
 
-/// Words with which a server demands something that it names.
+/// Words of a server that demands something that it names.
 const DEMANDS: [&str; 5] = [
     "missing",
     "must be passed back",

@@ -87,7 +87,7 @@ pub struct StepReply {
 pub struct Unseen {
     /// The number of these pictures.
     pub pictures: usize,
-    /// Those that its server refused in this step.
+    /// The targets that their server refused in this step.
     pub newly: usize,
 }
 

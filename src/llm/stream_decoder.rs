@@ -99,8 +99,8 @@ pub(super) struct ReplyBuilder {
     pub(super) usage: Option<Usage>,
 }
 
-/// Most sources of one answer that are kept: several times the number shown to people, and few enough to compare each
-/// further one with all of them cheaply.
+/// Most sources of one answer that are kept. These are several times the number shown to people, and few enough to
+/// compare each further one with all of them cheaply.
 const MAX_CITATIONS: usize = 256;
 
 /// Adds a source to `citations`, unless it is already there.

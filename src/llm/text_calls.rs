@@ -176,7 +176,7 @@ pub(super) fn read_stray(mut reply: Reply, tools: &[ToolSchema]) -> Reply {
     reply
 }
 
-/// Marks with which models begin a call in their text, each in its own format.
+/// Marks at the beginning of calls in the text of models, each in its own format.
 const MARKS: [&str; 11] = [
     OPENS,
     "[TOOL_CALLS]",

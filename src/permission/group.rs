@@ -38,7 +38,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups, in the order in which people see them.
+    /// All groups, in the order that people see.
     pub const ALL: [Self; 17] = [
         Self::Files,
         Self::GitLocal,

@@ -317,7 +317,7 @@ fn refused_by_us(source: &str) -> Option<String> {
     looks_behind_without_bound.then(|| "a look-behind needs a bounded length".to_owned())
 }
 
-/// Returns the texts with which every match of `source` begins, if there is a short list of them.
+/// Returns the possible beginnings of every match of `source`, if there is a short list of them.
 fn beginnings(source: &str) -> Option<Vec<Vec<u8>>> {
     let hir = regex_syntax::parse(source).ok()?;
     let found: Seq = Extractor::new().extract(&hir);

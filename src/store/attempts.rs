@@ -246,7 +246,7 @@ impl Store {
         self.record_with_costs(batch, &attempt).await
     }
 
-    /// Stores the attempt of a turn that should have been stored with something else, unless the ledger has it: the
+    /// Stores the attempt of a turn that should have been stored with something else, unless the ledger has it. The
     /// task that stored it may have ended before it knew.
     pub async fn record_missing_attempt(&self, attempt: &AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();

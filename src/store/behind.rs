@@ -27,8 +27,8 @@ impl Store {
         self.ids(owners, turn).await
     }
 
-    /// Returns the authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the
-    /// earliest first: a message to a child is part of its report.
+    /// Returns the authors of all messages in `turn`, in the turns that led to it and in the child turns of those,
+    /// earliest first. A message to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         // If a row cannot be read, its author becomes user 0, which does not exist. The owner of a schedule counts as
         // the author of its turns.

@@ -171,7 +171,7 @@ fn kept_note(row: &SqliteRow) -> Result<KeptNote, StoreError> {
 }
 
 /// Finds the person's message to which the effects of `turn` are charged: the latest one that was passed to it or to
-/// the root of its run, or otherwise the one that led to it.
+/// the root of its run. If there is none, the message that led to it.
 pub(super) async fn message_behind(
     db: &mut SqliteConnection,
     turn: TurnId,
@@ -220,7 +220,7 @@ pub(super) async fn set_cause(
     batch.run(db).await.map(drop)
 }
 
-/// Removes notes with which a turn of `conversation` begins.
+/// Removes notes that begin a turn of `conversation`.
 pub(super) fn forget_kept(batch: &mut Batch, conversation: ConversationId, notes: &[i64]) {
     for note in notes {
         batch.add(query!(

@@ -66,8 +66,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::NotFound`] if the call is not proposed, or the child would continue a conversation in
-    /// which a turn runs or that has become a branch: then nothing begins.
+    /// Fails with [`StoreError::NotFound`] if the call is not proposed. It also does so if the child would continue a
+    /// conversation in which a turn runs, or that has become a branch. Then nothing begins.
     pub async fn start_child(
         &self,
         parent: TurnId,
@@ -192,7 +192,7 @@ impl Store {
         Ok(row.filter(|row| row.number > 0))
     }
 
-    /// Returns the child turns of a run, in the order in which they began.
+    /// Returns the child turns of a run, in the order they began.
     pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid",

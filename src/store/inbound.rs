@@ -34,7 +34,7 @@ pub enum Queued {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessagesOfBots {
     pub all: u32,
-    /// Those after the latest message of a person.
+    /// Messages after the latest one of a person.
     pub in_a_row: u32,
 }
 

@@ -60,8 +60,8 @@ impl Store {
         items_of(query, &mut *self.reader().await?).await
     }
 
-    /// Returns the items of a conversation up to those of `message`, which `turn` took or gave; `None` if they are no
-    /// longer in it, because it was cleared or compacted.
+    /// Returns the items of a conversation up to those of `message`, which `turn` took or gave. Returns `None` if they
+    /// are no longer in it, because it was cleared or compacted.
     pub async fn items_until(
         &self,
         conversation: ConversationId,

@@ -223,8 +223,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Registers an agent of which only the folder is left. Its channel gets a notice, and messages there up to `seen`
-    /// do not count as new.
+    /// Registers an agent that has only its folder left. Its channel gets a notice, and messages there up to `seen` do
+    /// not count as new.
     pub async fn rebuild_agent(
         &self,
         agent: AgentRow,

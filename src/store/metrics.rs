@@ -218,7 +218,7 @@ pub struct UnderWay {
     pub turns: u64,
     /// Child turns among them.
     pub children: u64,
-    /// Messages of people for which no turn has begun.
+    /// Messages of people that have no turn yet.
     pub messages: u64,
     /// Messages to Discord that are not yet sent.
     pub parts: u64,

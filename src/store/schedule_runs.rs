@@ -98,9 +98,9 @@ pub struct RunOf {
 /// Which runs to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsOf {
-    /// Those that only post a text.
+    /// Runs that only post a text.
     Reminders,
-    /// Those with a turn or a command. Only the earliest of each schedule, and none while one is running.
+    /// Runs with a turn or a command. Only the earliest of each schedule, and none while one is running.
     Work,
 }
 

@@ -1,4 +1,4 @@
-//! Servers in which the bot was seen, and the operator's decision about each.
+//! Servers that the bot has seen, and the operator's decision about each.
 
 use chrono::{DateTime, Utc};
 use sqlx::sqlite::SqliteRow;
@@ -49,7 +49,7 @@ pub struct ServerRow {
 }
 
 impl ServerRow {
-    /// Creates a server about which nothing is known yet.
+    /// Creates a server without any known facts.
     pub const fn new(guild: GuildId) -> Self {
         Self {
             guild,

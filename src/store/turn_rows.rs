@@ -51,7 +51,7 @@ pub struct TurnRow {
 }
 
 impl TurnRow {
-    /// Returns whether its task panicked.
+    /// Returns whether the turn's task panicked.
     pub fn broke_off(&self) -> bool {
         let reason = self.report.as_ref().map(|report| &report["reason"]);
         reason.is_some_and(|reason| reason == BROKE_OFF)

@@ -67,7 +67,7 @@ pub struct UnreadableTurn {
 pub struct Unfinished {
     /// Turns that were running, oldest first.
     pub turns: Vec<UnfinishedTurn>,
-    /// Those about which nothing more is known.
+    /// Turns without any other known fact.
     pub unreadable: Vec<UnreadableTurn>,
     /// Open conversations with items, by id.
     pub conversations: Vec<ConversationRow>,
@@ -96,8 +96,8 @@ pub struct Told {
 }
 
 impl Store {
-    /// Returns the channels of turns that were interrupted since then, and of the latest turns in any state: a crash
-    /// may have left messages in them whose ids were not stored yet.
+    /// Returns the channels of turns that were interrupted since then, and of the latest turns in any state. A crash
+    /// may have left messages in them with ids that were not stored yet.
     pub async fn unsettled_channels(
         &self,
         since: DateTime<Utc>,
@@ -121,7 +121,7 @@ impl Store {
         left_behind(&mut *self.reader().await?).await
     }
 
-    /// Closes all unfinished work in one transaction, so that a second run finds nothing left to close: every turn that
+    /// Closes all unfinished work in one transaction, so that a second run finds nothing left to close. Every turn that
     /// is marked as running, readable or not, becomes `interrupted`; its open calls and questions end with it.
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
         self.write(move |db| Box::pin(close(db, closing))).await

@@ -1,4 +1,4 @@
-//! The tools themselves, one per file, and their list in the order in which models see them.
+//! The tools themselves, one per file, and their list in the order that models see.
 //!
 //! To add a tool, add its file, its `mod` line and its line in `all`; a tool with work for a worker also needs a line
 //! in `WORK`.

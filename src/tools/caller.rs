@@ -27,10 +27,10 @@ pub struct Caller {
     pub call: CallId,
     /// The agent's configuration, as this step read it.
     pub config: Arc<AgentConfig>,
-    /// The tools of which this step's model knows only the names.
+    /// The tools that this step's model knows only by name.
     pub shelf: Arc<Shelf>,
-    /// Everyone behind the turn, in their current state: the authors of messages in it or in a turn that led to it, or
-    /// the owners of the agents in that chain if there are none. Empty for a tool that does not need them
+    /// Everyone behind the turn, in their current state: the authors of messages in it or in a turn that led to it. If
+    /// there are none, the owners of the agents in that chain. Empty for a tool that does not need them
     /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
     pub people: Vec<Participant>,
     /// The person who allowed this very call, if one was asked.

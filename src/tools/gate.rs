@@ -9,7 +9,7 @@ use crate::exec::{Bounds, Ended};
 use crate::permission::Action;
 use crate::text::as_a_terminal_shows;
 
-/// The tool by which a gate is judged.
+/// The tool that a gate is judged as.
 const JUDGED_AS: &str = "bash";
 
 /// Longest run of a gate.

@@ -7,7 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use crate::domain::FileChange;
 use crate::workspace::{Jail, WorkspacePath};
 
-/// Largest text with counted lines, in bytes.
+/// Largest text, in bytes, that is compared line by line.
 const MOST_COUNTED: u64 = 1 << 20;
 
 /// Time after which the rest of two texts counts as different.

@@ -12,7 +12,7 @@ use super::mcp::{self, Offer};
 use super::shelf::{self, Toolset};
 use crate::domain::CALL_TOOL;
 
-/// All tools, in the order in which models see them.
+/// All tools, in the order that models see.
 pub struct Registry {
     tools: Vec<Arc<dyn AnyTool>>,
     by_name: HashMap<&'static str, usize>,

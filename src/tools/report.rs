@@ -1,6 +1,6 @@
 //! Judges reports of roles in a worker process.
 //!
-//! Schemas come from files of any author, and reports from models: together they take gigabytes if a library creates an
+//! Schemas come from files of any author, and reports from models. Together they take gigabytes if a library creates an
 //! error for each branch of a schema and each item of a list. So the daemon neither searches for JSON in a text nor
 //! checks a value against a schema. A report that cannot be judged within the limits is not accepted.
 

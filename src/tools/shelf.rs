@@ -3,7 +3,7 @@
 //!
 //! Every request contains the schemas of the core tools. Those on the shelf would make each request longer and are
 //! rarely needed, so one block of the system prompt names them. It depends only on the list itself, so that the part
-//! before the conversation stays the same, byte for byte, regardless of which tools are found and called.
+//! before the conversation stays the same byte for byte, whichever tools are found and called.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! `agent.json`: the authoritative configuration of an agent.
 //!
-//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and
+//! People edit it by hand. So a rewrite starts from the file as it is on disk, changes only the keys it is about and
 //! keeps all others. An invalid file is reported with the place, never overwritten.
 
 use std::collections::BTreeMap;

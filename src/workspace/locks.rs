@@ -56,7 +56,7 @@ impl Default for PathLocks {
 }
 
 impl PathLocks {
-    /// Creates locks for which writers wait up to `timeout`.
+    /// Creates locks; writers wait for them up to `timeout`.
     pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,

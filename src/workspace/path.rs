@@ -123,8 +123,8 @@ impl WorkspacePath {
         }
     }
 
-    /// Returns whether it is, or is in, a part of a repository that only git itself may change, or is a person's own
-    /// configuration of git: a workspace may be a user's home, as in a container.
+    /// Returns whether it belongs to a part of a repository that only git itself may change, or to a person's own
+    /// configuration of git. A workspace may be a user's home, as in a container.
     pub fn is_protected(&self) -> bool {
         let names = self.folded_names();
         let own: Vec<&str> = names.iter().map(String::as_str).collect();

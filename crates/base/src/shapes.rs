@@ -40,7 +40,7 @@ const SHAPES: [&str; 20] = [
 ];
 
 /// Word boundaries are those of ASCII. With Unicode's rule a token after a letter of another script (`密钥sk-…`) would
-/// begin within a word and stay, and each text with such letters would take a hundred times as long.
+/// begin within a word and stay. Each text with such letters would also take a hundred times as long.
 static TOKENS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&SHAPES.join("|").replace(r"\b", r"(?-u:\b)")).ok());
 

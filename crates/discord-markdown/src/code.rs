@@ -169,7 +169,7 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     }
 }
 
-/// Closes the code block in which a Markdown text ends, so that text after it is not code.
+/// Closes the code block at the end of a Markdown text, so that text after it is not code.
 pub fn close_code(text: &str) -> Cow<'_, str> {
     match open_code(text) {
         Some(open) if open.mark == FENCE => format!("{text}\n{FENCE}").into(),

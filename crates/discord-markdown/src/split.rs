@@ -32,8 +32,8 @@ pub enum Split {
 
 /// Splits `reply` into parts that each fit in one message, in order.
 ///
-/// Cuts are made between paragraphs, items, lines, sentences or words, in that order, and never inside a character as
-/// readers see it, unless that character is longer than a message.
+/// Cuts are made between paragraphs, items, lines, sentences or words, in that order. A character as readers see it is
+/// never cut, unless it is longer than a message.
 ///
 /// The parts are in Discord's dialect ([`for_discord`]); the file is left to the caller.
 pub fn split(reply: &str) -> Split {

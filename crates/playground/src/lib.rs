@@ -1,8 +1,8 @@
 //! A Discord on this machine, to try and test bots: no account, no application, no network.
 //!
 //! [`Discord`] speaks REST v10 and gateway v10 over loopback, as far as a text bot uses them. [`Playground`] adds a web
-//! page, where you can act as any user. With the feature `testing` it is also a Rust value: [`Person`]s write, click
-//! and run commands by plain method calls, tests read back what they would see, and requests and connections can be
+//! page, where you can act as any user. With the feature `testing` it is also a Rust value. [`Person`]s write, click
+//! and run commands by plain method calls, and tests read back what they would see. Requests and connections can be
 //! made to fail.
 //!
 //! ```text

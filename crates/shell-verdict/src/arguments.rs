@@ -166,7 +166,7 @@ fn named(text: &str, word: &Word) -> Risk {
     beginning(text, word, bytes)
 }
 
-/// Returns a word of which the first `bytes` must be spelled, or all of it if they contain quotes.
+/// Returns a word with its first `bytes` to be spelled, or all of it if they contain quotes.
 fn beginning(text: &str, word: &Word, bytes: usize) -> Risk {
     let place = word.place.clone();
     let source = text.get(place.clone()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A second reader for plain commands.
 //!
-//! It knows only words, quotes and separators. If it and the parser do not see the same words in the same commands, one
-//! of them is wrong about bash, and no narrow pattern allows the command.
+//! It knows only words, quotes and separators. If the two do not see the same words in the same commands, one of them
+//! is wrong about bash, and no narrow pattern allows the command.
 
 /// Returns the words of each simple command of `text`, in order; `None` if the text is more than plain commands.
 pub(super) fn read(text: &str) -> Option<Vec<Vec<String>>> {

@@ -143,7 +143,7 @@ impl Options {
         }
     }
 
-    /// Returns how a wildcard covers a cluster of letters, the last of which may take the next word.
+    /// Returns how a wildcard covers a cluster of letters; the last one may take the next word.
     fn cover_letters(self, cluster: &str) -> Covered {
         for (at, letter) in cluster.char_indices() {
             if self

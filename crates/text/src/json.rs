@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Refuses a text in which an object has the same key twice, at any depth.
+/// Refuses a text with an object that has the same key twice, at any depth.
 ///
 /// # Errors
 ///

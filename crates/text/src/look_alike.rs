@@ -93,7 +93,7 @@ fn has_false_sign(token: &str) -> bool {
     false
 }
 
-/// Returns the ASCII character that `c`, which is not one, looks like.
+/// Returns the ASCII character that `c` looks like, if `c` is none itself.
 fn looks_like(c: char) -> Option<char> {
     static ASCII: LazyLock<HashMap<String, char>> = LazyLock::new(|| {
         let preferred = (' '..='~').filter(|c| !c.is_ascii_alphanumeric());
@@ -132,7 +132,7 @@ const fn is_mark_below(c: char) -> bool {
     matches!(c, '\u{316}'..='\u{326}' | '\u{329}'..='\u{338}')
 }
 
-/// Returns whether `c` is a line or box with which trees and tables are drawn.
+/// Returns whether `c` is a line or box that draws trees and tables.
 const fn is_drawing(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{25FF}')
 }

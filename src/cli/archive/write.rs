@@ -1,4 +1,4 @@
-//! Makes a backup, file by file, of a home in which agents keep working.
+//! Makes a backup, file by file, of a home while agents keep working in it.
 //!
 //! Files that an agent deletes meanwhile are not in the backup, as they should be. Between finding a name and opening
 //! it the agent may replace it with a link, a pipe or a device. So each file is opened relative to the open folder it

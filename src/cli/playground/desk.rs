@@ -1,5 +1,5 @@
-//! The model that answers in the playground, and how the page chooses another one: a key goes into the home's `.env`, a
-//! server into its `config.json`, and the daemon reads both again.
+//! The model that answers in the playground, and how the page chooses another one. A key goes into the home's `.env`
+//! and a server into its `config.json`; the daemon reads both again.
 
 use std::fmt;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ impl std::fmt::Debug for Variables {
     }
 }
 
-/// Endings of names of addresses to which secrets are sent.
+/// Endings of names of addresses that receive secrets.
 const ADDRESS_ENDINGS: [&str; 4] = ["_URL", "_URI", "_ENDPOINT", "_PROXY"];
 
 /// Endings of names of secrets.

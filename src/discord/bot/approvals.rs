@@ -178,7 +178,7 @@ impl Approvals {
         self.with(|book| book.is_card(message))
     }
 
-    /// Works like [`Self::find`] for a press on a private message about a call, of which only the channel is known.
+    /// Works like [`Self::find`] for a press on a private message about a call; only its channel is known.
     pub(in crate::discord) fn find_in(&self, id: i64, channel: ChannelId) -> Found {
         self.with(|book| match book.asked_about(id) {
             Some(asked) if asked.is_over() => Found::Closed,
@@ -216,8 +216,8 @@ impl Approvals {
         self.with(|book| Some(book.asked_about(subject.id())?.question.presses.arrive()))
     }
 
-    /// Returns the name of the agent that asks, and the actions that it asks about, including those at the target of
-    /// links; `None` if all of it is closed.
+    /// Returns the name of the agent that asks, and the actions that it asks about, with those at the target of links.
+    /// Returns `None` if all of it is closed.
     pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
         self.with(|book| {
             let asked = book.asked_about(*calls.first()?)?;

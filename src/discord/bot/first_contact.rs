@@ -120,8 +120,8 @@ impl Bot {
         }
     }
 
-    /// Tells the author of a message, once a day, that they may not talk to an agent: by direct message, or by a
-    /// reaction if they accept none.
+    /// Tells the author of a message, once a day, that they may not talk to an agent. It does so by direct message, or
+    /// by a reaction if they accept none.
     pub(in crate::discord) async fn tell_no_access(
         &self,
         agent: &AgentSummary,

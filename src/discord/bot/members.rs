@@ -133,8 +133,8 @@ impl Bot {
         }
     }
 
-    /// Returns the permissions that our role is missing for an operation in an agent's channel or a thread under it;
-    /// `None` if none is known to be missing.
+    /// Returns the permissions that our role is missing for an operation in an agent's channel or a thread under it.
+    /// Returns `None` if none is known to be missing.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
         let agents = self.manager.directory.guilds();
         let server = agents

@@ -1,5 +1,5 @@
-//! Channels in which something of ours is being created: people can see it, and reply to it, before the ledger knows
-//! its id.
+//! Channels where something of ours is being created: people can see it, and reply to it, before the ledger knows its
+//! id.
 
 use std::collections::HashMap;
 use std::time::Duration;

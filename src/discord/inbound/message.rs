@@ -17,7 +17,7 @@ const BOT_ROUNDS: u32 = 8;
 /// Most messages of bots that an agent answers within [`BOT_PERIOD`], regardless of other authors in between.
 const BOT_MOST: u32 = 20;
 
-/// The time before a message of a bot in which others count.
+/// The time before a message of a bot during which others count.
 const BOT_PERIOD: Duration = Duration::from_secs(60 * 60);
 
 /// Most characters of a message being replied to that a model gets if the conversation does not have that message.

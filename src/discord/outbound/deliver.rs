@@ -1,7 +1,7 @@
 //! D9: one part of the outbox posted, in order and once.
 //!
 //! Before the POST the ledger has `sending`; after it, `sent` with the message's id. A part whose POST may or may not
-//! have arrived is sent again with the same nonce as long as Discord remembers nonces; later it is searched for in the
+//! have arrived is sent again with the same nonce as long as Discord remembers nonces. Later it is searched for in the
 //! channel first.
 
 use std::io;

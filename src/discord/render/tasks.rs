@@ -257,7 +257,7 @@ fn bound_folder(folder: &BoundFolder) -> String {
     }
 }
 
-/// Returns the folder in which a task runs, unless that is the workspace itself.
+/// Returns the folder of a task, unless that is the workspace itself.
 fn folder(task: &TaskView) -> String {
     match task.directory.as_str() {
         "" | "." => String::new(),

@@ -26,7 +26,7 @@ const MAX_FOOTER: usize = 2_048;
 pub const MAX_EMBEDS_TOTAL: usize = 6_000;
 /// Most bytes of all files of a message.
 ///
-/// Every server accepts this much. Boosted servers accept up to 100 MiB, but files are stored in the ledger before they
+/// Every server accepts this much. Boosted servers accept up to 100 MiB. But files are stored in the ledger before they
 /// are shown, and such rows would delay all other writes and enlarge every backup.
 pub const MAX_FILE_BYTES: usize = 10 * 1024 * 1024;
 /// Most options of a menu.

@@ -45,9 +45,9 @@ pub struct RouteKey {
 }
 
 impl RouteKey {
-    /// Returns whether it answers an interaction. The token in its path authorises such a request, not the bot's, and
-    /// the global limit does not apply to it, as Discord documents: a press must be acknowledged within 3 s, regardless
-    /// of other waiting requests.
+    /// Returns whether it answers an interaction. The token in its path authorises such a request, not the bot's. The
+    /// global limit does not apply to it, as Discord documents: a press must be acknowledged within 3 s, regardless of
+    /// other waiting requests.
     pub(super) fn answers_interaction(&self) -> bool {
         ["/interactions/", "/webhooks/"]
             .iter()

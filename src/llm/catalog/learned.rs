@@ -40,8 +40,8 @@ pub(super) struct LearnedWindow {
     answers: u32,
 }
 
-/// After so many answers a window that was named only once is discarded: it may have been that of another server behind
-/// the same address, or of an hour with many users.
+/// After so many answers a window that was named only once is discarded: another server behind the same address may
+/// have named it, or the same one in an hour with many users.
 const ANSWERS: u32 = 200;
 
 impl LearnedWindow {

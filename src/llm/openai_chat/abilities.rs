@@ -158,7 +158,7 @@ pub(super) async fn loader(endpoint: &Endpoint) -> Option<Loader> {
     lm_studio_list(endpoint).await.map(|_| Loader::LmStudio)
 }
 
-/// Returns the window with which `model` is loaded.
+/// Returns the window of the loaded `model`.
 pub(super) async fn loaded_window(endpoint: &Endpoint, loader: Loader, model: &str) -> Option<u64> {
     match loader {
         Loader::Ollama => loaded(&ollama_running(endpoint).await?, model),
@@ -245,7 +245,7 @@ async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
     shown.get("model_info").is_some().then_some(shown)
 }
 
-/// Returns the window with which a running model was loaded.
+/// Returns the window of a running model.
 fn loaded(running: &[Value], id: &str) -> Option<u64> {
     let named = |model: &&Value| {
         let names = ["name", "model"].map(|key| model.get(key).and_then(Value::as_str));

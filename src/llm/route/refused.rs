@@ -1,7 +1,7 @@
 //! Learns from a refusal, so that the same request can be sent again without the refused part.
 //!
 //! Known wordings are learned for good. After a refusal in unknown words the request is sent once without pictures and
-//! without blocks of earlier answers; only if that succeeds do they count as refused.
+//! without blocks of earlier answers. Only if that succeeds do they count as refused.
 
 use super::{Router, StepRequest};
 use crate::domain::Item;

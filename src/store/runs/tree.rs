@@ -62,7 +62,7 @@ impl RunRows {
         }
     }
 
-    /// Returns a node for each turn, in the order in which they began, without those below it.
+    /// Returns a node for each turn, in the order they began, without those below it.
     fn nodes(&self, shown: Shown<'_>) -> Vec<Node> {
         let mut attempts = by_turn(&self.attempts, |row| row.turn);
         let mut calls = by_turn(&self.calls, |row| Some(row.turn));

@@ -156,7 +156,7 @@ impl Work for LineCount {
     }
 }
 
-/// Returns the paths, none of which may be behind a link: its target does not belong to the workspace.
+/// Returns the paths. None may be behind a link: its target does not belong to the workspace.
 async fn own_paths(
     paths: Vec<String>,
     context: &ToolContext,

@@ -1,4 +1,4 @@
-//! `list_models`: lists the models to which an agent can switch.
+//! `list_models`: lists the models that an agent can switch to.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! Pushes one branch, forward only.
 //!
-//! libgit2's own transports need unsafe registration and would use the network from the confined process, so the push
+//! libgit2's own transports need unsafe registration and would use the network from the confined process. So the push
 //! is our own: a worker process creates the pack in a file without a name, and one exchange with the server's
 //! receive-pack does the rest.
 

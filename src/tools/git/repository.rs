@@ -1,11 +1,11 @@
 //! Opens the workspace's vetted repository, in a worker process that cannot leave the workspace.
 //!
 //! Between the vetting and the use an agent's background command may change the repository. So the configuration in use
-//! is our own copy of the vetted one, and once the repository is open the process reads and writes nothing outside the
+//! is our own copy of the vetted one. Once the repository is open, the process reads and writes nothing outside the
 //! workspace, if the kernel has Landlock. The copy is a file in memory: a restricted process could not remove one on
 //! disk.
 //!
-//! The daemon calls none of this: a library that cannot be stopped would keep its memory and a processor core after the
+//! The daemon calls none of this. A library that cannot be stopped would keep its memory and a processor core after the
 //! end of the call, and a hostile history takes all available time and memory.
 
 use std::fs::File;
@@ -63,7 +63,7 @@ impl Opened {
     }
 }
 
-/// Returns the options with which differences are computed.
+/// Returns the options for computing differences.
 pub(in crate::tools) fn diff_options() -> DiffOptions {
     let mut options = DiffOptions::new();
     options

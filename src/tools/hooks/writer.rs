@@ -124,7 +124,7 @@ enum NoModel {
 
 /// Returns `hook` with the full id of its model: its own, or `model`.
 ///
-/// Only the instructions were judged, but the small model has also read the command: a model that it invented, or found
+/// Only the instructions were judged, but the small model has also read the command. A model that it invented, or found
 /// there, must not get the agent's work.
 async fn with_model(
     mut hook: HookSpec,

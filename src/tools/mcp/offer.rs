@@ -24,7 +24,7 @@ pub struct Offer {
     pub servers: Vec<OfferedServer>,
 }
 
-/// A server of which a turn may use at least one tool.
+/// A server with at least one tool that a turn may use.
 #[derive(Debug)]
 pub struct OfferedServer {
     pub server: Arc<RosterServer>,

@@ -20,8 +20,9 @@ const AT_END: usize = 30;
 const IN_NOTICE: usize = 5;
 
 impl Watch {
-    /// Records which hooks wait for one of these lines, and returns the lines. A small model wrote the patterns and the
-    /// task the lines, so they are matched off the async threads, and a pattern that takes too long is given up.
+    /// Records which hooks wait for one of these lines, and returns the lines. A small model wrote the patterns, and
+    /// the task wrote the lines. So they are matched off the async threads, and a pattern that takes too long is given
+    /// up.
     pub(super) async fn note_matches(&mut self, lines: Vec<String>) -> Vec<String> {
         if lines.is_empty() || !self.hooks.iter().any(Armed::reads) {
             return lines;

@@ -1,4 +1,4 @@
-//! The addresses that belong to this machine or to a network that it is connected to, regardless of the registries.
+//! The addresses of this machine and of the networks that it is connected to, regardless of the registries.
 //!
 //! It knows only the interfaces. It does not know addresses that only a router maps to this machine, or networks behind
 //! that router.

@@ -70,7 +70,7 @@ pub enum AttemptKind {
     Tool,
     /// An auxiliary request: a summary of a session.
     Summary,
-    /// An auxiliary request: the summary with which a conversation continues.
+    /// An auxiliary request: the summary that begins the rest of a conversation.
     Compaction,
     /// An auxiliary request: a better summary of the compacted messages.
     Refine,

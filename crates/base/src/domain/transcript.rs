@@ -182,7 +182,7 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
-/// The tool that calls a tool of which the model knows only the name.
+/// The tool that calls a tool that the model knows only by name.
 pub const CALL_TOOL: &str = "call_tool";
 
 /// Longest name of a tool, in bytes, that [`CALL_TOOL`] accepts; providers accept 64 for all others.

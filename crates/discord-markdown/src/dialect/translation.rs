@@ -36,7 +36,7 @@ pub(super) struct Translation<'a> {
     code_in_quotes: bool,
     /// Labels of the definitions that have their targets shown beside the words that refer to them.
     shown_targets: HashSet<String>,
-    /// Numbers of the footnotes, in the order in which they appear.
+    /// Numbers of the footnotes, in order of appearance.
     notes: HashMap<String, usize>,
     /// The marks of footnotes below the text, with their labels.
     note_marks: Vec<(String, Range<usize>)>,

@@ -21,7 +21,7 @@ fn essence(text: &str) -> String {
         .collect()
 }
 
-/// Returns whether a block of code is open at the end, read from the left as Discord reads: a backslash escapes the
+/// Returns whether a block of code is open at the end, read from the left as Discord reads. A backslash escapes the
 /// next character, three backticks open a block, and fewer are code up to the next run of the same length.
 fn ends_in_a_block(part: &str) -> bool {
     let mut rest = part;

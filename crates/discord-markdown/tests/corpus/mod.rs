@@ -1,8 +1,8 @@
 //! Generates answers as models write them, from pieces with numbered words, so that a test knows each word and its
 //! position.
 //!
-//! A piece has `{w}` for a word of prose, `{c}` for a word of code, `{t}` for a word that may be shown as either (a
-//! cell of a table, the title of a fence) and `{n}` for a number that is only a label.
+//! A piece has `{w}` for a word of prose and `{c}` for a word of code. It has `{t}` for a word that may be shown as
+//! either (a cell of a table, the title of a fence), and `{n}` for a number that is only a label.
 
 mod answers;
 mod pieces;

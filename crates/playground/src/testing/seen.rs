@@ -94,7 +94,7 @@ impl Discord {
         self.look(|world| world.commands.get(&guild).cloned().unwrap_or_default())
     }
 
-    /// Returns the channels in which the bot started to type, one entry each time.
+    /// Returns the channels where the bot started to type, one entry each time.
     pub fn typed(&self) -> Vec<ChannelId> {
         self.look(|world| world.typed.clone())
     }

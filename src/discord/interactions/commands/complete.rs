@@ -21,7 +21,7 @@ const MOST: usize = 25;
 /// The newest saved sessions that are searched.
 const LOOKED_AT: u32 = 200;
 
-/// How long each of the at most two reads for a suggestion may take: a suggestion cannot be deferred, and is due within
+/// How long each of the at most two reads for a suggestion may take. A suggestion cannot be deferred, and is due within
 /// half a second like any other answer.
 const READ_WITHIN: Duration = Duration::from_millis(250);
 

@@ -213,7 +213,7 @@ impl Sight {
         }
     }
 
-    /// Returns a run as they may see it. For work as an agent to which they have no access, only its name and its cost
+    /// Returns a run as they may see it. For work as an agent that they have no access to, only its name and its cost
     /// are shown, and a line says so. Words that had to pass a role, including a model's title for a task, are not
     /// shown.
     fn on(&self, mut run: Run) -> Run {

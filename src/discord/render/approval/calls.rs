@@ -1,7 +1,7 @@
 //! The effects of a question's calls, for the people who decide: all of them in the message, or all of them in a file.
 //! Pure.
 //!
-//! A preview that leaves something out says so, because an Allow button is next to it: a call that does not fit is
+//! A preview that leaves something out says so, because an Allow button is next to it. A call that does not fit is
 //! attached whole, and its beginning, end and size are shown as such.
 
 use std::fmt::Write as _;
@@ -198,8 +198,8 @@ fn call_whole(call: &AskedCall) -> String {
     shown
 }
 
-/// Returns the place where links lead the path of a call, if they lead elsewhere, or the address of its remote; empty
-/// for the workspace itself.
+/// Returns the place outside the written path that links lead a call to, or the address of its remote. An empty text
+/// means the workspace itself.
 pub(super) fn led_to(call: &AskedCall) -> Option<String> {
     if let Some(address) = &call.address {
         return Some(address.clone());
