@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     if let Some(code) = chorus::exec::helper::main(std::env::args_os()) {
         return code;
     }
-    // The same for a worker, which does one piece of work and exits.
+    // Likewise before anything else: a worker does one piece of work and exits.
     if let Some(code) = chorus::tools::worker::main(std::env::args_os()) {
         return code;
     }

@@ -164,7 +164,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A damaged, foreign or newer database is refused and left untouched; so is a SQLite before 3.51.3.
+    /// Fails for a damaged, foreign or newer database, which is left untouched, and for a SQLite before 3.51.3.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let db = open::open(path).await.map_err(|error| error.at(path))?;
         let writer = Writer {

@@ -99,7 +99,8 @@ pub trait Tool: Send + Sync + 'static {
     const SHELF: Option<&'static str> = None;
     /// The part after `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
     const SUBJECT: &'static str = Self::NAME;
-    /// Whether it depends on the current roles of the turn's people ([`Caller::people`]), which Discord is asked for.
+    /// Whether it depends on the current roles of the turn's people ([`Caller::people`]), which the daemon asks Discord
+    /// for.
     const BY_PEOPLE: bool = false;
 
     /// The command with the same effect, if people have one. A person without the right to that command does not get

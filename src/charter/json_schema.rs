@@ -51,8 +51,7 @@ pub(super) struct JsonSchema {
     pub(super) value: Value,
 }
 
-/// How many faults of a value are searched for. Those of every branch of a schema may take gigabytes; the first one
-/// does not.
+/// How many faults of a value to find. Those of every branch of a schema may take gigabytes; the first one does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Thoroughness {
     Many,

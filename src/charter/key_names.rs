@@ -102,7 +102,7 @@ const RIGHTS: &[&str] = &[
     "scope", "scopes", "shell", "trust", "trusted", "write", "writes",
 ];
 
-/// The same inside a word, however the key is written.
+/// Words that also do so inside a word, however the key is written.
 const RIGHTS_WITHIN: &[&str] = &[
     "allowed",
     "allowlist",

@@ -53,7 +53,7 @@ impl Watchdog {
 
     /// # Errors
     ///
-    /// Fails if one of them does not answer in time, or the ledger fails.
+    /// Fails if the manager or the ledger does not answer in time, or the ledger fails.
     pub(super) async fn check_health(&self) -> Result<(), Unhealthy> {
         if timeout(TIMEOUT, (self.manager)()).await.is_err() {
             return Err(Unhealthy::ManagerSilent);

@@ -47,7 +47,7 @@ pub(super) struct Job {
 pub(super) enum Lifetime {
     /// It ends when the other end of the supervisor's standard input is closed.
     Attached,
-    /// The same, but quickly: the daemon no longer talks to it.
+    /// It ends then too, but quickly: the daemon no longer talks to it.
     Talking,
     /// It continues without the daemon; its exit code is written to a file.
     Detached { exit_file: PathBuf },

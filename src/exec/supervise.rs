@@ -32,8 +32,7 @@ const OWN_BINARY: &str = "/proc/self/exe";
 /// Descriptors from this number on are not for a command, which has only its three standard streams.
 const FIRST_INHERITED: i32 = 3;
 
-/// How often, and how long each time, the last processes of a command may end by themselves before they are searched
-/// for.
+/// How often, and how long each time, the last processes of a command may end by themselves before a search for them.
 const LAST_MOMENTS: u32 = 20;
 const LAST_MOMENT: Duration = Duration::from_micros(300);
 

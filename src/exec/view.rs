@@ -51,7 +51,7 @@ const NO_BARE_REPOSITORIES: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_0", "explicit"),
 ];
 
-/// Where programs are searched for if the daemon has no `PATH`.
+/// The search path for programs if the daemon has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Folders of a home that contain only a toolchain.
@@ -144,7 +144,7 @@ impl MachineView {
     }
 }
 
-/// Returns where programs are searched for.
+/// Returns the search path for programs.
 pub(super) fn path() -> String {
     env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
 }

@@ -1,7 +1,7 @@
 //! Requests that stay on this machine and in its own network.
 //!
-//! A name is resolved as the connection is made, and only the checked addresses are connected to. No proxy is used: the
-//! connection would lead to the proxy, and not to the server.
+//! A name is resolved as the connection is made, and the connection leads only to the checked addresses. No proxy is
+//! used: the connection would lead to the proxy, and not to the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};

@@ -183,8 +183,8 @@ fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
     encoded(&endpoint.name, FORMAT, &request.model, changed_by, &body)
 }
 
-/// Returns whether the limit of output uses its old name, and whether its new one. The other name is tried if one was
-/// refused; if both were, the server's own limit applies.
+/// Returns whether to limit the output under the old name, and whether under the new one. The other name is tried if
+/// one was refused; if both were, the server's own limit applies.
 fn limits(endpoint: &Endpoint, request: &Request) -> (bool, bool) {
     let takes_old = !request.quirks.has(Quirk::NoMaxTokens);
     let takes_new = !request.quirks.has(Quirk::NoMaxCompletionTokens);

@@ -163,7 +163,7 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// Joins the queue if all places are taken, and returns the waiting request.
+    /// Fails with the waiting request, which has joined the queue, if all places are taken.
     pub fn ask(&self, provider: &str, lane: Lane) -> Result<Place, Queued> {
         let mut state = self.state.lock();
         let provider = provider.to_owned();

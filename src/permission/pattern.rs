@@ -17,7 +17,7 @@ const COMPILED_BYTES: usize = 256 * 1024;
 /// Most instructions of the backtracking engine.
 const MAX_PROGRAM: usize = 20_000;
 
-/// Backtracks before a match gives up, which denies.
+/// Most backtracks of a match. Beyond that the action is denied.
 const BACKTRACK_LIMIT: usize = 50_000;
 
 /// Tools with a detail that is a shell command.

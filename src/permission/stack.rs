@@ -86,7 +86,7 @@ impl Stack {
         found
     }
 
-    /// Returns whether one of them denies every action of `subject` ([`Profile::denies_all`]).
+    /// Returns whether one of the profiles denies every action of `subject` ([`Profile::denies_all`]).
     pub fn denies_all(&self, subject: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);
         std::iter::once(&self.own)
@@ -94,7 +94,7 @@ impl Stack {
             .any(|profile| profile.denies_all(subject))
     }
 
-    /// Returns whether one of them denies every call of a tool ([`Profile::denies_each`]).
+    /// Returns whether one of the profiles denies every call of a tool ([`Profile::denies_each`]).
     pub fn denies_each(&self, subject: &str, operation: &str) -> bool {
         let further = self.further.iter().map(|member| &member.profile);
         std::iter::once(&self.own)

@@ -209,7 +209,7 @@ const OF_CHILDREN: &str = "count(*) FILTER (WHERE turn_id <> run_id) AS children
 const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
          SELECT turns.id FROM tree JOIN turns ON turns.parent_id = tree.id WHERE turns.kind <> 'turn') SELECT id FROM tree)";
 
-/// The same, looked up from a row.
+/// The condition of [`BELOW`], from the row upwards.
 const ABOVE: &str = " AND ? IN (WITH RECURSIVE up (id) AS (VALUES (turn_id) UNION ALL
          SELECT turns.parent_id FROM up JOIN turns ON turns.id = up.id WHERE turns.kind <> 'turn') SELECT id FROM up)";
 

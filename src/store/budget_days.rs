@@ -23,7 +23,7 @@ words! {
         Month = "month",
         /// Of the turns of an agent that no person began, per day.
         UnattendedDay = "unattended_day",
-        /// The same, once it is used up.
+        /// Like `UnattendedDay`, but once it is used up.
         UnattendedOver = "unattended_over",
     }
 }

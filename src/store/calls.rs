@@ -207,7 +207,7 @@ impl Store {
             .await
     }
 
-    /// Stores the same with another end of the call.
+    /// Stores the result of a started call that ended with `end`.
     ///
     /// # Errors
     ///

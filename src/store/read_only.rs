@@ -20,7 +20,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A damaged, foreign or newer database is refused.
+    /// Fails for a damaged, foreign or newer database.
     pub async fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         open::judge_read_only(path, Depth::Shallow).await?;
         let (jobs, _) = mpsc::channel(1);

@@ -176,7 +176,7 @@ impl Store {
             .await
     }
 
-    /// Returns one of them, in any state.
+    /// Returns an interrupted turn in any state.
     pub async fn interrupted_turn(
         &self,
         turn: TurnId,

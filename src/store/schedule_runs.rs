@@ -41,7 +41,7 @@ words! {
     }
 }
 
-/// Most runs of one schedule that run or wait: one of each.
+/// Most open runs of one schedule: one in progress, and one that waits.
 const MOST_OPEN: i64 = 2;
 
 /// Why a slot has no run while one runs and another waits.

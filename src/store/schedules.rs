@@ -57,7 +57,7 @@ pub struct NewSchedule {
     pub kind: ScheduleKind,
     /// The time as the person wrote it.
     pub when_text: String,
-    /// The same in the program's form.
+    /// The time in the program's form.
     pub rule: String,
     /// The name of the time zone for its times.
     pub timezone: String,
@@ -102,7 +102,7 @@ pub struct ScheduleCounts {
     pub of_agent: u32,
     /// Reminders of the person with the agent.
     pub reminders_of_person: u32,
-    /// All of the server.
+    /// All schedules of the server.
     pub of_server: u32,
 }
 

@@ -33,7 +33,7 @@ const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id
     WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
         AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
 
-/// Newest sessions among which a closed branch's is searched for: an older one would be of no use.
+/// Newest sessions to search for the one of a closed branch: an older one would be of no use.
 const RECENT: u32 = 20;
 
 /// Writes the use of a conversation's finished turns, including the child turns of their runs, which used tokens of their

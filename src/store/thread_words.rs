@@ -32,7 +32,7 @@ impl Store {
         Ok(said.first().is_some_and(|count| *count > 0))
     }
 
-    /// Does the same for all that a crash left behind.
+    /// Works like [`Self::say_in_thread`] for all messages that a crash left behind.
     pub async fn say_in_threads(&self) -> Result<(), StoreError> {
         let query = checked(query!("SELECT DISTINCT conversation_id FROM thread_words"));
         let left = query.all(&mut *self.reader().await?, scalar).await?;

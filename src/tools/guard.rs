@@ -18,13 +18,14 @@ use crate::llm::tokens;
 
 /// Most characters of one result that a model gets whole.
 ///
-/// The same as in the original, so that prompts tuned there see as much here.
+/// This is the original's limit, so that prompts tuned there see as much here.
 pub const OUTPUT_CAP: usize = 50_000;
 
 /// Most characters that are kept of the beginning and of the end of a result over the cap.
 const KEPT_END: usize = 10_000;
 
-/// The same for a result without room after the other calls of the step, or without money left in its turn.
+/// Most characters that are kept of the beginning and of the end of a result without room after the other calls of the
+/// step, or without money left in its turn.
 const SHORT_END: usize = 2_000;
 
 /// The text about a call that a stop ended, or prevented.

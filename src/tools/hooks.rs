@@ -136,7 +136,7 @@ impl HookSpec {
         }
     }
 
-    /// Returns the most times it may fire, for a counter.
+    /// Returns how often it may fire at most, for a counter.
     pub fn fires_at_most(&self) -> u32 {
         match self.max_fires {
             0 => u32::MAX,

@@ -74,7 +74,7 @@ impl Registry {
         }
     }
 
-    /// Does the same if tools of MCP servers may be called.
+    /// Checks a call like [`Self::prepare`], in a turn that may call tools of MCP servers.
     ///
     /// # Errors
     ///

@@ -51,7 +51,7 @@ pub struct Toolset {
     pub schemas: Arc<Vec<ToolSchema>>,
     /// Only by name.
     pub shelf: Arc<Shelf>,
-    /// Whether one of them gives tasks to child turns.
+    /// Whether one of the tools gives tasks to child turns.
     pub delegates: bool,
 }
 

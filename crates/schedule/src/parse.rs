@@ -24,7 +24,7 @@ const FURTHEST: u32 = 315_360_000;
 ///
 /// # Errors
 ///
-/// If a word of it is not understood, if it can be read in two ways, or if it names no time to come.
+/// Fails if it does not understand a word, if the text can be read in two ways, or if it names no time to come.
 pub fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<Rule, Refusal> {
     let refused = |why: Why| Refusal {
         nearest: nearest(text, why.meant, now),

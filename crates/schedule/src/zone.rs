@@ -41,7 +41,7 @@ impl Zone {
     ///
     /// # Errors
     ///
-    /// If no zone has this name, or if the system has no time zone data and the name is not `UTC`.
+    /// Fails if no zone has this name, or if the system has no time zone data and the name is not `UTC`.
     pub fn named(name: &str) -> Result<Self, UnknownZone> {
         Self::named_in(jiff::tz::db(), name)
     }

@@ -90,7 +90,7 @@ const OF_HOME: &[&str] = &[
     "_curlrc",
 ];
 
-/// The same below `.config`.
+/// Settings below `.config`, as the name that follows it.
 const OF_CONFIG: &[&str] = &[
     "aria2",
     "bat",

@@ -17,7 +17,7 @@ use super::word::Word;
 /// Words of one command after which a wrapper is not searched.
 pub(super) const MAX_WORDS: usize = 200;
 
-/// Most letters of a cluster of short options after which a command is searched for.
+/// Most letters of a cluster of short options to search for a command after each.
 pub(super) const MOST_LETTERS: usize = 16;
 
 /// Most commands that are followed from one command: `poetry run poetry run …` begins a command at each word, and each

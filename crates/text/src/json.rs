@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 ///
 /// # Errors
 ///
-/// Names the key, and the line and column of its second occurrence, or the text that is not JSON.
+/// Fails for such a key, with the line and column of its second occurrence, and for a text that is not JSON.
 pub fn refuse_double_keys(text: &str) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     Unique.deserialize(&mut reader)?;

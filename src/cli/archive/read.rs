@@ -268,7 +268,7 @@ struct Long {
 }
 
 impl Long {
-    /// Returns whether `entry` was one of them.
+    /// Returns whether `entry` is a long name or a long target.
     fn take(&mut self, entry: &mut tar::Entry<'_, impl Read>) -> anyhow::Result<bool> {
         let place = match entry.header().entry_type() {
             EntryType::GNULongName => &mut self.name,

@@ -73,7 +73,7 @@ impl GuildChannels {
     }
 
     /// Creates a channel or category that is not among `known`, those of the server. If the answer is lost, it may have
-    /// been created, so it is searched for before the next attempt: there must not be two.
+    /// been created. So a search precedes the next attempt: there must not be two.
     async fn make(
         &self,
         guild: GuildId,

@@ -51,7 +51,7 @@ pub(super) async fn restore(
     }
 }
 
-/// Does the same in a list, which one person sees and where the button stays; its menu offers another session.
+/// Restores a session from a list, which one person sees and where the button stays; its menu offers another session.
 pub(super) async fn restore_listed(
     bot: &Bot,
     responder: &Responder,

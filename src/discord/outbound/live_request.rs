@@ -10,7 +10,7 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
-/// The newest messages, in which an unanswered post is searched for: it was made seconds ago.
+/// Newest messages to search for an unanswered post: it was made seconds ago.
 const LOOKED_AT: usize = 50;
 
 /// One request for a turn's live messages.
@@ -30,7 +30,7 @@ pub(super) enum LiveAction {
     EditPreview(MessageId, Body),
     /// Look for a preview if its post was not answered.
     LookForPreview,
-    /// The same for a status.
+    /// Look for a status if its post was not answered.
     LookForStatus,
     DeletePreview(MessageId),
     FinishPreview(MessageId, Body),

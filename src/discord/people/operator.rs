@@ -23,7 +23,7 @@ pub(in crate::discord) struct Notice {
     pub(in crate::discord) cause: String,
     /// The event, and what to do about it.
     pub(in crate::discord) body: Body,
-    /// The same for the log.
+    /// The text for the log.
     pub(in crate::discord) in_log: String,
     /// The server that it asks about; stored once the operator was notified.
     pub(in crate::discord) server: Option<GuildId>,

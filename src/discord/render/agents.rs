@@ -63,7 +63,7 @@ pub fn made(made: &Made, guild: GuildId) -> Body {
     Body::text(text).row(vec![open])
 }
 
-/// Returns one page of the agents of a server, counted from 0.
+/// Returns the list of a server's agents at `page`, counted from 0.
 pub fn agents(agents: &[AgentListing], page: usize, now: DateTime<Utc>) -> Body {
     if agents.is_empty() {
         return Body::text("There are no agents in this server yet. Make one with `/agent init`.");

@@ -8,7 +8,7 @@ use crate::workspace::decisions::Decision;
 /// Decisions on one page.
 const PER_PAGE: usize = 10;
 
-/// Returns one page of a server's decisions, counted from 0; `None` means the last one, with the newest.
+/// Returns the list of a server's decisions at `page`, counted from 0; `None` means the last one, with the newest.
 pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
     if decisions.is_empty() {
         return Body::text(

@@ -3,7 +3,7 @@
 use crate::discord::rest::body::{Button, Style, clip};
 use crate::text::escape;
 
-/// Returns the buttons that turn pages: `id` names the list, `page` is counted from 0.
+/// Returns the buttons that turn pages: `id` names the list, `page` counts from 0.
 pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     if pages <= 1 {
         return Vec::new();

@@ -23,7 +23,7 @@ struct Shown {
     lines: Vec<String>,
 }
 
-/// Returns one page of an agent's roles, counted from 0: its own first.
+/// Returns the list of an agent's roles at `page`, counted from 0. Its own roles are first.
 pub fn role_list(agent: &AgentSummary, roles: &AgentRoles, page: usize) -> Body {
     let own = own(&roles.own).into_iter();
     let all: Vec<Shown> = own

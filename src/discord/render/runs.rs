@@ -20,7 +20,7 @@ const PAGE_CHARS: usize = MAX_DESCRIPTION - 300;
 /// Most characters of one line.
 const LINE_CHARS: usize = 400;
 
-/// Returns one page of a run as text, counted from 0.
+/// Returns the text of a run at `page`, counted from 0.
 pub fn run_shown(run: &Run, now: DateTime<Utc>, page: usize) -> Body {
     let mut pages = vec![String::new()];
     for line in run_lines(run, now, Detail::Steps, escape::text) {
@@ -59,7 +59,8 @@ fn title(run: &Run) -> String {
     format!("Run {}", run.run.short())
 }
 
-/// Returns one page of an agent's runs, counted from 0. There is another page if more runs are given than fit.
+/// Returns the list of an agent's runs at `page`, counted from 0. There is another page if more runs are given than
+/// fit.
 pub fn run_list(agent: &AgentSummary, runs: &[RunLine], page: u32) -> Body {
     if runs.is_empty() && page == 0 {
         return Body::text(format!(

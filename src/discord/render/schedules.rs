@@ -124,7 +124,7 @@ pub fn schedules(views: &[ScheduleView]) -> Body {
     Body::embed(embed.footer(text::count(views.len(), "entry", "entries")))
 }
 
-/// Returns one of them, with its next times and latest runs.
+/// Returns a schedule with its next times and latest runs.
 pub fn schedule(view: &ScheduleView) -> Body {
     let row = &view.row;
     let mut embed = Embed::new(row.schedule.name.clone(), escape::text(&row.schedule.body))
@@ -165,7 +165,7 @@ pub fn schedule(view: &ScheduleView) -> Body {
     Body::embed(embed)
 }
 
-/// Describes a person's change to some of them.
+/// Describes a person's change to the schedules called `names`.
 pub fn schedules_changed(what: ScheduleChange, names: &[String]) -> Body {
     let done = match what {
         ScheduleChange::Pause => "paused",

@@ -104,7 +104,7 @@ pub fn imported(imported: &Imported) -> Body {
     ))
 }
 
-/// Returns one page of an agent's sessions, counted from 0.
+/// Returns the list of an agent's sessions at `page`, counted from 0.
 pub fn history(history: &History, page: u32) -> Body {
     let list = &history.list;
     if list.total == 0 {

@@ -28,7 +28,7 @@ pub(super) struct Completion {
     reasoning: String,
     /// The field in which the server sent them.
     reasoning_field: ReasoningField,
-    /// The same in blocks, some of them encrypted: OpenRouter's way.
+    /// The thoughts in blocks, some of them encrypted: OpenRouter's way.
     reasoning_details: Details,
     refusal: bool,
     calls: Vec<Call>,

@@ -15,8 +15,8 @@ use crate::text;
 /// How often a waiting request updates how many are before it.
 const LOOKS: Duration = Duration::from_secs(1);
 
-/// The same with more than [`MANY`] before it. Each change is an edit of a message, and a long queue would use up all
-/// requests that Discord allows, including those for answers.
+/// How often a request does so with more than [`MANY`] before it. Each change is an edit of a message, and a long queue
+/// would use up all requests that Discord allows, including those for answers.
 const SELDOM: Duration = Duration::from_secs(5);
 
 /// With so many before it, a change of one is not worth an update.

@@ -47,7 +47,7 @@ impl<'a> Trial<'a> {
         self.fits_cut(self.text, place, other)
     }
 
-    /// Does the same with `text`, a beginning of this one.
+    /// Works like [`Self::fits`] with `text`, a beginning of this one.
     pub(super) fn fits_cut(&self, text: &str, place: &Range<usize>, other: &str) -> bool {
         // No text is built without being tried.
         if self.is_over() {
@@ -118,8 +118,8 @@ pub(super) fn neighbours(word: &str) -> Vec<String> {
 
 /// Returns, for each letter and digit at `place`, whether a wildcard matched it.
 ///
-/// A wildcard did if two of the four neighbouring letters in the alphabet match as well: a range of three or more with
-/// the letter contains two of them. A single one may be spelled: `bash|dash`.
+/// A wildcard matched it if two of the four neighbouring letters in the alphabet match as well: a range of three or
+/// more with the letter contains two of them. A single one may be spelled: `bash|dash`.
 pub(super) fn free_letters<'a>(
     trial: &'a Trial<'_>,
     place: &Range<usize>,

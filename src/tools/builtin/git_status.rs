@@ -32,7 +32,7 @@ const MOST_REPOSITORIES: usize = 10;
 /// Most repositories that are named without being read.
 const MOST_NAMED: usize = 20;
 
-/// Longest time for one of them.
+/// Longest time for one repository.
 const EACH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// After this time no further one is read: the whole call has a minute.

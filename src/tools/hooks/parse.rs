@@ -25,7 +25,7 @@ const PATTERN_SIZE: usize = 256 << 10;
 pub struct Parsed {
     /// Usable hooks.
     pub hooks: Vec<HookSpec>,
-    /// Why the others cannot be used, one sentence each.
+    /// Why other hooks cannot be used, one sentence each.
     pub refused: Vec<String>,
 }
 

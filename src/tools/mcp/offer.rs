@@ -10,7 +10,7 @@ use crate::tools::error::InvalidCall;
 /// Most words of a server's line.
 const WORDS: usize = 5;
 
-/// Most characters of one of them.
+/// Most characters of a word in that line.
 const WORD: usize = 20;
 
 /// Most characters of an unknown name.

@@ -14,7 +14,7 @@ use nix::sys::socket::SockaddrStorage;
 /// virtual network of people's machines takes a /8.
 const WIDEST_V4: u8 = 8;
 
-/// The same for IPv6: the smallest allocation of a provider.
+/// The shortest prefix of an IPv6 network that is believed: the smallest allocation of a provider.
 const WIDEST_V6: u8 = 32;
 
 /// The length of an IPv6 network's prefix. An address by DHCP has 128 bits, but its network exists anyway.

@@ -230,7 +230,7 @@ impl AgentName {
     ///
     /// # Errors
     ///
-    /// When a character, an end or the length is not allowed.
+    /// Fails if a character, an end or the length is not allowed.
     pub fn parse(name: &str) -> Result<Self, NameError> {
         if is_name(name) {
             return Ok(Self(name.to_owned()));

@@ -27,7 +27,7 @@ const FILES: [(&str, &str, &str); 14] = [
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Serves one of them.
+/// Serves the file at the path of `uri`.
 pub(super) async fn file(uri: Uri) -> Response {
     let found = FILES.iter().find(|(path, _, _)| *path == uri.path());
     match found {

@@ -73,7 +73,7 @@ impl Discord {
         self.change(|world| world.show_commands(Some(guild), commands));
     }
 
-    /// Does the same in every server.
+    /// Shows people of every server commands that are not registered there.
     pub fn shows_commands_everywhere(&self, commands: Vec<Value>) {
         self.change(|world| world.show_commands(None, commands));
     }

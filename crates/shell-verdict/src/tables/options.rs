@@ -50,7 +50,7 @@ pub(crate) enum Rule {
     HarmlessValue(&'static str),
     /// Harmless words that begin with one dash: `-name`.
     HarmlessWord(&'static str),
-    /// The same, with one dash or two, and with a value after `=` or in the next word.
+    /// Harmless words that begin with one dash or two, with a value after `=` or in the next word.
     HarmlessWordValue(&'static str),
     /// Every option with this beginning is harmless.
     HarmlessBeginning(&'static str),

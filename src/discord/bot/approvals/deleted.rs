@@ -85,7 +85,7 @@ impl Bot {
         let Some(unshown) = self.approvals.lost(channel, message) else {
             return;
         };
-        // The same for each deleted message, so that a repeated request posts only one.
+        // One nonce for each deleted message, so that a repeated request posts only one.
         let nonce = format!("again-{message}");
         let request = Request::post(channel, &unshown.body, Urgency::Durable).nonce(&nonce);
         match self.rest.reply(request).await {

@@ -120,7 +120,7 @@ async fn answer_list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Returns one page of the list, counted from 0, as the viewer sees it.
+/// Returns the list that the viewer sees at `page`, counted from 0.
 pub(in crate::discord) async fn list_page(
     bot: &Bot,
     viewer: &Viewer<'_>,

@@ -145,7 +145,7 @@ async fn history(
     .await
 }
 
-/// Returns one page of an agent's sessions, counted from 0.
+/// Returns the list of an agent's sessions at `page`, counted from 0.
 pub(in crate::discord) async fn history_page(
     bot: &Bot,
     agent: &AgentSummary,

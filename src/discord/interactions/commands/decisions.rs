@@ -66,7 +66,7 @@ async fn withdraw(
     .await
 }
 
-/// Returns one page of a server's decisions, counted from 0; `None` means the last one.
+/// Returns the list of a server's decisions at `page`, counted from 0; `None` means the last one.
 pub(in crate::discord) async fn decisions_page(
     bot: &Bot,
     guild: GuildId,

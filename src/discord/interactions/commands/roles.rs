@@ -16,7 +16,7 @@ pub(super) async fn roles(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Returns one page of an agent's roles, counted from 0.
+/// Returns the list of an agent's roles at `page`, counted from 0.
 pub(in crate::discord) async fn roles_page(
     bot: &Bot,
     agent: &AgentSummary,

@@ -101,7 +101,7 @@ async fn list(
     .await
 }
 
-/// Returns one page of an agent's runs, counted from 0, newest first.
+/// Returns the list of an agent's runs, newest first, at `page`, counted from 0.
 pub(in crate::discord) async fn list_page(
     bot: &Bot,
     agent: &AgentSummary,
@@ -118,7 +118,7 @@ pub(in crate::discord) async fn list_page(
     Ok(render::run_list(agent, &runs, page))
 }
 
-/// Returns one page of a run as text, counted from 0.
+/// Returns the text of a run at `page`, counted from 0.
 pub(in crate::discord) async fn show_page(
     bot: &Bot,
     viewer: &Viewer<'_>,
