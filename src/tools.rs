@@ -111,7 +111,7 @@ pub trait Tool: Send + Sync + 'static {
     fn action(args: &Self::Args) -> Action;
 
     /// Returns the path that it acts on, as written. The target of its links is also judged, and the call gets that
-    /// target: a tool that declares no path gets none that a link leads elsewhere.
+    /// target: a tool that declares no path gets no path that a link leads elsewhere.
     fn path_argument(_args: &Self::Args) -> Option<PathArgument> {
         None
     }

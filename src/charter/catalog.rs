@@ -156,7 +156,7 @@ impl Catalog {
         }
     }
 
-    /// Removes the roles that name missing ones, repeatedly until nothing changes.
+    /// Removes the roles that name missing roles, repeatedly until nothing changes.
     fn link(&mut self) {
         for _ in 0..=self.entries.len() {
             let found: Vec<(usize, Vec<Missing>)> = self

@@ -3,7 +3,7 @@
 /// The meaning of a key here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyName {
-    /// One of ours, by its own name.
+    /// One of our keys, by its own name.
     Ours(&'static str),
     /// Another program's name for one of ours.
     Alias(&'static str),

@@ -88,8 +88,8 @@ impl Role {
         super::compile::named(name.to_owned())
     }
 
-    /// Returns whether it has the tool `name`. Every role may read its own long results and search for further tools,
-    /// which gives it none that it does not have.
+    /// Returns whether it has the tool `name`. Every role may read its own long results and search for further tools;
+    /// that adds no tool to its own.
     pub fn has_tool(&self, name: &str) -> bool {
         let is_named = match &self.tools {
             None => true,

@@ -265,7 +265,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the tools that run commands: without a shell there are none in the background either.
+/// Returns the tools that run commands. Without a shell there are no commands in the background either.
 fn shell() -> impl Iterator<Item = String> {
     let all = SHELL.iter().chain(&["run_background"]);
     all.map(|name| (*name).to_owned())

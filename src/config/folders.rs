@@ -14,7 +14,7 @@ const SYSTEM: [&str; 9] = [
     "/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/usr", "/bin", "/sbin",
 ];
 
-/// The beginning of the names of further ones in `/`.
+/// The beginning of the names of further folders in `/`.
 const LIBRARIES: &str = "lib";
 
 /// Where desktops mount disks, although it is in a folder of the system.

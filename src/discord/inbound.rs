@@ -201,7 +201,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 event = self.inbox.recv() => match event {
-                    // Allocated while it runs: an inactive channel has none of it.
+                    // Allocated while it runs, so that an inactive channel needs no memory for it.
                     Some(event) => Box::pin(self.take(event)).await,
                     None => break,
                 },

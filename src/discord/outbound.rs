@@ -168,7 +168,7 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 order = self.inbox.recv() => match order {
-                    // Allocated while it runs: an inactive channel has none of it.
+                    // Allocated while it runs, so that an inactive channel needs no memory for it.
                     Some(order) => Box::pin(self.take(order)).await,
                     None => break,
                 },
@@ -310,7 +310,7 @@ impl Queue {
         self.forget_ended();
     }
 
-    /// Forgets ended turns. One with a post in progress, whose id is not yet known, is kept.
+    /// Forgets ended turns, but keeps a turn with a post in progress, because its id is not yet known.
     fn forget_ended(&mut self) {
         let busy = self.under_way.as_ref().map(|operation| operation.turn);
         self.turns

@@ -334,7 +334,7 @@ fn limits_of(base: &str) -> Limits {
     }
 }
 
-/// Idle connections that are kept for the next requests; additional ones of a burst are closed.
+/// Idle connections that are kept for the next requests; further connections of a burst are closed.
 const MOST_IDLE: usize = 32;
 
 /// Returns an HTTP client for Discord, for ourselves and for serenity, whose own has no timeouts.

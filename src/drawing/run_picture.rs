@@ -31,7 +31,7 @@ const LETTERS: u32 = 26;
 /// Characters of the title: as many as fit if all are as wide as the widest common letter.
 const TITLE_CHARS: usize = 92;
 
-/// Most characters of a label, for narrow ones.
+/// Most characters of a narrow label.
 const LABEL_CHARS: usize = 60;
 
 /// Most gaps that are named, and most characters of one.

@@ -50,7 +50,8 @@ pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
 pub(super) fn drop_capabilities() -> Result<(), HelperError> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter() {
-        // This fails for an ordinary user, who has none to lose, and for capabilities that the kernel does not know.
+        // This fails for an ordinary user, who has no capabilities to lose, and for capabilities that the kernel does
+        // not know.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySets {

@@ -173,7 +173,7 @@ impl Models {
         &self.providers
     }
 
-    /// Returns every known model, sorted: discovered ones and those named in `config.json`.
+    /// Returns every known model, sorted: discovered models and those named in `config.json`.
     pub fn all(&self) -> Vec<Target> {
         let available = self.available.load();
         let discovered = available.iter().flat_map(|available| &available.providers);

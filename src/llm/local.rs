@@ -101,7 +101,7 @@ impl Host {
     }
 }
 
-/// Resolves names with only local addresses; other names have none.
+/// Resolves names with only local addresses. Other names get no address.
 struct LocalOnly;
 
 impl Resolve for LocalOnly {

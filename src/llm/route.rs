@@ -113,7 +113,7 @@ pub enum StepFailure {
         /// The number of attempts in this step.
         attempts: u32,
     },
-    /// There is no target to ask: all of them failed in an earlier step, or there is none.
+    /// There is no target, or all of them failed in an earlier step.
     #[error("no model is left to ask in this turn{}", .cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})")))]
     NobodyLeft {
         /// Why the first of them is no longer asked.

@@ -300,7 +300,7 @@ impl Calls {
         }
     }
 
-    /// Returns `id` if it is valid and unused, or a random one: providers leave ids out, repeat them, or use ones that
+    /// Returns `id` if it is valid and unused, or a random id: providers leave ids out, repeat them, or use ids that
     /// others refuse.
     fn own_id(&mut self, id: &str) -> String {
         if history::is_sound_id(id) && self.ids.insert(id.to_owned()) {

@@ -18,7 +18,8 @@ const WRITES_ELSEWHERE: &str =
 
 type Compiled = Result<Arc<Profile>, ProfileError>;
 
-/// Returns the built-in profile called `name`, compiled at its first use and then kept: a start needs none of them.
+/// Returns the built-in profile called `name`, compiled at its first use and then kept: a start needs no built-in
+/// profile.
 pub(super) fn kept(name: &str) -> Option<Compiled> {
     static KEPT: [OnceLock<Compiled>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
     let (at, kept) = NAMES.iter().zip(&KEPT).find(|(known, _)| **known == name)?;
@@ -33,7 +34,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Fails if there is none of that name.
+    /// Fails if no built-in profile has that name.
     pub fn builtin(name: &str) -> Result<Self, ProfileError> {
         match name {
             "open" => Self::compile(&[".*"], &[], &[]),

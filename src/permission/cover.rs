@@ -42,7 +42,7 @@ pub(super) enum Uncovered {
     Completed(String),
     /// `..` leads out of the folder that the pattern names.
     Climbs(String),
-    /// A wildcard inside one argument also matches further ones.
+    /// A wildcard inside one argument also matches further arguments.
     Spills(String),
     /// The URL names a user, so that its beginning is not its host.
     HidesHost(String),
@@ -228,7 +228,7 @@ fn spills(command: &Simple, trial: &Trial<'_>) -> Option<Uncovered> {
     };
     // From here on a wildcard matches any text, so it begins inside none of these.
     let all_free = free_from(STRANGE);
-    // From here on one matches any number of any words: none of them is bound to anything.
+    // From here on a wildcard matches any number of any words, so no word is bound to anything.
     let unbound = free_from(ANYTHING).unwrap_or(operands.len());
     for (index, word) in operands.iter().enumerate().take(unbound) {
         if trial.is_over() {

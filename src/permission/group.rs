@@ -27,7 +27,7 @@ pub enum Group {
     WebSearch,
     /// Editing the agent's prompt, permissions, model or web search, and the decisions of its server's people.
     SelfEdit,
-    /// Sub-agents: each of their actions is judged on its own, and none can do more than its parent may.
+    /// Sub-agents: each of their actions is judged on its own, and no sub-agent can do more than its parent may.
     SubAgents,
     /// External agents.
     Delegates,

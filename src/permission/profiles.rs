@@ -18,12 +18,12 @@ const MOST_SPELLED: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     custom: BTreeMap<String, Arc<Profile>>,
-    /// The custom ones in files, by their text, so that none is compiled twice.
+    /// The custom profiles in files, by their text, so that no profile is compiled twice.
     spelled: Arc<Mutex<HashMap<String, Arc<Profile>>>>,
 }
 
 impl Profiles {
-    /// Creates them from the built-in profiles and `custom` ones. A custom profile cannot have a built-in name.
+    /// Creates all profiles from the built-in ones and `custom`. A custom profile cannot have a built-in name.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ impl Store {
         self.insert_agent(agent).await
     }
 
-    /// Returns all agents, including destroyed ones, by name and then age. One with an unreadable row is left out.
+    /// Returns all agents, including destroyed ones, by name and then age. An agent with an unreadable row is left out.
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
         let query = agents_where("ORDER BY name, created_at");
         query

@@ -113,7 +113,7 @@ pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: 
     );
 }
 
-/// Converts a count for SQLite; none of ours comes near the limit.
+/// Converts a count for SQLite; our counts stay far below the limit.
 pub(super) fn count(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

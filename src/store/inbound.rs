@@ -146,7 +146,7 @@ impl Store {
     }
 
     /// Returns the messages that are stored and not yet in a turn, oldest first: at the start they are passed to the
-    /// manager again. One that cannot be read is left out; see [`Self::drop_unreadable`].
+    /// manager again. A message that cannot be read is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let query = checked(query!(
             "SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id"

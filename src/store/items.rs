@@ -239,7 +239,7 @@ async fn items_of(query: Statement, db: &mut SqliteConnection) -> Result<Vec<Ite
     Ok(items)
 }
 
-/// Returns the item of a row. One that cannot be read is replaced with a note, so that the rest is kept.
+/// Returns the item of a row. An item that cannot be read is replaced with a note, so that the rest is kept.
 fn item(row: &SqliteRow) -> Item {
     from_json(row, "body").unwrap_or_else(|error| {
         report_unreadable(row, "items", "id", &error);

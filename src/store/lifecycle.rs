@@ -133,7 +133,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Returns all operations in progress. Unreadable ones are left out.
+    /// Returns all operations in progress. Unreadable operations are left out.
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
         let query = checked(query!(
             "SELECT agent_id, detail FROM lifecycle ORDER BY begun_at"

@@ -97,7 +97,7 @@ pub struct PinnedDefinition {
 }
 
 impl Store {
-    /// Returns the servers of a scope by name. Unreadable ones are left out, and count as never approved.
+    /// Returns the servers of a scope by name. Unreadable servers are left out, and count as never approved.
     pub async fn mcp_servers(&self, scope: McpScope) -> Result<Vec<McpServerRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM mcp_servers WHERE scope = ? ORDER BY name",
@@ -108,7 +108,7 @@ impl Store {
             .await
     }
 
-    /// Returns the tools of all servers of a scope. Unreadable ones are left out, and count as never approved.
+    /// Returns the tools of all servers of a scope. Unreadable tools are left out, and count as never approved.
     pub async fn mcp_pins(&self, scope: McpScope) -> Result<Vec<McpPinRow>, StoreError> {
         let query = checked(query!(
             "SELECT * FROM mcp_pins WHERE scope = ? ORDER BY server, rowid",

@@ -97,11 +97,11 @@ pub struct Tally {
     /// Attempts up to this id are counted.
     attempts_to: i64,
     turns: BTreeMap<String, Durations>,
-    /// Turns up to this row are counted: none of them runs any longer.
+    /// Turns up to this row are counted: all of them have ended.
     turns_to: i64,
     /// Later turns that have ended, counted again each time.
     later_turns: BTreeMap<String, Durations>,
-    /// Runs up to the same row, and later ones.
+    /// Runs up to the same row, and later runs.
     runs: Costs,
     later_runs: Costs,
 }

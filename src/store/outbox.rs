@@ -91,8 +91,8 @@ impl Store {
         self.row(batch, part_row).await
     }
 
-    /// Returns the waiting parts of a channel, in order, including one that is being sent; at most 32 at a time. One
-    /// that cannot be read cannot be sent: it is marked as failed here, so that the later ones can be.
+    /// Returns the waiting parts of a channel, in order, including one that is being sent; at most 32 at a time. A part
+    /// that cannot be read cannot be sent either: it is marked as failed here, so that later parts can be sent.
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let query = checked(query!(
             // With a bound limit SQLite would compile the statement again each time.

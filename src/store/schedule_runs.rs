@@ -100,7 +100,8 @@ pub struct RunOf {
 pub enum RunsOf {
     /// Runs that only post a text.
     Reminders,
-    /// Runs with a turn or a command. Only the earliest of each schedule, and none while one is running.
+    /// Runs with a turn or a command. Only the earliest run of each schedule counts, and only while no other run is in
+    /// progress.
     Work,
 }
 
@@ -358,7 +359,7 @@ impl Store {
             .await
     }
 
-    /// Removes runs that ended before `before`, and ended schedules that have none left.
+    /// Removes runs that ended before `before`, and ended schedules without any further run.
     pub async fn forget_slot_runs(&self, before: DateTime<Utc>) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.add(query!(

@@ -108,8 +108,8 @@ impl Statement {
         Box::pin(async move { read(&self.ready()?.fetch_one(db).await?) })
     }
 
-    /// Returns the results of `read` for its rows, which are of `table`. One that cannot be read is left out and named
-    /// in the log: it must not make the others unusable. `key` is the column that identifies the row.
+    /// Returns the results of `read` for its rows, which are of `table`. A row that cannot be read is left out and
+    /// named in the log, so that it does not make the others unusable. `key` is the column that identifies the row.
     pub(super) fn readable<'c, T: Send + 'c>(
         self,
         db: &'c mut SqliteConnection,

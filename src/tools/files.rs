@@ -125,7 +125,7 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// Returns the text of a file, or why it has none.
+/// Returns the text of a file, or the reason why it has no text.
 pub(super) fn text_of(path: &WorkspacePath, bytes: Vec<u8>) -> Result<String, ToolError> {
     let size = crate::text::bytes(bytes.len() as u64);
     if bytes.contains(&0) {

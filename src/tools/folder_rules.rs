@@ -1,4 +1,4 @@
-//! The tools that work in a folder of the machine that the operator no longer allows: read-only ones.
+//! The tools that still work in a folder of the machine that the operator no longer allows: those that only read.
 
 use std::path::{Path, PathBuf};
 

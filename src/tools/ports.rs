@@ -80,7 +80,7 @@ pub trait AgentDirectory: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if there is none, or a person may not; the text is the same for both.
+    /// Fails if it does not exist, or a person may not; the text is the same for both.
     async fn find(&self, caller: &Caller, name: &AgentName) -> Result<Colleague, PortError>;
 
     /// Opens a branch of the caller's agent, which reports to the caller's conversation. Returns its number.

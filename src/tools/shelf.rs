@@ -141,7 +141,7 @@ impl Shelf {
         let theirs = servers.flat_map(|one| &one.tools);
         let theirs = theirs.map(|one| (one.nearness(&query), Ranked::OfServer(one)));
         let mut ranked: Vec<(u32, Ranked<'_>)> = own.chain(theirs).collect();
-        // A stable sort: of equally similar ones, the first in the list comes first.
+        // A stable sort: equally similar tools stay in the order of the list.
         ranked.sort_by_key(|(nearness, _)| Reverse(*nearness));
         let found = ranked.into_iter().take(FOUND);
         found

@@ -201,7 +201,7 @@ impl Tasks {
         let mut ended: BTreeMap<ChannelId, Vec<TaskRow>> = BTreeMap::new();
         for (agent, id) in running {
             let row = self.row(agent, &id).await;
-            // One that ended by itself at the same moment reports that itself.
+            // A task that ended by itself at the same moment reports that itself.
             if let Ok(row) = row
                 && row.status == TaskStatus::Killed
             {

@@ -148,7 +148,7 @@ impl Bound {
             .iter()
             .filter(|before| Some(*before) != bound)
             .chain(bound);
-        // The same path with another folder is bound anew: only the new one counts then.
+        // If the path is bound anew to another folder, only the new one counts then.
         let both =
             both.filter(|one| Some(*one) == bound || bound.is_none_or(|new| new.path != one.path));
         Self::write(agent, &both.collect::<Vec<_>>())?;

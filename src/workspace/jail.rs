@@ -440,7 +440,7 @@ pub(super) fn below(folder: &Dir, name: &str) -> io::Result<Dir> {
 /// Whether a write created a file or changed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was none before.
+    /// The file did not exist before.
     Created,
     Replaced,
 }

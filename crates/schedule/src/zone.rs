@@ -46,7 +46,7 @@ impl Zone {
         Self::named_in(jiff::tz::db(), name)
     }
 
-    /// Returns the zone of this machine, or UTC if it has none with a name.
+    /// Returns the zone of this machine, or UTC if its zone has no name.
     pub fn of_machine() -> Self {
         let rules = TimeZone::try_system().unwrap_or(TimeZone::UTC);
         let name = rules.iana_name().map(str::to_owned);

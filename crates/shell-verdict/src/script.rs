@@ -188,7 +188,7 @@ impl Script {
                 }
             }
             if depth < MAX_DEPTH {
-                // The inner ones are not followed: the text is not allowed anyway.
+                // Inner commands are not followed: the text is not allowed anyway.
                 let overlooked = tree.overlooked.iter();
                 texts.extend(overlooked.map(|text| (text.clone(), MAX_DEPTH)));
             }

@@ -39,7 +39,7 @@ pub(in crate::cli) struct Entry {
     pub(super) sha256: String,
 }
 
-/// Returns the name of a file in the list. One that is not UTF-8 is escaped after a NUL, which no name contains.
+/// Returns the name of a file in the list. A name that is not UTF-8 is escaped after a NUL, which no name contains.
 pub(super) fn listed(name: &Path) -> String {
     let name: PathBuf = name.components().collect();
     match name.to_str() {

@@ -26,7 +26,7 @@ pub(super) struct Taken<'a> {
     pub(super) name: &'a AgentName,
     /// Its folder in the old home.
     pub(super) from: PathBuf,
-    /// Its folder in the new one.
+    /// Its folder in the new home.
     pub(super) folder: &'a Path,
 }
 

@@ -266,7 +266,7 @@ fn card_of(message: &Object) -> Value {
     }
 }
 
-/// Normalises the message that another one replies to. One that serenity cannot read is removed.
+/// Normalises the message that another one replies to. If serenity cannot read it, it is removed.
 fn replied_to(message: &mut Object) {
     let Some(mut original) = message.remove("referenced_message") else {
         return;

@@ -120,7 +120,7 @@ pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
     }
 }
 
-/// Makes those that are due. Returns how long the next one waits.
+/// Makes the retries that are due. Returns how long the next one waits.
 async fn make_due(bot: &Bot) -> Result<Option<Duration>, StoreError> {
     let mut next: Option<Duration> = None;
     for (key, value) in bot.store.facts(FACT).await? {

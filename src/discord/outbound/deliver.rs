@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(super) enum Delivery {
     /// It was sent, and this one is next, already marked.
     Next(Box<Part>),
-    /// It was sent, and none waits after it.
+    /// The part was sent, and no other part waits after it.
     Last,
     /// It is done; the next is in the outbox.
     Settled,

@@ -12,8 +12,8 @@ use crate::discord::rest::{Rest, snowflake};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::AgentManager;
 
-/// Most notices that wait for the previous one. Further ones are only in the log: with so many unread, one more would
-/// not be read.
+/// Most notices that wait for the previous one. Further ones are only in the log: with so many unread, no one would
+/// read another.
 pub(in crate::discord) const MOST_WAITING: usize = 64;
 
 /// Something the operator must know.

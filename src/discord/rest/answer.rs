@@ -107,7 +107,7 @@ fn to_seconds(text: &str) -> Option<Duration> {
 }
 
 /// Completes the information about limits from a 429: its body has the wait to the millisecond, the header only in
-/// whole seconds. One without Discord's body comes from a proxy before it, and concerns all requests; `unsaid` is the
+/// whole seconds. A 429 without Discord's body comes from a proxy before it, and concerns all requests; `unsaid` is the
 /// wait if neither names one.
 pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration) {
     let exact = body["retry_after"]
@@ -160,7 +160,7 @@ fn faults(errors: &Value) -> Vec<(String, String)> {
 ///
 /// # Errors
 ///
-/// Fails if there is none: the server that answered is not Discord.
+/// Fails if it is missing: the server that answered is not Discord.
 pub fn message_id(message: &Value) -> Result<MessageId, RestError> {
     snowflake(&message["id"])
         .map(MessageId)

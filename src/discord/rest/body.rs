@@ -447,8 +447,8 @@ fn rows_to_json(rows: &[Vec<Button>], menu: Option<&(usize, Menu)>) -> Value {
     shown.into()
 }
 
-/// Returns the embeds, which share one limit of characters: those that the first ones use are missing for the later
-/// ones.
+/// Returns the embeds, which share one limit of characters: the later embeds get the characters that the earlier ones
+/// leave.
 fn embeds_to_json(embeds: &[Embed]) -> Value {
     let mut budget = Budget(MAX_EMBEDS_TOTAL);
     embeds

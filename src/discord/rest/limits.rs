@@ -98,8 +98,8 @@ pub struct Limits {
     global_until: Option<Instant>,
     /// Requests that are not answered yet.
     under_way: usize,
-    /// When the latest ones were answered. Discord received each of them before that, so no second of Discord's sees
-    /// more than the limit, even if requests that left evenly arrive in a burst.
+    /// When the latest requests were answered. Discord received each of them before that, so no second of Discord's
+    /// sees more than the limit, even if requests that left evenly arrive in a burst.
     answered: VecDeque<Instant>,
     invalid: VecDeque<Instant>,
 }

@@ -10,7 +10,7 @@ use crate::llm::listing::Abilities;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Available {
     pub last_updated: DateTime<Utc>,
-    /// By provider; only configured ones.
+    /// By provider; only those that are configured.
     pub providers: BTreeMap<String, Listed>,
 }
 

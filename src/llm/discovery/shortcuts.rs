@@ -11,8 +11,7 @@ const MOST_LOCAL: usize = 20;
 const MAX_NAME: usize = 32;
 
 impl Models {
-    /// Returns a shortcut for each available model of the catalog, and for local ones. None of them has a name that is
-    /// `taken`.
+    /// Returns a shortcut for each available model of the catalog, and for local models. No name is among `taken`.
     pub fn shortcuts(&self, taken: &[&str]) -> Vec<Shortcut> {
         let all = self.all();
         let is_there = |shortcut: &&Shortcut| all.iter().any(|one| one.model == shortcut.model);

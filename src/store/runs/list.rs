@@ -42,7 +42,7 @@ pub struct RunFilter {
     /// Shown in this channel or thread.
     pub channel: Option<ChannelId>,
     pub since: Option<DateTime<Utc>>,
-    /// How many newer ones are skipped.
+    /// How many newer runs to skip.
     pub offset: u32,
     pub limit: u32,
 }

@@ -320,7 +320,7 @@ fn lines(git: &Repository, id: Oid) -> Result<String, ToolError> {
     let diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut options))?;
     let (mut added, mut removed) = (0, 0);
     for at in 0..diff.deltas().len() {
-        // There is none for a file that is not text.
+        // A file that is not text has no patch.
         let Some(patch) = Patch::from_diff(&diff, at)? else {
             continue;
         };

@@ -13,7 +13,7 @@ pub(super) struct Entry {
     pub(super) line: usize,
     /// In lower case, as git compares it.
     pub(super) section: String,
-    /// As it is written; empty if there is none.
+    /// The subsection as it is written; empty if there is none.
     pub(super) subsection: String,
     /// In lower case.
     pub(super) key: String,

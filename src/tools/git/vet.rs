@@ -169,7 +169,7 @@ impl Walk {
                 self.left_over
                     .push(format!("{below}/{name}").trim_start_matches('/').to_owned());
             }
-            // One that was deleted meanwhile will not be read either.
+            // A file that was deleted meanwhile will not be read either.
             let size = entry.metadata().map_or(0, |meta| meta.len());
             if most.is_some_and(|most| size > most) {
                 return Err(refused(&format!(

@@ -77,7 +77,7 @@ impl<'a> Writing<'a> {
             let made = self.git.symlink_metadata(path);
             let made = made.and_then(|meta| meta.modified());
             if made.is_ok_and(|made| made.into_std() >= since) {
-                // One that stays is reported by the operation that needs it.
+                // If a file stays, the operation that needs it reports that.
                 let _ = self.git.remove_file(path);
             }
         }

@@ -66,7 +66,7 @@ pub struct HookRequest<'a> {
     pub model: Option<&'a str>,
 }
 
-/// Returns the hooks for a request; the default if none of them can be used.
+/// Returns the hooks for a request, or the default if no hook can be used.
 ///
 /// # Errors
 ///

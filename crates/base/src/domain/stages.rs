@@ -88,7 +88,7 @@ pub(super) fn handoffs<'de, D: Deserializer<'de>>(
 ///
 /// # Errors
 ///
-/// Fails if it is in none of the forms.
+/// Fails if the text is in another form.
 pub fn handoffs_of(json: &str) -> Result<Vec<Handoff>, serde_json::Error> {
     let mut text = serde_json::Deserializer::from_str(json);
     let read = handoffs(&mut text)?;

@@ -48,7 +48,7 @@ struct Reader<'a> {
     at: usize,
     /// Blanks before fences, and their replacements: a line feed and the prefix of the fence's line.
     edits: Vec<(Range<usize>, String)>,
-    /// Whether none of the remaining lines closes a fence: none further down does either.
+    /// Whether no remaining line closes a fence.
     unclosed: bool,
 }
 

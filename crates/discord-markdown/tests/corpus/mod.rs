@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// Returns `count` texts, always the same ones.
+/// Returns the same `count` texts each time.
 pub(crate) fn samples(count: usize) -> Vec<Sample> {
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let alone = pieces::BLOCKS

@@ -75,7 +75,7 @@ pub(crate) enum Operands {
     NoResponseFile,
     /// Names, paths and numbers: no `=`, `@`, `:`, no blank, no sign of code, no `+` in front.
     Plain,
-    /// Plain ones without a slash.
+    /// Plain operands without a slash.
     Names,
     /// Names of packages, with their version.
     Packages,

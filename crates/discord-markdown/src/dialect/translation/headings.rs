@@ -1,4 +1,4 @@
-//! Headings: Discord draws three sizes, and does not know underlined ones.
+//! Headings: Discord draws three sizes, and does not know underlined headings.
 
 use std::ops::Range;
 
