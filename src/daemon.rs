@@ -186,7 +186,7 @@ impl Helpers {
         self.tasks.spawn(work(self.stop.clone()));
     }
 
-    /// Makes them stop, and returns them to be awaited.
+    /// Makes the tasks stop, and returns them to be awaited.
     fn stop(self) -> TaskTracker {
         self.stop.cancel();
         self.tasks.close();

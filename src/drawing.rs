@@ -1,7 +1,7 @@
 //! Drawings of the ledger's content, for people and for programs: a run as lines, events, a page and a picture; use as
 //! bars.
 //!
-//! Values in, text or bytes out. Discord and the command line show the same.
+//! Values in, text or bytes out. Discord and the command line show the same drawings.
 
 mod letters;
 mod overview_lines;

@@ -227,7 +227,7 @@ pub struct ToolContext {
 pub struct ProgressTeller(Arc<dyn Fn(String) + Send + Sync>);
 
 impl ProgressTeller {
-    /// Creates one that passes each line to `show`.
+    /// Creates a teller that passes each line to `show`.
     pub fn new(show: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self(Arc::new(show))
     }

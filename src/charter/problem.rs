@@ -73,7 +73,7 @@ impl Problems {
         (!found.is_empty()).then_some(Self(found))
     }
 
-    /// Returns one line each, after the name of the file.
+    /// Returns one line for each problem, after the name of the file.
     pub fn of_file_named(&self, file: &str) -> String {
         let lines = self.0.iter().map(|problem| {
             let between = if problem.line > 0 { ", " } else { ": " };

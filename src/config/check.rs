@@ -70,7 +70,7 @@ impl Config {
         folders::refused_root(&self.folders, home.filter(|home| home.is_absolute()))
     }
 
-    /// Returns those of `folders` whose letters do not lead to a folder, with a sentence about each.
+    /// Returns a sentence about each of `folders` that is not a folder, or has a link in its path.
     pub fn folder_warnings(&self) -> Vec<String> {
         let warning = |root: &PathBuf| match std::fs::canonicalize(root) {
             Ok(real) if real != *root => Some(format!(

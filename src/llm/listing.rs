@@ -43,7 +43,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Returns these, completed by `further`.
+    /// Returns the abilities, completed by `further`.
     pub(super) fn or(self, further: Self) -> Self {
         Self {
             window: self.window.or(further.window),
@@ -146,7 +146,7 @@ pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
     ids.iter().filter(|id| !is_twin(id)).cloned().collect()
 }
 
-/// Returns each once, in the given order.
+/// Returns each model once, in the given order.
 pub(super) fn distinct(mut models: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     models.retain(|model| seen.insert(model.clone()));

@@ -219,7 +219,7 @@ impl Providers {
         Ok(table.into())
     }
 
-    /// Replaces these with `others`, for all clones.
+    /// Replaces these providers with `others`, for all clones.
     pub fn replace(&self, others: &Self) {
         self.table.store(others.table.load_full());
     }

@@ -209,7 +209,7 @@ impl Pattern {
     /// Returns whether this pattern can match an action that begins with `tool:<subject>`.
     ///
     /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only if the pattern begins with the
-    /// names of others; a pattern with any other beginning may match everything.
+    /// names of other subjects; a pattern with any other beginning may match everything.
     pub(super) fn may_speak_of(&self, subject: &str) -> bool {
         let (tool, operation) = match subject.split_once(':') {
             Some((tool, operation)) => (tool, Some(operation)),

@@ -1,4 +1,4 @@
-//! Budgets of one day (UTC): whether people were notified that most of one is used, and their additions to it.
+//! Budgets of one day (UTC): whether people were notified that a budget is mostly used, and their additions to it.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::sqlite::SqliteRow;

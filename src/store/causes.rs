@@ -59,7 +59,7 @@ pub struct ReservedTurn {
 }
 
 impl Reserved {
-    /// Counts one more for `message`; also returns how many others are reserved.
+    /// Counts one more turn for `message`; also returns how many others are reserved.
     pub(super) fn one_more(&self, message: i64) -> (ReservedTurn, u32) {
         let mut all = self.0.lock();
         let count = all.entry(message).or_default();

@@ -123,7 +123,7 @@ impl HookAction {
 }
 
 impl HookSpec {
-    /// Creates one notice at the exit: the default of a task.
+    /// Creates the default hook of a task: one notice at the exit.
     pub fn notice_at_exit() -> Self {
         Self {
             trigger: Trigger::default(),

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::domain::AgentId;
 
-/// At most this many in any period of a certain length, each agent counted separately.
+/// A limit of uses in any period of a certain length, counted per agent.
 #[derive(Debug)]
 pub struct RateLimit {
     most: usize,
@@ -16,7 +16,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Allows at most `most` in any `within`.
+    /// Allows at most `most` uses in any `within`.
     pub fn new(most: usize, within: Duration) -> Self {
         Self {
             most,
@@ -25,7 +25,7 @@ impl RateLimit {
         }
     }
 
-    /// Takes one for `agent`.
+    /// Counts a use by `agent`.
     ///
     /// # Errors
     ///

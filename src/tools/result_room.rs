@@ -28,7 +28,7 @@ impl ResultRoom {
         }
     }
 
-    /// Takes this many tokens, if they are left; a small result always fits.
+    /// Takes this many tokens, if that many are left; a small result always fits.
     pub(super) async fn takes(&self, tokens: u64) -> bool {
         let Some(taken) = self.take(tokens) else {
             return false;

@@ -129,8 +129,8 @@ impl Shelf {
         &self.block
     }
 
-    /// Returns the tools most similar to `query`, the best first, with the schemas of their arguments. `server` leaves
-    /// only those of one.
+    /// Returns the tools most similar to `query`, the best first, with the schemas of their arguments. `server` limits
+    /// them to those of one server.
     pub(super) fn find(&self, query: &str, server: Option<&str>) -> Vec<ToolSchema> {
         let query: String = query.chars().take(QUERY_MAX).collect();
         let query = words(&query);

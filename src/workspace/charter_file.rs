@@ -1,5 +1,5 @@
-//! The files that describe roles, as bytes: read without following links, up to the largest size. The agent's own is
-//! also written.
+//! The files that describe roles, as bytes: read without following links, up to the largest size. The file of the agent
+//! itself can also be written.
 
 use std::io;
 

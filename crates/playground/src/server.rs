@@ -67,7 +67,7 @@ fn fresh_token() -> String {
 }
 
 impl Discord {
-    /// Starts one, with a server, its `#general`, its owner and the bot.
+    /// Starts a Discord with a server, its `#general`, its owner and the bot.
     ///
     /// # Errors
     ///

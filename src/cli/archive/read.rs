@@ -83,7 +83,7 @@ impl Backup {
         Ok(Self { path, file, bytes })
     }
 
-    /// Reads all of it and compares every file with the list.
+    /// Reads the whole backup and compares every file with the list.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Backup {
         Ok(dropped)
     }
 
-    /// Reads all of it from the beginning: passes on each entry that belongs to the home, with its content.
+    /// Reads the whole backup from the beginning: passes on each entry that belongs to the home, with its content.
     fn walk(
         &mut self,
         what: &str,

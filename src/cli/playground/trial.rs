@@ -90,7 +90,7 @@ impl Trial {
         self.model.base_url()
     }
 
-    /// Ends all of it. The daemon must already have ended.
+    /// Ends all parts of the trial. The daemon must already have ended.
     pub(super) async fn stop(self) {
         self.playground.stop().await;
         self.model.stop();

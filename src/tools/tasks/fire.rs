@@ -87,7 +87,8 @@ impl Watch {
         }
     }
 
-    /// Fires one hook, unless it is too soon or it has fired as often as it may. Counted before it happens.
+    /// Fires a hook, unless it is too soon or the hook has fired as often as it may. The firing is counted before it
+    /// happens.
     async fn fire(&mut self, index: usize, cause: &Cause) {
         let now = clock::now();
         let hook = &mut self.hooks[index];

@@ -8,7 +8,7 @@ use super::call::{Context, Refusal, agent_here, bot, responder};
 use crate::discord::bot::Bot;
 use crate::discord::interactions::chosen::{self, Chosen};
 
-/// Returns all of them.
+/// Returns all commands on a message.
 pub(super) fn all() -> Vec<poise::Command<Bot, Refusal>> {
     vec![retry(), branch(), ask(), stop()]
 }

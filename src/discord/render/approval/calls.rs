@@ -28,7 +28,7 @@ pub(super) fn shown(question: &Question) -> String {
     warnings(question) + &calls
 }
 
-/// Returns one call, or both ends of it.
+/// Returns a call as text, or both ends of it.
 pub(super) fn alone(call: &AskedCall) -> String {
     match call_whole(call) {
         whole if whole.chars().count() <= MAX_SHOWN => whole,

@@ -345,7 +345,7 @@ impl Shown<'_> {
         ))
     }
 
-    /// Returns one line of it, without secrets.
+    /// Returns `words` as one line without secrets.
     pub(super) fn line(self, words: &str, most: usize) -> String {
         one_line(&self.redactor.redact(words), most)
     }
