@@ -19,7 +19,7 @@ const MARK: &str = "CHORUS_SECRETS_ON_STDIN";
 /// Endings of the names of variables that hold secrets.
 const SECRET_ENDINGS: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 
-/// More than a pipe's buffer could not be written before it is read; secrets are far smaller.
+/// A write of more than a pipe's buffer would wait for a reader; secrets are far smaller.
 const PIPE_CAPACITY: usize = 65_536;
 
 /// Returns the variables this process was started with, including secrets. Its environment no longer has the secrets.

@@ -100,8 +100,8 @@ fn published_quirks(endpoint: &Endpoint) -> Quirks {
     ])
 }
 
-/// Returns the models that an OpenAI-like server lists, and its information about them; of OpenAI's own only those that
-/// chat.
+/// Returns the models that an OpenAI-like server lists, and its information about them. For OpenAI itself, only models
+/// that chat are returned.
 pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Listing, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;

@@ -87,8 +87,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::NotFound`] if the parent is not running, or one that ends is not: then nothing is
-    /// stored.
+    /// Fails with [`StoreError::NotFound`] if the parent or a child turn to end is not running. Then nothing is stored.
     pub async fn next_stage(
         &self,
         parent: TurnId,

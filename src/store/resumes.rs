@@ -455,7 +455,7 @@ fn say(batch: &mut Batch, told: Vec<Told>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Accepts the case that another decision came first: then nothing is left to do.
+/// Accepts that another decision came first. Then nothing is left to do.
 fn unless_settled(done: Result<(), StoreError>) -> Result<(), StoreError> {
     match done {
         Err(StoreError::NotFound(_)) => Ok(()),

@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Returns an agent's sessions that `word` names: a file stem or the beginning of an id. If a whole stem matches,
-    /// only that session is returned; of several ids, at most `limit`, newest first.
+    /// only that session is returned. If several ids match, at most `limit` sessions are returned, newest first.
     pub async fn find_sessions(
         &self,
         agent: AgentId,

@@ -43,8 +43,8 @@ pub struct Caller {
     pub depth: u32,
     /// How many hops one message may cause in a row.
     pub most_hops: u32,
-    /// Whether a role has to pass the words of its turn before people get them: then people see none of them in the
-    /// call.
+    /// Whether a role has to pass the words of its turn before people get them. Then people do not see these words in
+    /// the call.
     pub hides_words: bool,
     /// Cancelled when the call has to end: by any stop of the turn, and by the end of its time.
     pub stop: CancellationToken,

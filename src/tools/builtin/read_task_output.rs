@@ -28,7 +28,7 @@ const MOST_LINES: usize = 5_000;
 /// Most bytes of a line that are shown and searched.
 const LINE: u64 = 4_000;
 
-/// Most bytes of lines of one log that are returned; of a longer one, the last.
+/// Most bytes of the lines of one log that are returned; a longer log is cut at the beginning.
 const MOST_BYTES: usize = 400_000;
 
 pub(super) struct ReadTaskOutput;

@@ -42,7 +42,7 @@ impl Checker {
     ///
     /// # Errors
     ///
-    /// Fails if they cannot be listed: then nothing is read, since any address may be this machine's.
+    /// Fails if they cannot be listed. Then nothing is read, since any address may be this machine's.
     pub(super) fn new() -> Result<Self, Unfit> {
         interfaces().map(Self).map_err(|_| Unfit::Unlisted)
     }

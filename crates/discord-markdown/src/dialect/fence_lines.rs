@@ -254,7 +254,7 @@ fn margin(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '>']).len()
 }
 
-/// Returns the same length with the marks of list items.
+/// Returns the length of a line's margin, including the marks of list items.
 fn margin_with_marks(line: &str) -> usize {
     let mut at = margin(line);
     loop {
