@@ -68,6 +68,9 @@ pub trait Members: Send + Sync {
     /// Whether Discord has described the server: members of another one cannot be looked up.
     fn knows(&self, guild: GuildId) -> bool;
 
+    /// Checks whether the server has the channel. Returns `None` until Discord has described the server.
+    fn has_channel(&self, guild: GuildId, channel: ChannelId) -> Option<bool>;
+
     /// Whether the member, with the roles given, sees a text channel; nobody sees an unknown one.
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool;
 

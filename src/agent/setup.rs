@@ -30,6 +30,9 @@ const RECORD_DECISION: &str = "record_decision";
 /// The tool that plans work at a time.
 pub(super) const SCHEDULE: &str = "schedule";
 
+/// The tool that changes an agent's own permissions, which no turn has that no person began.
+pub(super) const SELF_EDIT_PERMISSIONS: &str = "self_edit_permissions";
+
 /// Tools that no child turn has: they outlive it, or change the agent itself.
 const NOT_FOR_CHILDREN: [&str; 9] = [
     "add_process_hooks",

@@ -1,5 +1,6 @@
 //! `chorus backup`: the whole home in one file, while the daemon runs.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -8,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use chrono::{DateTime, NaiveDateTime, Utc};
+use serde::Serialize;
 
 use super::archive::{FILES, FOLDERS, Manifest, Writer};
 use super::environment::EnvFile;
 use super::failure::Failure;
 use super::looking;
-use super::output::{self, print_line};
+use super::output::{self, print_json, print_line};
 use super::progress::Progress;
 use crate::clock;
 use crate::config::Paths;
@@ -33,6 +35,7 @@ const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
   chorus backup /var/backups/chorus.tar.gz
   chorus backup --keep 14 /var/backups/chorus
   chorus backup --with-folders /var/backups/chorus.tar.gz
+  chorus backup --json /var/backups/chorus | jq -r .file
   chorus backup - | ssh nas 'cat > chorus.tar.gz'")]
 pub(super) struct Backup {
     /// File to write, folder for a file with the default name, or - for standard output [default: chorus-<date>.tar.gz in the working directory]
@@ -43,6 +46,25 @@ pub(super) struct Backup {
     /// Save the folders of the machine too that agents are bound to
     #[arg(long)]
     with_folders: bool,
+    /// Print the result as JSON; not with - as the file
+    #[arg(long)]
+    json: bool,
+}
+
+/// A finished backup, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a Path,
+    /// Files in the backup.
+    files: usize,
+    /// Their bytes.
+    bytes: u64,
+    /// Bytes of the backup.
+    compressed_bytes: u64,
+    /// Folders of the machine that the backup does not contain, by agent.
+    folders_left_out: &'a BTreeMap<String, String>,
+    /// Older backups that were deleted.
+    removed: Vec<PathBuf>,
 }
 
 impl Backup {
@@ -55,6 +77,11 @@ impl Backup {
             BoundFolders::LeftOut
         };
         if self.file.as_deref() == Some(Path::new("-")) {
+            if self.json {
+                return Err(Failure::Usage(
+                    "--json needs a file or a folder: standard output gets the backup".to_owned(),
+                ));
+            }
             return to_standard_output(&paths, folders, now);
         }
         let given = self.file.unwrap_or_else(|| PathBuf::from("."));
@@ -69,9 +96,29 @@ impl Backup {
                 given.display()
             )));
         }
-        to_file(&paths, &file, folders, now)?;
-        if let Some(keep) = self.keep {
-            remove_older(&given, usize::from(keep))?;
+        let saved = to_file(&paths, &file, folders, now)?;
+        let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        if !self.json {
+            let saved = saved.summary(&file.display());
+            print_line!("{saved}, compressed {}", text::bytes(size));
+        }
+        let removed = match self.keep {
+            Some(keep) => remove_older(&given, usize::from(keep))?,
+            None => Vec::new(),
+        };
+        if self.json {
+            print_json(&Report {
+                file: &file,
+                files: saved.0.files.len(),
+                bytes: saved.bytes(),
+                compressed_bytes: size,
+                folders_left_out: &saved.0.folders_left_out,
+                removed,
+            })?;
+        } else {
+            for file in removed {
+                print_line!("removed {}", file.display());
+            }
         }
         Ok(())
     }
@@ -83,7 +130,7 @@ fn to_file(
     file: &Path,
     folders: BoundFolders,
     now: DateTime<Utc>,
-) -> Result<(), Failure> {
+) -> Result<Saved, Failure> {
     if file.exists() {
         return Err(Failure::Failed(anyhow::anyhow!(
             "{} exists already: name another file",
@@ -102,17 +149,10 @@ fn to_file(
             fs::rename(&partial, file).with_context(|| format!("naming {}", file.display()))?;
             Ok(saved)
         });
-    let saved = saved.map_err(|error| {
+    saved.map_err(|error| {
         let _ = fs::remove_file(&partial);
         Failure::Failed(error.context("no backup was made"))
-    })?;
-    let size = fs::metadata(file).map_or(0, |metadata| metadata.len());
-    print_line!(
-        "{}, compressed {}",
-        saved.summary(&file.display()),
-        text::bytes(size)
-    );
-    Ok(())
+    })
 }
 
 /// Writes the backup to standard output.
@@ -147,8 +187,8 @@ fn new_file(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Deletes all but the newest `keep` backups of `folder` that have the default name.
-fn remove_older(folder: &Path, keep: usize) -> anyhow::Result<()> {
+/// Deletes all but the newest `keep` backups of `folder` that have the default name. Returns the deleted files.
+fn remove_older(folder: &Path, keep: usize) -> anyhow::Result<Vec<PathBuf>> {
     let reading = || format!("reading {}", folder.display());
     let mut backups = Vec::new();
     for entry in fs::read_dir(folder).with_context(reading)? {
@@ -160,20 +200,24 @@ fn remove_older(folder: &Path, keep: usize) -> anyhow::Result<()> {
     }
     backups.sort();
     backups.truncate(backups.len().saturating_sub(keep));
+    let mut removed = Vec::new();
     for (_, name) in backups {
         let file = folder.join(name);
         fs::remove_file(&file).with_context(|| format!("removing {}", file.display()))?;
-        print_line!("removed {}", file.display());
+        removed.push(file);
     }
-    Ok(())
+    Ok(removed)
 }
 
 /// The contents of a backup.
 struct Saved(Manifest);
 
 impl Saved {
+    fn bytes(&self) -> u64 {
+        self.0.files.values().map(|entry| entry.size).sum()
+    }
+
     fn summary(&self, name: &dyn std::fmt::Display) -> String {
-        let bytes: u64 = self.0.files.values().map(|entry| entry.size).sum();
         let files = text::count(self.0.files.len(), "file", "files");
         let left_out = match self.0.folders_left_out.len() {
             0 => String::new(),
@@ -182,7 +226,7 @@ impl Saved {
                 text::count(count, "folder", "folders")
             ),
         };
-        format!("{name}: {files}, {}{left_out}", text::bytes(bytes))
+        format!("{name}: {files}, {}{left_out}", text::bytes(self.bytes()))
     }
 }
 

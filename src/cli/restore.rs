@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, ensure};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use chrono::{DateTime, Utc};
 use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
+use serde::Serialize;
 use tempfile::TempDir;
 
 use super::archive::{BOUND, Backup, Checked, Manifest};
@@ -20,7 +22,7 @@ use super::backup::with_ending;
 use super::environment::EnvFile;
 use super::failure::Failure;
 use super::home_files::{self, text_of};
-use super::output::print_line;
+use super::output::{print_json, print_line};
 use super::progress::Progress;
 use crate::clock;
 use crate::store::{HomeLock, LOCK_FILE};
@@ -40,6 +42,7 @@ const LOST_AND_FOUND: &str = "lost+found";
 #[command(after_help = "Examples:
   chorus restore chorus-2026-11-21_070000.tar.gz
   chorus restore --check chorus-2026-11-21_070000.tar.gz
+  chorus restore --check --json chorus-2026-11-21_070000.tar.gz | jq .files
   CHORUS_HOME=/srv/chorus chorus restore --replace backup.tar.gz")]
 pub(super) struct Restore {
     /// The backup
@@ -53,6 +56,44 @@ pub(super) struct Restore {
     /// Take over the addresses, key variables and rights in the backup's config.json without a question
     #[arg(long)]
     yes: bool,
+    /// Print the result as JSON, and ask nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// What happened, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a Path,
+    made_at: DateTime<Utc>,
+    /// The version that made the backup.
+    chorus: &'a str,
+    /// Files in the backup.
+    files: usize,
+    /// Their bytes.
+    bytes: u64,
+    /// Settings of the backup that decide about secrets and rights and that the home does not have.
+    settings: &'a BTreeSet<String>,
+    home: &'a Path,
+    /// Whether the home was made.
+    restored: bool,
+    /// What else happened: what was moved aside, kept or left out.
+    notes: Vec<String>,
+}
+
+/// What people read about a restore: printed at once, or kept for a report.
+enum Notes {
+    Printed,
+    Kept(Vec<String>),
+}
+
+impl Notes {
+    fn add(&mut self, note: String) {
+        match self {
+            Self::Printed => print_line!("{note}"),
+            Self::Kept(all) => all.push(note),
+        }
+    }
 }
 
 impl Restore {
@@ -65,35 +106,56 @@ impl Restore {
             config,
         } = backup.check()?;
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
-        print_line!(
-            "{} is intact: made {} by chorus {}, {}, {}",
-            self.file.display(),
-            manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
-            text::visible(&manifest.chorus).0,
-            text::count(manifest.files.len(), "file", "files"),
-            text::bytes(bytes)
-        );
         let new = new_settings(config.as_deref(), &home)?;
-        for line in &new {
-            print_line!("its config.json sets {line}");
+        if !self.json {
+            print_line!(
+                "{} is intact: made {} by chorus {}, {}, {}",
+                self.file.display(),
+                manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
+                text::visible(&manifest.chorus).0,
+                text::count(manifest.files.len(), "file", "files"),
+                text::bytes(bytes)
+            );
+            for line in &new {
+                print_line!("its config.json sets {line}");
+            }
         }
-        if self.check {
-            return Ok(());
-        }
-        if !new.is_empty() && !self.yes && !confirmed()? {
-            return Err(anyhow!(
-                "nothing was restored: these settings decide where keys and conversations are sent and what agents may do; \
-                 add --yes if they are yours"
-            )
-            .into());
-        }
-        let if_taken = if self.replace {
-            IfTaken::PutAside
+        let mut notes = if self.json {
+            Notes::Kept(Vec::new())
         } else {
-            IfTaken::Refuse
+            Notes::Printed
         };
-        restore(&mut backup, written, &home, if_taken)?;
-        tell_of_folders(&manifest, &home);
+        if !self.check {
+            if !new.is_empty() && !self.yes && (self.json || !confirmed()?) {
+                let settings: Vec<&str> = new.iter().map(String::as_str).collect();
+                return Err(anyhow!(
+                    "nothing was restored: these settings decide where keys and conversations are sent and what agents may do: {}; \
+                     add --yes if they are yours",
+                    settings.join("; ")
+                )
+                .into());
+            }
+            let if_taken = if self.replace {
+                IfTaken::PutAside
+            } else {
+                IfTaken::Refuse
+            };
+            restore(&mut backup, written, (&home, if_taken), &mut notes)?;
+            note_folders(&manifest, &home, &mut notes);
+        }
+        if let Notes::Kept(notes) = notes {
+            print_json(&Report {
+                file: &self.file,
+                made_at: manifest.made_at,
+                chorus: &manifest.chorus,
+                files: manifest.files.len(),
+                bytes,
+                settings: &new,
+                home: &home,
+                restored: !self.check,
+                notes,
+            })?;
+        }
         Ok(())
     }
 }
@@ -124,24 +186,24 @@ fn confirmed() -> anyhow::Result<bool> {
     Ok(answer.trim().eq_ignore_ascii_case("yes"))
 }
 
-/// Reports where the folders are in which agents worked: copies from the backup are in the home, and never replace the
+/// Notes where the folders are in which agents worked: copies from the backup are in the home, and never replace the
 /// folders themselves.
-fn tell_of_folders(manifest: &Manifest, home: &Path) {
+fn note_folders(manifest: &Manifest, home: &Path, notes: &mut Notes) {
     let restored = home.join(BOUND);
     let folders = fs::read_dir(&restored).into_iter().flatten().flatten();
     for folder in folders {
-        print_line!(
+        notes.add(format!(
             "the folder of agent {} is in {}; put it where it belongs, then bind the agent to it with /agent config",
             text::visible(&folder.file_name().to_string_lossy()).0,
             folder.path().display()
-        );
+        ));
     }
     for (agent, folder) in &manifest.folders_left_out {
-        print_line!(
+        notes.add(format!(
             "not in the backup: {}, in which agent {} works",
             text::visible(folder).0,
             text::visible(agent).0
-        );
+        ));
     }
 }
 
@@ -152,7 +214,12 @@ enum IfTaken {
     PutAside,
 }
 
-fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
+fn restore(
+    backup: &mut Backup,
+    bytes: u64,
+    (home, if_taken): (&Path, IfTaken),
+    notes: &mut Notes,
+) -> anyhow::Result<()> {
     let is_mount = is_mount_point(home);
     let is_taken = fs::read_dir(home).is_ok_and(|entries| {
         let mut names = entries.flatten().map(|entry| entry.file_name());
@@ -187,47 +254,58 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         .context("writing everything to the disk")?;
     progress.clear();
     if let Some(first) = dropped.first() {
-        print_line!(
+        notes.add(format!(
             "setuid, setgid and sticky bits are not restored: {} had one, the first is {first}",
             text::count(dropped.len(), "file or folder", "files and folders")
-        );
+        ));
     }
     if is_within {
-        exchange_within(&fresh, home, is_taken)?;
-        print_line!("restored to {}", home.display());
+        if let Some(aside) = exchange_within(&fresh, home, is_taken)? {
+            notes.add(format!("what was there is now in {}", aside.display()));
+        }
+        notes.add(format!("restored to {}", home.display()));
         return Ok(());
     }
     if is_taken {
         // A daemon that runs in the home would continue in the old one.
         let lock = HomeLock::acquire(home)?;
         let aside = with_ending(home, &aside_name());
-        keep_secrets(home, fresh.path())?;
+        if let Some(dotenv) = keep_secrets(home, fresh.path())? {
+            notes.add(format!("the secrets in {} stay", dotenv.display()));
+        }
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
-        print_line!("the home that was there is now {}", aside.display());
+        notes.add(format!(
+            "the home that was there is now {}",
+            aside.display()
+        ));
     } else if home.exists() {
         fs::remove_dir(home).with_context(|| format!("replacing {}", home.display()))?;
     }
     fs::rename(fresh.keep(), home).with_context(|| format!("naming {}", home.display()))?;
-    print_line!("restored to {}", home.display());
+    notes.add(format!("restored to {}", home.display()));
     Ok(())
 }
 
-/// Copies the secrets of the existing home into the restored one: a backup contains none.
-fn keep_secrets(home: &Path, fresh: &Path) -> anyhow::Result<()> {
+/// Copies the secrets of the existing home into the restored one: a backup contains none. Returns their file, if there is
+/// one.
+fn keep_secrets(home: &Path, fresh: &Path) -> anyhow::Result<Option<PathBuf>> {
     let dotenv = home.join(DOTENV);
     let Some(secrets) = text_of(&dotenv)? else {
-        return Ok(());
+        return Ok(None);
     };
     home_files::replace(&fresh.join(DOTENV), &secrets, None)?;
-    print_line!("the secrets in {} stay", dotenv.display());
-    Ok(())
+    Ok(Some(dotenv))
 }
 
 /// Replaces the content of a home that cannot be renamed: the old content moves into a folder within it. If something
-/// cannot be moved, everything stays in place.
-fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Result<()> {
-    // A daemon that runs in the home would continue with files that were moved away.
+/// cannot be moved, everything stays in place. Returns that folder, unless the home was empty.
+fn exchange_within(
+    fresh: &TempDir,
+    home: &Path,
+    is_taken: bool,
+) -> anyhow::Result<Option<PathBuf>> {
+    // A daemon that runs in the home would continue with files that are moved away.
     let _lock = HomeLock::acquire(home)?;
     let aside = home.join(aside_name());
     fs::DirBuilder::new()
@@ -250,10 +328,7 @@ fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Resu
         let _ = fs::remove_dir(&aside);
     }
     exchanged?;
-    if is_taken {
-        print_line!("what was there is now in {}", aside.display());
-    }
-    Ok(())
+    Ok(is_taken.then_some(aside))
 }
 
 /// Moves all entries of a folder except those that `stay`, or none.

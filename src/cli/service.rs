@@ -11,10 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 
 use super::environment::EnvFile;
 use super::failure::Failure;
-use super::output::{print_line, print_text};
+use super::output::{print_json, print_line, print_text};
 use crate::config::{Config, Env};
 use crate::daemon;
 
@@ -52,7 +53,8 @@ pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
   sudo "$(command -v chorus)" service install    for the machine, as its own user
   chorus service install                         for you alone
   chorus service install --print                 only show the unit
-  chorus service status                          0 if it runs, else 1"#)]
+  chorus service status                          0 if it runs, else 1
+  chorus service status --json                   the same for programs"#)]
 pub(super) struct Service {
     #[command(subcommand)]
     action: Action,
@@ -77,6 +79,9 @@ enum Action {
     Status {
         #[command(flatten)]
         whose: Whose,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -125,7 +130,8 @@ impl Service {
                 Ok(tell_what_is_missing(manager, &home)?)
             }
             Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
-            Action::Status { whose } => status(whose.manager()),
+            Action::Status { whose, json: true } => report(whose.manager()),
+            Action::Status { whose, json: false } => status(whose.manager()),
         }
     }
 }
@@ -450,6 +456,59 @@ fn status(manager: Manager) -> Result<(), Failure> {
         // It is not active, or there is no such unit.
         Some(3 | 4) => Err(Failure::Answered),
         Some(_) | None => Ok(succeeds(&command, status)?),
+    }
+}
+
+/// The state of the service, for programs: the properties that systemd reports, by their names there.
+#[derive(Serialize)]
+struct Report {
+    unit: &'static str,
+    /// `loaded`, or `not-found` where there is no unit.
+    load_state: String,
+    /// `active`, `activating`, `inactive`, `failed`, …
+    active_state: String,
+    sub_state: String,
+    /// `enabled` where it starts with the machine.
+    enabled: String,
+    /// The process, while it runs.
+    pid: Option<u32>,
+    /// The daemon's own words about its state.
+    status: String,
+    /// How often systemd started it again.
+    restarts: u32,
+}
+
+/// Prints the state of the service as JSON.
+fn report(manager: Manager) -> Result<(), Failure> {
+    const ASKED: &str = "LoadState,ActiveState,SubState,UnitFileState,MainPID,StatusText,NRestarts";
+    let mut command = manager.command(&["show", "--property", ASKED, units::DAEMON]);
+    let shown = command.stderr(Stdio::inherit()).output();
+    let shown = shown.with_context(|| {
+        let name = command.get_program().display();
+        format!("{name} cannot be run: this machine needs systemd for that")
+    })?;
+    succeeds(&command, shown.status)?;
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    let value = |name: &str| {
+        let line = shown
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_default().to_owned()
+    };
+    let report = Report {
+        unit: units::DAEMON,
+        load_state: value("LoadState"),
+        active_state: value("ActiveState"),
+        sub_state: value("SubState"),
+        enabled: value("UnitFileState"),
+        pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
+        status: value("StatusText"),
+        restarts: value("NRestarts").parse().unwrap_or_default(),
+    };
+    print_json(&report)?;
+    match report.active_state.as_str() {
+        "active" | "reloading" => Ok(()),
+        _ => Err(Failure::Answered),
     }
 }
 

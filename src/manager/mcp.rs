@@ -245,17 +245,25 @@ impl McpServers {
             (json!(name), Value::Null),
         );
         let removed = async {
-            self.end_always(agent, name).await?;
+            self.end_always(agent, name, |_| true).await?;
             Ok(hub.remove(&who, name).await?)
         };
         self.audit.audited(row, removed).await
     }
 
-    /// Ends what people allowed permanently of a server's tools: they allowed it of what the server was then.
-    async fn end_always(&self, agent: &AgentSummary, server: &str) -> Result<(), ManagerError> {
+    /// Ends the permanent approvals of an agent for those tools of a server: they were given for what the tools were then.
+    async fn end_always(
+        &self,
+        agent: &AgentSummary,
+        server: &str,
+        ends: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Result<(), ManagerError> {
         let path = self.deps.paths.agent(agent.name.as_str());
         let beginnings = ["read", "write"].map(|mark| format!("tool:mcp:{mark} {server} "));
-        let is_its = move |entry: &str| beginnings.iter().any(|one| entry.starts_with(one));
+        let is_its = move |entry: &str| {
+            let mut calls = beginnings.iter().filter_map(|one| entry.strip_prefix(one));
+            calls.any(|call| ends(call.split(' ').next().unwrap_or(call)))
+        };
         let old = folder::load(path.clone()).await?.config.always_allow;
         if !old.iter().any(|entry| is_its(entry)) {
             return Ok(());
@@ -307,8 +315,20 @@ impl McpServers {
             (Value::Null, json!(shown)),
         );
         let decided = async {
-            if press == Press::Approve(Approval::AskEachTime) {
-                self.end_always(agent, name).await?;
+            if let Press::Approve(how) = press {
+                let changed = hub.changed_tools(&who, name, shown).await?;
+                // A server of config.json is one server for all agents.
+                let agents = match server.place {
+                    Place::Operator => self.directory.registry.all(),
+                    Place::Agent => vec![agent.clone()],
+                };
+                for agent in agents {
+                    let changed = changed.clone();
+                    let ends = move |tool: &str| {
+                        how == Approval::AskEachTime || changed.iter().any(|one| one == tool)
+                    };
+                    self.end_always(&agent, name, ends).await?;
+                }
             }
             Ok(hub.decide(&who, name, shown, press, by.person.id).await?)
         };

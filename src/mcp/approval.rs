@@ -192,6 +192,29 @@ impl Hub {
         Ok(Asked::Card)
     }
 
+    /// Returns the tools with a definition that differs from the approved one, as a card shows them.
+    ///
+    /// # Errors
+    ///
+    /// When the card shows something else than what waits now.
+    pub async fn changed_tools(
+        &self,
+        who: &Who,
+        name: &str,
+        shown: &str,
+    ) -> Result<Vec<String>, McpError> {
+        let server = self.find(who, name)?;
+        let entry = usable(&server)?;
+        let stale = || McpError::Stale(name.to_owned());
+        let kept = self.kept(scope_of(who, &server), name).await?;
+        let kept = kept.ok_or_else(stale)?;
+        if pins::digest(&kept) != shown || !kept.is_of(entry) {
+            return Err(stale());
+        }
+        let changed = kept.pins.iter().filter(|pin| pin.waiting.is_some());
+        Ok(changed.map(|pin| pin.tool.clone()).collect())
+    }
+
     /// Approves or denies what a card showed, if that is what waits now.
     ///
     /// # Errors

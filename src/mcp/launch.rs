@@ -101,7 +101,7 @@ impl Launch {
     /// When there is none.
     pub fn check_program(&self) -> Result<(), LaunchError> {
         match &self.entry.transport {
-            Transport::Stdio { command, .. } => self.file(command).map(drop),
+            Transport::Stdio { command, args, .. } => self.files(command, args).map(drop),
             Transport::Http { .. } => Err(LaunchError::Http),
         }
     }
@@ -150,7 +150,7 @@ impl Launch {
         let Transport::Stdio { env, cwd, .. } = &self.entry.transport else {
             return Err(LaunchError::Http);
         };
-        let file = self.file(command)?;
+        let file = self.files(command, &arguments)?;
         let most = self.limits.disk.get();
         if size(&self.seen.home, most) > most {
             return Err(LaunchError::HomeTooLarge(most));
@@ -187,6 +187,21 @@ impl Launch {
         })
     }
 
+    /// Returns the program, after a check that agents can write neither it nor what it runs by its arguments.
+    fn files(&self, command: &str, arguments: &[String]) -> Result<PathBuf, LaunchError> {
+        let file = self.file(command)?;
+        if runs_files(&file) {
+            for path in arguments.iter().flat_map(|text| paths_in(text)) {
+                if let Ok(real) = fs::canonicalize(path)
+                    && real.is_file()
+                {
+                    self.check_place(Path::new(path), &real)?;
+                }
+            }
+        }
+        Ok(file)
+    }
+
     fn file(&self, command: &str) -> Result<PathBuf, LaunchError> {
         let file = if command.starts_with('/') {
             PathBuf::from(command)
@@ -198,19 +213,47 @@ impl Launch {
         };
         let real = fs::canonicalize(&file).ok().filter(|real| real.is_file());
         let real = real.ok_or_else(|| LaunchError::NoProgram(file.clone()))?;
+        self.check_place(&file, &real)?;
+        Ok(file)
+    }
+
+    /// Checks that agents cannot write the file `real`, which `path` leads to.
+    fn check_place(&self, path: &Path, real: &Path) -> Result<(), LaunchError> {
         let chorus = fs::canonicalize(&self.seen.chorus);
         if chorus.is_ok_and(|chorus| real.starts_with(chorus)) {
-            return Err(LaunchError::InHome(file));
+            return Err(LaunchError::InHome(path.to_owned()));
         }
         let mut folders = self
             .folders
             .iter()
             .filter_map(|one| fs::canonicalize(one).ok());
         if folders.any(|folder| real.starts_with(folder)) {
-            return Err(LaunchError::InFolder(file));
+            return Err(LaunchError::InFolder(path.to_owned()));
         }
-        Ok(file)
+        Ok(())
     }
+}
+
+/// Programs that run files named by their arguments, by the beginning of their names.
+const RUN_FILES: [&str; 22] = [
+    "ash", "bash", "bun", "busybox", "dash", "deno", "env", "fish", "java", "ksh", "lua", "node",
+    "perl", "php", "python", "pypy", "ruby", "sh", "timeout", "ts-node", "tsx", "zsh",
+];
+
+/// Whether a program runs files that its arguments name. Files that others only read may lie where agents write.
+fn runs_files(program: &Path) -> bool {
+    let name = program.file_name().and_then(|name| name.to_str());
+    let base = name
+        .map(|name| name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.'));
+    base.is_some_and(|base| RUN_FILES.contains(&base))
+}
+
+/// The absolute paths in an argument, which may be a script.
+fn paths_in(argument: &str) -> impl Iterator<Item = &str> {
+    let between = |letter: char| letter.is_whitespace() || "'\"`=:;,|&<>()".contains(letter);
+    std::iter::once(argument)
+        .chain(argument.split(between))
+        .filter(|word| word.starts_with('/'))
 }
 
 /// What a server reads for the sake of its program: the folder that holds it, or the file alone where the folder holds more than programs.

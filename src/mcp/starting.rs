@@ -19,6 +19,7 @@ use super::pins::{self, Kept};
 use super::processes::{Bounds, Key, NotRunning, StartFault, Started};
 use super::roster::RosterServer;
 use super::{servers, version};
+use crate::config::folders;
 use crate::domain::ChannelId;
 use crate::store::{McpServerRow, McpState, NewPart, StoreError};
 use crate::text;
@@ -88,7 +89,12 @@ impl Hub {
         let prepared = spawn_blocking(move || -> io::Result<_> {
             // `.env` may have changed since.
             let env = env.read_again().map_or(env, Arc::new);
-            let workspace = Workspace::open(&folder)?.files_folder();
+            let own = Workspace::open(&folder)?;
+            let bound = own.bound().ok().flatten();
+            // The operator may have taken back the right to work there.
+            let is_allowed =
+                bound.is_none_or(|bound| folders::root_of(&config.folders, &bound.path).is_some());
+            let workspace = own.files_folder().ok().filter(|_| is_allowed);
             let homes = folder.join("mcp");
             match DirBuilder::new().mode(0o700).create(&homes) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -96,7 +102,7 @@ impl Hub {
             }
             let seen = Seen {
                 home: homes.join(&name),
-                workspace: workspace.ok(),
+                workspace,
                 chorus,
             };
             let value = |name: &str| servers::variable(place, &env, name);

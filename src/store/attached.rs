@@ -5,7 +5,7 @@ use sqlx::query;
 use super::attempts::{AttemptRow, insert_attempt};
 use super::audit::{AuditRow, insert_audit};
 use super::batch::Batch;
-use crate::domain::TurnId;
+use crate::domain::{TurnId, UserId};
 
 /// Rows that are stored with a step, in its transaction: decisions for the audit log, and costs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +18,8 @@ pub struct AttachedRows {
     pub begun_with: Option<(TurnId, String)>,
     /// The root of a run with text that a role has to pass before people get it.
     pub hides_words: Option<TurnId>,
+    /// A person whose words enter a turn, but not as a message.
+    pub speaks: Option<(TurnId, UserId)>,
 }
 
 impl AttachedRows {
@@ -37,6 +39,13 @@ impl AttachedRows {
                 "UPDATE turns SET beginning_id = (SELECT beginnings.id FROM beginnings WHERE text = ?) WHERE id = ?",
                 begun_with,
                 turn.to_string()
+            ));
+        }
+        if let Some((turn, user)) = self.speaks {
+            batch.add(query!(
+                "INSERT OR IGNORE INTO turn_people (turn_id, user_id) VALUES (?, ?)",
+                turn.to_string(),
+                user.as_i64()
             ));
         }
         if let Some(root) = self.hides_words {

@@ -1,4 +1,6 @@
-//! The people behind a turn: the authors of messages that led to it, through any number of hooks and agents.
+//! The people behind a turn: the authors of the words that led to it, through any number of hooks and agents.
+//!
+//! Words are messages, answers to questions of `ask_person`, reasons of denials, and the prompt of a schedule.
 
 use super::Store;
 use super::error::StoreError;
@@ -27,8 +29,8 @@ impl Store {
         self.ids(owners, turn).await
     }
 
-    /// Returns the authors of all messages in `turn`, in the turns that led to it and in the child turns of those,
-    /// earliest first. A message to a child is part of its report.
+    /// Returns the authors of all words in `turn`, in the turns that led to it and in the child turns of those: first the
+    /// owner of its schedule, then authors of messages, earliest first. A message to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         // If a row cannot be read, its author becomes user 0, which does not exist. The owner of a schedule counts as
         // the author of its turns.
@@ -38,6 +40,11 @@ impl Store {
                  THEN json_extract(inbound.body, '$.author.id') END, 0), inbound.message_id
              FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)
                  OR inbound.message_id IN (SELECT turns.trigger_id FROM all_of JOIN turns ON turns.id = all_of.id)
+             UNION ALL SELECT answered_by, 9223372036854775807 FROM questions
+                 WHERE answered_by IS NOT NULL AND turn_id IN (SELECT id FROM all_of)
+             UNION ALL SELECT user_id, 9223372036854775807 FROM turn_people WHERE turn_id IN (SELECT id FROM all_of)
+             UNION ALL SELECT p.user_id, 9223372036854775807 FROM chain JOIN turns ON turns.id = chain.id
+                 JOIN schedule_people p ON p.schedule_id = CAST(turns.cause_id AS INTEGER) WHERE turns.cause = 'schedule'
              ORDER BY position";
         self.ids(authors, turn).await
     }

@@ -153,8 +153,14 @@ impl Store {
     /// # Errors
     ///
     /// Fails with [`StoreError::NotFound`] if the question was not allowed, or its call has started.
-    pub async fn overrule_question(&self, id: i64, by: UserId) -> Result<(), StoreError> {
+    pub async fn overrule_question(
+        &self,
+        id: i64,
+        by: UserId,
+        attached: AttachedRows,
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
+        attached.add_to(&mut batch);
         batch.add(query!(
             "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
                  WHERE id = ? AND decision IN ('allow', 'always_allow') AND EXISTS

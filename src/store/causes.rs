@@ -171,14 +171,16 @@ fn kept_note(row: &SqliteRow) -> Result<KeptNote, StoreError> {
 }
 
 /// Finds the person's message to which the effects of `turn` are charged: the latest one that was passed to it or to
-/// the root of its run. If there is none, the message that led to it.
+/// the root of its run. If there is none, the message that led to it. The turn of a schedule or a webhook stands for its
+/// message, as a negative number.
 pub(super) async fn message_behind(
     db: &mut SqliteConnection,
     turn: TurnId,
 ) -> Result<Option<i64>, StoreError> {
     let found = checked(query_scalar!(
         "SELECT coalesce((SELECT max(n.message_id) FROM inbound n WHERE n.turn_id IN (t.id, root.id)),
-             root.caused_by, root.trigger_id) AS \"message: i64\"
+             root.caused_by, root.trigger_id,
+             CASE WHEN root.cause IN ('schedule', 'webhook') THEN -root.rowid END) AS \"message: i64\"
          FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ?",
         turn.to_string()
     ))

@@ -235,7 +235,8 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
                  kind, run_id, call_id, path, role, role_sha256, title, caused_by, cause, unattended)
              SELECT ?, ?, coalesce(?, last_insert_rowid()), t.id, t.origin_id, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?,
                  coalesce((SELECT max(n.message_id) FROM inbound n WHERE n.turn_id IN (t.id, root.id)),
-                     root.caused_by, root.trigger_id), t.cause, t.unattended
+                     root.caused_by, root.trigger_id,
+                     CASE WHEN root.cause IN ('schedule', 'webhook') THEN -root.rowid END), t.cause, t.unattended
              FROM turns t JOIN turns root ON root.id = t.run_id WHERE t.id = ? AND t.state = 'running'",
         turn.id.to_string(),
         turn.agent.to_string(),

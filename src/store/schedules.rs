@@ -108,8 +108,13 @@ pub struct ScheduleCounts {
 
 impl Store {
     /// Adds a schedule.
-    pub async fn insert_schedule(&self, new: NewSchedule) -> Result<ScheduleRow, StoreError> {
+    pub async fn insert_schedule(
+        &self,
+        new: NewSchedule,
+        also_by: &[UserId],
+    ) -> Result<ScheduleRow, StoreError> {
         let mut batch = Batch::default();
+        let (agent, name) = (new.agent, new.name.clone());
         batch.add(query!(
             "INSERT INTO schedules (agent_id, name, owner_id, kind, when_text, rule, timezone, body, gate, gate_binding, place,
                      thread_id, model, budget_usd, missed, state, next_at, created_at)
@@ -132,6 +137,15 @@ impl Store {
             stamp(new.next_at),
             now()
         ));
+        for user in also_by {
+            batch.add(query!(
+                "INSERT OR IGNORE INTO schedule_people (schedule_id, user_id)
+                     SELECT id, ? FROM schedules WHERE agent_id = ? AND name = ? AND state <> 'ended'",
+                user.as_i64(),
+                agent.to_string(),
+                &name
+            ));
+        }
         self.row(batch, schedule_row).await
     }
 
@@ -227,12 +241,18 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// Changes the time, the prompt and the gate of a schedule to those of `new`. A paused one stays paused.
+    /// Changes the time, the prompt and the gate of a schedule to those of `new`, which are also words of the people `by`. A
+    /// paused one stays paused.
     ///
     /// # Errors
     ///
     /// Fails with [`StoreError::NotFound`] if it has ended.
-    pub async fn change_schedule(&self, schedule: i64, new: NewSchedule) -> Result<(), StoreError> {
+    pub async fn change_schedule(
+        &self,
+        schedule: i64,
+        new: NewSchedule,
+        by: &[UserId],
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
             .add(query!(
@@ -249,6 +269,13 @@ impl Store {
                 schedule
             ))
             .must_change(format!("schedule {schedule}"));
+        for user in by {
+            batch.add(query!(
+                "INSERT OR IGNORE INTO schedule_people (schedule_id, user_id) VALUES (?, ?)",
+                schedule,
+                user.as_i64()
+            ));
+        }
         self.run(batch).await.map(drop)
     }
 

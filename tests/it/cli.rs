@@ -1,5 +1,6 @@
 //! The program itself, started as people start it.
 
+mod as_json;
 mod backup;
 mod bound;
 mod charter;

@@ -1,5 +1,6 @@
 //! Questions of `ask_person`: how they look, who answers them, how they end, and what a restart leaves of them.
 
+mod behind;
 mod ends;
 mod forms;
 mod limits;

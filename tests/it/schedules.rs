@@ -1,5 +1,6 @@
 //! Reminders and schedules: planned by people, begun at their time, once.
 
+mod behind;
 mod gates;
 mod reminders;
 mod times;

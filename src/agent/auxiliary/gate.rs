@@ -39,6 +39,9 @@ impl AgentDeps {
         if let Err(refusal) = setup.has_tool("bash") {
             return GateVerdict::Denied(refusal.to_string());
         }
+        if let Err(refusal) = setup.workspace.permits("bash") {
+            return GateVerdict::Denied(refusal.to_string());
+        }
         let gate = gate.to_owned();
         let judged = tokio::task::spawn_blocking(move || {
             let action = gate::action(&gate);

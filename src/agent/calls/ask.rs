@@ -318,6 +318,20 @@ impl Calls<'_> {
         Ok(())
     }
 
+    /// Returns who is behind the turn from now on: a person who gave a reason, because the model reads it.
+    fn words_of(&self, ended: &Ended) -> AttachedRows {
+        let speaks = match ended {
+            Ended::Answered(answer) if answer.reason.is_some() => {
+                Some((self.turn.context.id(), answer.by))
+            }
+            _ => None,
+        };
+        AttachedRows {
+            speaks,
+            ..AttachedRows::default()
+        }
+    }
+
     /// Stores how a question ended (D5), and has its message updated.
     async fn close_question(
         &mut self,
@@ -335,20 +349,24 @@ impl Calls<'_> {
                 approval,
                 decided.stored,
                 ended.answered_by(),
-                AttachedRows::default(),
+                self.words_of(&ended),
             )
             .await?;
         let denial = self.denial_since(asking, which, &ended).await;
         let (ended, decided) = match denial {
             Some(denial) if settled == Settled::Now => {
                 let store = &self.turn.context.deps.store;
-                store.overrule_question(approval, denial.by).await?;
-                let ended = Ended::Answered(denial);
+                let (by, ended) = (denial.by, Ended::Answered(denial));
+                let words = self.words_of(&ended);
+                store.overrule_question(approval, by, words).await?;
                 let decided = judged(&ended, &self.turn.context.stop);
                 (ended, decided)
             }
             Some(_) | None => (ended, decided),
         };
+        if let Some((_, by)) = self.words_of(&ended).speaks {
+            self.turn.context.run.speaks(by);
+        }
         let Some(waiting) = asking.waiting.get_mut(which) else {
             return Ok(());
         };

@@ -10,7 +10,7 @@ use super::ask::ToAsk;
 use super::task::{Assignment, BegunChild, NotCalled, SpawnReservation};
 use super::{Call, Calls};
 use crate::agent::setup::tool_specs::Watched;
-use crate::agent::setup::{SCHEDULE, modes};
+use crate::agent::setup::{SCHEDULE, SELF_EDIT_PERMISSIONS, modes};
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::mcp;
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
@@ -99,6 +99,15 @@ impl Looked {
     }
 }
 
+/// Returns what a turn that no person began does not do with this tool; `None` if it may use the tool.
+fn not_unattended(tool: &str) -> Option<&'static str> {
+    match tool {
+        SCHEDULE => Some("plans nothing"),
+        SELF_EDIT_PERMISSIONS => Some("changes no permissions"),
+        _ => None,
+    }
+}
+
 impl Calls<'_> {
     /// Checks the arguments of calls, and finds out where the paths and remotes in them lead.
     pub(super) async fn prepare(&self, calls: &[Call], size: usize) -> Vec<Checked> {
@@ -167,10 +176,12 @@ impl Calls<'_> {
                 reason: refusal.to_string(),
             };
         }
-        if prepared.info.name == SCHEDULE && self.turn.context.watched() == Watched::ByNobody {
+        if let Some(why) = not_unattended(prepared.info.name)
+            && self.turn.context.watched() == Watched::ByNobody
+        {
             return Looked::Refused {
                 action: prepared.action.to_string(),
-                reason: "no person began this turn, so it plans nothing".to_owned(),
+                reason: format!("no person began this turn, so it {why}"),
             };
         }
         if !modes::has_tool(self.turn.mode(), prepared.info.name) {

@@ -143,9 +143,7 @@ impl Calls<'_> {
         }
         deps.questions.closed(id);
         let ended = deps.store.person_question(id).await?.ok_or_else(missing)?;
-        if let Some(by) = ended.answered_by
-            && deps.store.authors_behind(context.id()).await?.contains(&by)
-        {
+        if let Some(by) = ended.answered_by {
             context.run.joined_by(by);
         }
         Ok(Some(ended.answer.unwrap_or_default()))

@@ -115,8 +115,14 @@ fn quoted(words: &str) -> String {
     serde_json::Value::from(text::visible(words).0).to_string()
 }
 
+/// Returns a person's name without the characters that would make it look like an answer.
 fn one_name(person: &Author) -> String {
-    text::one_line(&person.name, NAME)
+    let name = text::visible(&person.name).0;
+    let name = name.replace(['"', '“', '”', ':'], "");
+    match text::one_line(&name, NAME) {
+        name if name.is_empty() => "a person".to_owned(),
+        name => name,
+    }
 }
 
 /// A question that people can answer.

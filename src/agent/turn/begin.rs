@@ -229,12 +229,13 @@ impl Ready {
         };
         let begun = deps.store.begin_turn(opening).await?;
         handed.settled();
+        let people = deps.store.authors_behind(turn.id).await?;
         let late = (deps.clock.now() - run.due_at).to_std();
         deps.planned.count_late(late.unwrap_or_default());
         Ok((begun == Stored::Running).then_some(Start {
             turn,
             items,
-            people: vec![run.owner],
+            people,
             asker: Some(run.owner),
             payer: Payer::default(),
             before: Before::default(),

@@ -227,6 +227,9 @@ impl Ready {
         row: &InterruptedTurn,
         before: &Before,
     ) -> Result<Option<String>, StoreError> {
+        if lacks_its_channel(deps, agent) {
+            return Ok(Some("its channel was deleted".to_owned()));
+        }
         if let Some(fault) = self.fault {
             return Ok(Some(fault.to_owned()));
         }
@@ -267,6 +270,11 @@ impl Ready {
         }
         who_may_not_talk(deps, agent, &row.turn).await
     }
+}
+
+fn lacks_its_channel(deps: &AgentDeps, agent: &Identity) -> bool {
+    let members = deps.members.get();
+    members.and_then(|all| all.has_channel(agent.guild, agent.channel)) == Some(false)
 }
 
 /// What of an agent is not as it was, in words.

@@ -121,6 +121,11 @@ impl Run {
     /// Somebody's message was handed to the root: what follows is caused by that.
     pub(in crate::agent) fn joined_by(&self, user: UserId) {
         self.hops.store(0, Ordering::Release);
+        self.speaks(user);
+    }
+
+    /// Adds a person whose words the run contains.
+    pub(in crate::agent) fn speaks(&self, user: UserId) {
         let mut people = self.people.lock();
         if !people.contains(&user) {
             people.push(user);

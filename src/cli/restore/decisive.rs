@@ -12,8 +12,11 @@ use serde_json::Value;
 
 use crate::text;
 
-/// Most characters of a value that are shown.
-const SHOWN: usize = 200;
+/// Most characters of a value that are shown. A shorter form could hide what differs from the home's own value.
+const SHOWN: usize = 4_000;
+
+/// Keys that hold commands, so that each text below them decides something.
+const OF_COMMANDS: [&str; 2] = ["mcpServers", "agent_servers"];
 
 /// Returns a line for each address, each variable with content that is sent, each command, and each setting in `config`
 /// that gives agents or people more rights than without it.
@@ -67,7 +70,7 @@ fn collect(value: &Value, path: &str, key: &str, found: &mut BTreeSet<String>) {
                 collect(value, path, key, found);
             }
         }
-        Value::String(value) if decides(key, value) => {
+        Value::String(value) if is_of_command(path) || decides(key, value) => {
             found.insert(shown(&format!("{path}: {value}")));
         }
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -82,6 +85,11 @@ fn below(path: &str, key: &str) -> String {
     }
 }
 
+fn is_of_command(path: &str) -> bool {
+    let first = path.split('.').next().unwrap_or(path);
+    OF_COMMANDS.contains(&first)
+}
+
 /// Checks whether `value` names a destination, a secret to send, or a command to run.
 fn decides(key: &str, value: &str) -> bool {
     let is_named = ["_env", "_url", "_file", "_command"]
@@ -92,7 +100,8 @@ fn decides(key: &str, value: &str) -> bool {
     let is_address = value
         .split_once("://")
         .is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(is_of_scheme));
-    is_named || is_address
+    let is_variable = value.contains("${");
+    is_named || is_address || is_variable
 }
 
 #[cfg(test)]
@@ -123,6 +132,19 @@ mod tests {
             ]
         );
         assert!(of(b"{").is_err());
+        let server = br#"{"mcpServers": {"time": {"command": "python3", "args": ["-c", "steal()"], "env": {"X": "${KEY}"}}},
+            "later": {"header": "Bearer ${KEY}"}}"#;
+        let found: Vec<_> = of(server).unwrap().into_iter().collect();
+        assert_eq!(
+            found,
+            [
+                "later.header: Bearer ${KEY}",
+                "mcpServers.time.args: -c",
+                "mcpServers.time.args: steal()",
+                "mcpServers.time.command: python3",
+                "mcpServers.time.env.X: ${KEY}",
+            ]
+        );
     }
 
     #[test]

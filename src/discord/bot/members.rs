@@ -56,6 +56,12 @@ impl Members for Bot {
         self.server(guild).is_some()
     }
 
+    fn has_channel(&self, guild: GuildId, channel: ChannelId) -> Option<bool> {
+        let server = self.server(guild)?;
+        let id = serenity::all::ChannelId::new(channel.0.max(1));
+        Some(server.channels.contains_key(&id))
+    }
+
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
         self.in_text_channel(guild, channel, |server, channel| {
             people::person_sees(server, channel, person)

@@ -8,7 +8,7 @@ use super::limits::is_short_enough;
 use super::{Schedules, described, may_change};
 use crate::agent::{BUDGET_OF_RUN, GateVerdict, gate_binding};
 use crate::config::{UnattendedDay, effective};
-use crate::domain::{ChannelId, Cost, Person};
+use crate::domain::{ChannelId, Cost, Person, UserId};
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
 use crate::permission::may_answer;
@@ -33,6 +33,8 @@ const SHOWN_BEFORE: usize = 3;
 pub struct Draft {
     pub agent: AgentSummary,
     pub owner: Person,
+    /// Other people whose words it contains.
+    pub also_by: Vec<UserId>,
     pub kind: ScheduleKind,
     /// Its name; `None` where it gets the first that is free.
     pub name: Option<String>,
@@ -134,6 +136,7 @@ impl Schedules {
             body,
             gate: None,
             gate_binding: None,
+            also_by: Vec::new(),
             place: SchedulePlace::Fresh,
             thread,
             model: None,
@@ -339,6 +342,7 @@ impl Schedules {
             body,
             gate,
             gate_binding: None,
+            also_by: Vec::new(),
             place: SchedulePlace::Fresh,
             thread: None,
             model: None,
@@ -510,7 +514,7 @@ impl Schedules {
         }
         let words = ("", new.name.as_str(), &*described(&new));
         let row = self.row("schedule_new", agent, &draft.owner, words);
-        let added = async { Ok(self.deps.store.insert_schedule(new).await?) };
+        let added = async { Ok(self.deps.store.insert_schedule(new, &draft.also_by).await?) };
         self.audit.audited(row, added).await
     }
 
@@ -532,7 +536,9 @@ impl Schedules {
         let words = (before.as_str(), new.name.as_str(), after.as_str());
         let row = self.row("schedule_edit", agent, &draft.owner, words);
         let name = new.name.clone();
-        let changed = async { Ok(self.deps.store.change_schedule(id, new).await?) };
+        let mut by = draft.also_by.clone();
+        by.push(draft.owner.id);
+        let changed = async { Ok(self.deps.store.change_schedule(id, new, &by).await?) };
         self.audit.audited(row, changed).await?;
         self.named(agent, &name).await
     }

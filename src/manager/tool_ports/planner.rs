@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{ToolPorts, agent_of, broken};
 use crate::agent::event::Event;
-use crate::domain::{Participant, Person};
+use crate::domain::{Participant, Person, UserId};
 use crate::manager::AgentManager;
 use crate::manager::directory::registry::AgentSummary;
 use crate::manager::error::ManagerError;
@@ -114,7 +114,10 @@ impl Planner for ToolPorts {
 /// Checks what a model wants to plan, as the person who began its turn would.
 async fn draft(manager: &AgentManager, caller: &Caller, plan: Plan) -> Result<Draft, PortError> {
     let agent = agent_of(manager, caller)?;
-    let owner = members(caller)?.into_iter().next().ok_or_else(nobody)?;
+    let mut people = members(caller)?.into_iter();
+    let owner = people.next().ok_or_else(nobody)?;
+    // Their words may be in the plan too, so its turns have no more rights than each of them.
+    let also_by: Vec<UserId> = people.map(|person| person.id).collect();
     let prompt = manager.deps().services.redactor.redact(&plan.prompt);
     let prompt = prompt.into_owned();
     match plan.kind {
@@ -125,6 +128,7 @@ async fn draft(manager: &AgentManager, caller: &Caller, plan: Plan) -> Result<Dr
             let draft = manager
                 .schedules
                 .plan_reminder(agent, owner, words, zone, thread)?;
+            let draft = Draft { also_by, ..draft };
             let Some(name) = plan.name else {
                 return Ok(draft);
             };
@@ -149,6 +153,7 @@ async fn draft(manager: &AgentManager, caller: &Caller, plan: Plan) -> Result<Dr
             let binding = draft.gate_binding.filter(|_| caller.allowed_by.is_some());
             Ok(Draft {
                 gate_binding: binding,
+                also_by,
                 ..draft
             })
         }

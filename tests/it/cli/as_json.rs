@@ -94,7 +94,8 @@ async fn a_backup_and_its_restore() {
 async fn a_restore_that_would_have_to_ask() {
     let folder = tempfile::tempdir().unwrap();
     let home = home_with_an_agent(folder.path()).await;
-    let config = json!({"providers": {"local": {"base_url": "http://127.0.0.1:1/v1", "format": "openai"}}});
+    let config =
+        json!({"providers": {"local": {"base_url": "http://127.0.0.1:1/v1", "format": "openai"}}});
     fs::write(home.join("config.json"), config.to_string()).unwrap();
     let file = folder.path().join("saved.tar.gz");
     let file = file.to_str().unwrap();

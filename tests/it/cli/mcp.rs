@@ -143,6 +143,44 @@ fn programs_in_the_home_are_refused() {
     );
 }
 
+/// Agents write there, so an approved server could become another one.
+#[test]
+fn files_of_agents_that_an_interpreter_would_run_are_refused() {
+    let home = home(&json!({}));
+    let bound = tempfile::tempdir().unwrap();
+    let own = home.path().join("agents/lab/workspace/x.py");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let theirs = bound.path().join("x.py");
+    for file in [&own, &theirs] {
+        fs::write(file, "print('started')\n").unwrap();
+    }
+    let shell = format!("exec python3 '{}'", theirs.display());
+    for (command, arguments, said) in [
+        ("python3", json!([own]), "lies in Chorus's home"),
+        (
+            "python3",
+            json!(["-u", theirs]),
+            "lies in a folder in which",
+        ),
+        ("sh", json!(["-c", shell]), "lies in a folder in which"),
+        ("env", json!(["python3", own]), "lies in Chorus's home"),
+        // A program that only reads a file may have it there.
+        ("cat", json!([theirs]), ""),
+    ] {
+        let server = json!({"command": command, "args": arguments});
+        let config = json!({"mcpServers": {"own": server}, "folders": [bound.path()]});
+        fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+        let tested = run(home.path(), &["mcp", "test", "own"]);
+        let is_refused = tested.err.contains(" lies in ");
+        assert_eq!(is_refused, command != "cat", "{command}: {}", tested.err);
+        assert!(
+            !is_refused || tested.err.contains(said),
+            "{command}: {}",
+            tested.err
+        );
+    }
+}
+
 #[test]
 fn servers_of_both_places_are_listed() {
     let home = home(&json!({

@@ -76,6 +76,10 @@ async fn a_folder_that_is_taken_back_and_given_again_can_be_used_again() {
     run_test_with(setup, async |world| {
         systemd.hears("READY=1").await;
         machine.binds(world).await;
+        let gate = "/schedule new when:daily at 9:00 then:post gate:touch made name:make";
+        world.ann.asks(gate, "#lab").await;
+        world.ann.clicks("#lab", "Create").await;
+        world.sees("#lab", "planned `make`").await;
         let allowed = fs::read_to_string(world.home().join("config.json")).unwrap();
         let mut without: serde_json::Value = serde_json::from_str(&allowed).unwrap();
         without["folders"] = json!([]);
@@ -90,6 +94,10 @@ async fn a_folder_that_is_taken_back_and_given_again_can_be_used_again() {
         uses(world, "view", json!({"path": "compose.yaml"}))
             .await
             .ok();
+        world.ann.asks("/schedule run name:make", "#lab").await;
+        let failed = "SELECT state FROM schedule_runs WHERE state NOT IN ('due', 'running')";
+        world.ledger_says(failed, &["failed"]).await;
+        assert!(!machine.at("web/made").exists());
 
         writes(world, &allowed);
         world.signals(Signal::HUP).await;

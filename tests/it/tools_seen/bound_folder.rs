@@ -28,7 +28,7 @@ impl Machine {
         machine
     }
 
-    pub(super) fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
