@@ -173,14 +173,14 @@ impl Gateway {
             let served = tokio::select! {
                 biased;
                 () = stop.cancelled() => return None,
-                () = sleep_until(connection.next_beat()) => if connection.is_acknowledged() { self.beat(connection).await } else { Err(Disconnect::Resume("it has fallen silent".into())) },
+                () = sleep_until(connection.next_beat()) => if connection.is_acknowledged() { self.beat(connection).await } else { Err(Disconnect::Resume("it stopped sending heartbeats".into())) },
                 frame = connection.next() => self.frame(connection, frame, attempt).await,
                 // Discord accepts no presence before READY.
                 Ok(()) = presence_changed(&mut self.config.busy, self.presence_from), if attempt.is_accepted => {
                     self.show_presence(connection).await
                 }
                 () = sleep_until(attempt.accepted_by), if !attempt.is_accepted => {
-                    Err(Disconnect::Resume("Discord did not accept us in time".into()))
+                    Err(Disconnect::Resume("Discord did not accept the login in time".into()))
                 }
             };
             if let Err(disconnect) = served {
@@ -217,10 +217,10 @@ impl Gateway {
             1 => self.beat(connection).await,
             7 => Err(Disconnect::Resume("Discord asked us to reconnect".into())),
             9 if payload.data == json!(true) => {
-                Err(Disconnect::Resume("Discord broke the session off".into()))
+                Err(Disconnect::Resume("Discord ended the session".into()))
             }
             9 => Err(Disconnect::Identify(
-                "the session is not valid any more".into(),
+                "the session is no longer valid".into(),
             )),
             11 => {
                 connection.acknowledged();

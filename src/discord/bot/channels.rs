@@ -228,9 +228,7 @@ impl Channels for GuildChannels {
 
     async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), ChannelError> {
         if !self.0.may_post(channel).await {
-            return Err(ChannelError(
-                "its server is not accepted any more".to_owned(),
-            ));
+            return Err(ChannelError("its server is no longer accepted".to_owned()));
         }
         let guild = self.0.guild_of(channel);
         let ids = guild.map(|guild| self.0.command_ids(guild));

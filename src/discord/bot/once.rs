@@ -56,7 +56,7 @@ impl Once {
                 format!("{} has", escape::name(name))
             };
             return Err(Refusal(format!(
-                "{who} used this button already, so nothing was done again. {instead}"
+                "{who} already used this button, so nothing was done again. {instead}"
             )));
         }
         push(&mut pressed, (message, by.id, by.name.clone()));

@@ -35,7 +35,7 @@ impl Bot {
         match snowflake(&made["id"]) {
             Some(id) => Ok(ChannelId(id)),
             None => Err(Refusal::new(
-                "Discord opened a thread without saying which. Try again.",
+                "Discord opened a thread but did not say which one. Try again.",
             )),
         }
     }

@@ -55,18 +55,18 @@ pub enum Disconnect {
 /// Returns the meaning of a close with this code; `None` for a close frame without one, or for none at all.
 pub fn after_close(code: Option<u16>) -> Disconnect {
     let Some(code) = code else {
-        return Disconnect::Resume("the connection ended without a word".into());
+        return Disconnect::Resume("the connection closed without a reason".into());
     };
     let closed =
         |what: &str| Disconnect::Final(DiscordError::Closed(format!("{what} (close code {code})")));
     match code {
         4004 => Disconnect::Final(DiscordError::Token),
-        4010 => closed("it refused our shard, which is a fault of this program; update Chorus"),
+        4010 => closed("it refused the shard, which is a bug in Chorus; update Chorus"),
         4011 => closed(
-            "the bot is in more servers than one connection may serve, which Chorus cannot split; remove it from some",
+            "the bot is in more servers than one connection may serve, and Chorus has only one; remove it from some",
         ),
-        4012 => closed("it does not speak our version of its protocol any more; update Chorus"),
-        4013 => closed("it does not know an intent we asked for; update Chorus"),
+        4012 => closed("it no longer supports this version of its protocol; update Chorus"),
+        4013 => closed("it does not know an intent that Chorus asked for; update Chorus"),
         4014 => Disconnect::Final(DiscordError::Intent),
         4003 | 4006 | 4007 | 4009 => {
             Disconnect::Identify(format!("the session is gone (close code {code})"))

@@ -18,9 +18,9 @@ pub(super) async fn raise(
 ) {
     let work = async {
         let (guild, person) = who(press.guild_id, press.member.as_ref())
-            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+            .ok_or_else(|| Refusal::new("Buttons work only in a server."))?;
         let (usd, budget) =
-            read_button(id).ok_or_else(|| Refusal::new("This button does nothing any more."))?;
+            read_button(id).ok_or_else(|| Refusal::new("This button no longer works."))?;
         let budgets = &bot.manager.budgets;
         let raised = budgets.raise(guild, &budget, usd, &person).await?;
         let by = escape::name(&person.name);

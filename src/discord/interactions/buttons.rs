@@ -27,7 +27,7 @@ use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::store::Decision;
 
 /// The answer if a button names an approval that its message does not ask for.
-const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
+const NOT_ITS_MESSAGE: &str = "This button belongs to another question, so nothing was decided. Use the buttons under the question.";
 
 /// How long *Details* works.
 const DETAILS_FOR: chrono::TimeDelta = chrono::TimeDelta::hours(24);
@@ -90,7 +90,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction, arrived: Op
         _ => {
             let _ = responder
                 .say(
-                    &Body::text("This button does nothing any more."),
+                    &Body::text("This button no longer works."),
                     Visibility::Ephemeral,
                 )
                 .await;
@@ -241,9 +241,7 @@ async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentIn
     };
     let call = chosen.and_then(|value| value.parse().ok());
     let body = call.and_then(|call| bot.approvals.alone(call));
-    let body = body.unwrap_or_else(|| {
-        Body::text("This call is already decided, so there is nothing left to choose.")
-    });
+    let body = body.unwrap_or_else(|| Body::text("This call has already been decided."));
     answer.tell(&body).await;
 }
 
@@ -514,10 +512,10 @@ async fn end_turn(
 ) {
     let work = async {
         let (guild, person) = who(press.guild_id, press.member.as_ref())
-            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+            .ok_or_else(|| Refusal::new("Buttons work only in a server."))?;
         let turn: TurnId = turn
             .parse()
-            .map_err(|_| Refusal::new("This button does nothing any more."))?;
+            .map_err(|_| Refusal::new("This button no longer works."))?;
         let channel = ChannelId(press.channel_id.get());
         let parent = bot.parent_of(guild, channel);
         let agent = bot
@@ -525,9 +523,7 @@ async fn end_turn(
             .directory
             .agent_for(channel, parent)
             .ok_or_else(|| {
-                Refusal::new(
-                    "There is no agent in this channel any more. `/agents` lists the others.",
-                )
+                Refusal::new("This channel no longer has an agent. `/agents` lists the others.")
             })?;
         if !bot.manager.access.of(&agent).await.admits(&person) {
             return Err(Refusal::new("You have no access to this agent."));
@@ -573,7 +569,7 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
 
 /// Returns the page that a button's id names, as the viewer sees it. `rest` is the part of the id after `page:`.
 async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusal> {
-    let gone = || Refusal::new("These pages are not valid any more. Run the command again.");
+    let gone = || Refusal::new("These pages have expired. Run the command again.");
     let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;
     let page: u32 = page.parse().map_err(|_| gone())?;
     match what.split_once(':').unwrap_or((what, "")) {

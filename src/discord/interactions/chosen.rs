@@ -51,9 +51,9 @@ impl Chosen {
 
     /// Returns the message that a form is about, if the person who submitted it may still talk to the agent.
     async fn of_form(bot: &Bot, form: &ModalInteraction, message: &str) -> Result<Self, Refusal> {
-        let message = message.parse().map_err(|_| {
-            Refusal::new("This form is not valid any more. Choose the message again.")
-        })?;
+        let message = message
+            .parse()
+            .map_err(|_| Refusal::new("This form has expired. Choose the message again."))?;
         Ok(Self::new(Here::of_form(bot, form).await?, message))
     }
 
@@ -62,7 +62,7 @@ impl Chosen {
         let not_ours = || {
             let name = escape::code(self.here.agent.name.as_str());
             Refusal(format!(
-                "This message is in no conversation with {name}. Choose one that was written to it, or one of its answers."
+                "{name} never saw this message. Choose a message to it, or one of its answers."
             ))
         };
         let mut turn = bot.store.turn_of_message(self.message).await?;
@@ -94,7 +94,9 @@ impl Chosen {
             None => None,
         };
         asked.ok_or_else(|| {
-            Refusal::new("Nobody asked for this: the agent was woken by one of its own tasks, so there is nothing to ask again.")
+            Refusal::new(
+                "One of the agent's own tasks started this turn, so there is no request to retry.",
+            )
         })
     }
 
@@ -106,7 +108,7 @@ impl Chosen {
         }
         if turn.begun.path.contains('@') {
             return Err(Refusal::new(
-                "Another agent worked here, and only its report belongs to this one. Write in the thread to go on with the report.",
+                "A sub-agent worked here, and only its report belongs to this agent. Write in the thread to continue with the report.",
             ));
         }
         let items = bot
@@ -114,7 +116,7 @@ impl Chosen {
             .items_until(conversation.id, turn.begun.id, self.message)
             .await?;
         let items = items.ok_or_else(|| {
-            Refusal::new("This message is not in the conversation any more: it was put into a summary, so no branch can begin here. `/context history` lists the saved sessions.")
+            Refusal::new("This message is now part of a summary, so a branch cannot start here. `/context history` lists the saved sessions.")
         })?;
         Ok((conversation.id, items))
     }
@@ -139,7 +141,7 @@ pub(super) async fn retry(
         let words = chosen.words(bot, &turn).await?;
         if conversation.closed_at.is_some() {
             return Err(Refusal::new(
-                "The branch of this message is closed. Write in the channel to go on in the main conversation.",
+                "The branch of this message is closed. Write in the channel to continue in the main conversation.",
             ));
         }
         if bot.store.has_running_turn(conversation.id).await? {
@@ -269,7 +271,7 @@ async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
     let found = bot.rest.call(route).await;
     let found = found.map_err(|error| {
         if error.is_gone() {
-            Refusal::new("This message was deleted, so nobody can be asked about it.")
+            Refusal::new("This message was deleted, so no agent can be asked about it.")
         } else {
             Refusal(format!("The message could not be read: {error}."))
         }
@@ -324,7 +326,7 @@ pub(super) async fn stop(
 fn prompt_in(form: &ModalInteraction) -> Result<String, Refusal> {
     let prompt = written(form, PROMPT).unwrap_or_default();
     if prompt.trim().is_empty() {
-        return Err(Refusal::new("There is nothing to do: the prompt is empty."));
+        return Err(Refusal::new("The prompt is empty, so nothing was started."));
     }
     Ok(prompt)
 }

@@ -37,7 +37,7 @@ impl Here {
         channel: ChannelId,
     ) -> Result<Self, Refusal> {
         let (guild, person) =
-            who(guild, member).ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+            who(guild, member).ok_or_else(|| Refusal::new("Buttons work only in a server."))?;
         let parent = bot.parent_of(guild, channel);
         Self::of(bot, person, channel, parent).await
     }

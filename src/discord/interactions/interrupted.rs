@@ -29,7 +29,7 @@ pub(super) async fn pressed(
 }
 
 async fn choose(bot: &Bot, press: &ComponentInteraction, about: &str) -> Result<(), Refusal> {
-    let unknown = || Refusal::new("This button does nothing any more.");
+    let unknown = || Refusal::new("This button no longer works.");
     let (choice, turn) = about.split_once(':').ok_or_else(unknown)?;
     let choice: ResumeChoice = choice.parse().map_err(|_| unknown())?;
     let turn = turn.parse().map_err(|_| unknown())?;
@@ -52,7 +52,7 @@ async fn choose(bot: &Bot, press: &ComponentInteraction, about: &str) -> Result<
         let requesters = store.people_behind(turn).await.map_err(Refusal::from)?;
         if !may_answer(&here.person, &server.approver_roles, &requesters) {
             return Err(Refusal::new(
-                "Only who may answer approvals can have calls run again: the person who asked, a member with an approver role or with Manage Server.",
+                "Only people who may answer approvals can run calls again: the person who asked, and members with an approver role or Manage Server.",
             ));
         }
     }

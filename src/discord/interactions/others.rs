@@ -33,7 +33,7 @@ pub(super) async fn offer(
             .collect();
         if names.is_empty() {
             return Err(Refusal::new(
-                "No other model has answered here in the last day. `/models` lists all; `/ask` takes one for a single question.",
+                "No other model has answered here in the last day. `/models` lists them all; `/ask` uses one for a single question.",
             ));
         }
         let id = format!("model:{}", pressed(press));
@@ -53,7 +53,7 @@ pub(super) async fn ask(
 ) {
     let work = async {
         let here = Here::of_press(bot, press).await?;
-        let gone = || Refusal::new("This menu is no longer valid. Press the button again.");
+        let gone = || Refusal::new("This menu has expired. Press the button again.");
         let model = menus::chosen(press).ok_or_else(gone)?.to_owned();
         let failure = MessageId(failure.parse().map_err(|_| gone())?);
         let served = bot.once.press(failure, &here.person, WRITE)?;

@@ -54,9 +54,7 @@ pub(super) async fn submitted(
         let words = written(form, ANSWER).unwrap_or_default();
         let words = words.trim();
         if words.is_empty() {
-            return Err(Refusal::new(
-                "The answer is empty, so nothing was answered.",
-            ));
+            return Err(Refusal::new("The answer is empty, so it was not sent."));
         }
         let recovery = &bot.manager.recovery;
         let card = form.message.as_ref().map(|card| MessageId(card.id.get()));
@@ -80,7 +78,7 @@ fn parse(about: &str) -> Option<(i64, &str)> {
 }
 
 fn unknown() -> Refusal {
-    Refusal::new("This button does nothing any more.")
+    Refusal::new("This button no longer works.")
 }
 
 async fn choose(

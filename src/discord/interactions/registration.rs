@@ -110,7 +110,7 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
         }
         bot.tell_operator(
             format!("commands:{guild}"),
-            format!("The slash commands could not be registered in the server {guild}: {error}. I keep trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
+            format!("The slash commands could not be registered in the server {guild}: {error}. I will keep trying. If the bot was invited without the scope `applications.commands`, invite it again with that scope."),
         );
         warn!(%error, guild.id = %guild, "failed to register the slash commands; trying again in {pause:?}");
         // A growing pause: Discord may accept later what it refuses now, after a change in the server.

@@ -25,7 +25,7 @@ pub(super) const AGAIN: &str = "That failed. Try again.";
 const SEE_HISTORY: &str = "`/context history` lists the saved sessions.";
 
 /// What to do instead of pressing a used button to continue.
-pub(super) const WRITE: &str = "Write here to go on.";
+pub(super) const WRITE: &str = "Write here to continue.";
 
 /// Handles *Resume* and *Undo*, which are public: the session of this id replaces the conversation, and the button is
 /// removed.

@@ -62,7 +62,7 @@ pub(super) async fn promise(
             .ok_or_else(gone)?;
         if at > clock::now() + LONGEST {
             return Err(Refusal(format!(
-                "The limit ends <t:{}:R>. I wait for 24 hours at most, so try again then.",
+                "The limit ends <t:{}:R>, which is more than the 24 hours that I wait. Try again then.",
                 at.timestamp()
             )));
         }
@@ -74,7 +74,9 @@ pub(super) async fn promise(
             user: here.person.id,
         };
         if bot.store.facts(FACT).await?.len() >= MOST {
-            return Err(Refusal(format!("Too many retries wait already. {WRITE}")));
+            return Err(Refusal(format!(
+                "Too many retries are already waiting. {WRITE}"
+            )));
         }
         let value = serde_json::to_string(&retry).map_err(|error| Refusal(error.to_string()))?;
         bot.store
@@ -84,7 +86,7 @@ pub(super) async fn promise(
         bot.retries.notify_one();
         channel = Some(here.channel);
         Ok(Body::text(format!(
-            "{} asked for a retry: I try again once, <t:{}:R>.",
+            "{} asked for a retry: I will try once more <t:{}:R>.",
             crate::text::escape::name(&here.person.name),
             at.timestamp()
         )))

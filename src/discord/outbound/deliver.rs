@@ -223,8 +223,7 @@ impl OutboundContext {
     async fn unclear(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
         let why = self.bot.refusal(Operation::Read, part.channel, error);
         self.bot.store.mark_unknown(part.id, &why).await?;
-        let line =
-            "⚠️ I cannot tell whether my last message here was posted, so I do not post it twice.";
+        let line = "⚠️ I cannot tell whether my last message here was posted, so I will not post it again.";
         self.bot.store.notice(part.channel, line).await?;
         Ok(Delivery::Settled)
     }
@@ -307,7 +306,7 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
             Ok(content) => {
                 let size = text::bytes(content.size() as u64);
                 lost.push_str(&format!(
-                    "⚠️ {} ({size}) is larger than Discord takes (10 MiB).\n",
+                    "⚠️ {} ({size}) is larger than Discord's limit (10 MiB).\n",
                     escape::code(name)
                 ));
             }

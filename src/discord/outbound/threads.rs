@@ -119,7 +119,7 @@ impl OutboundContext {
             Ok(true) => self.bot.deliver(thread),
             Ok(false) => {
                 // The parent's turn was interrupted, or the ledger failed.
-                let mut last = NewPart::notice("-# It did not come to an end.");
+                let mut last = NewPart::notice("-# It did not finish.");
                 last.body.archives = true;
                 self.post_in(thread, vec![last]).await;
             }

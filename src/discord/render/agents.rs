@@ -108,7 +108,7 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
         Some((messages, latest)) => {
             let idle = clock::duration((now - latest).to_std().unwrap_or_default());
             text.push_str(&format!(
-                "\nSession: {}, idle {idle}",
+                "\nSession: {}, idle for {idle}",
                 count(messages, "message", "messages")
             ));
         }

@@ -18,7 +18,8 @@ const MAX_LISTED: usize = 200;
 const MOST_LISTED: usize = 15;
 
 /// The answer to the person who confirmed.
-pub(crate) const GRANTED: &str = "From now on this runs without a question. `/agent config` with the key `always_allow` shows it and takes it back.";
+pub(crate) const GRANTED: &str =
+    "From now on this runs without asking. To undo it: `/agent config`, key `always_allow`.";
 
 /// Asks for a confirmation that these actions may run without a question from now on.
 pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
@@ -44,8 +45,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
                 .to_owned();
     }
     let description = format!(
-        "From now on {agent} may do this without a question, whoever writes to it:\n{scopes}\
-         What the agent's profile denies stays denied. To take it back: `/agent config`, key `always_allow`."
+        "From now on {agent} may do this without asking, no matter who writes to it:\n{scopes}Anything the agent's profile denies stays denied. To undo it: `/agent config`, key `always_allow`."
     );
     let embed = Embed::new("Always allow?", description).tone(Tone::Asking);
     let confirm = format!("always:{}", subject.component("confirm"));
@@ -66,11 +66,11 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
 pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let title = format!("{agent}: always_allow");
     if entries.is_empty() {
-        let text = "There are no entries yet. *Always allow* under a question adds one here.";
+        let text = "There are no entries yet. *Always allow* under a question adds one.";
         return Body::embed(Embed::new(title, text));
     }
     let agent_name = escape::name(agent);
-    let mut shown = format!("{agent_name} may do this without a question:\n");
+    let mut shown = format!("{agent_name} may do this without asking:\n");
     let mut buttons = Vec::new();
     for (index, entry) in entries.iter().enumerate().take(MOST_LISTED) {
         let number = index + 1;
@@ -89,7 +89,7 @@ pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let all_shown = buttons.len() == entries.len();
     if !all_shown {
         shown.push_str(&format!(
-            "The attached file holds all {}. `remove` with a number as the value takes one of them back.",
+            "The attached file lists all {}. `remove` and a number as the value removes one of them.",
             entries.len()
         ));
     }
@@ -127,8 +127,8 @@ fn kept_as(action: &str) -> String {
 
 fn bounds(scope: &Scope) -> String {
     match scope.free {
-        "" => "Nothing in it may differ from call to call.".to_owned(),
-        free => format!("Not compared from call to call: {free}"),
+        "" => "It must be exactly the same every time.".to_owned(),
+        free => format!("May differ from call to call: {free}"),
     }
 }
 

@@ -12,7 +12,7 @@ const PER_PAGE: usize = 10;
 pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
     if decisions.is_empty() {
         return Body::text(
-            "Nothing was decided here yet. Members with Manage Channels add decisions with `/decisions add`.",
+            "This server has no decisions yet. Members with Manage Channels add them with `/decisions add`.",
         );
     }
     let pages = decisions.len().div_ceil(PER_PAGE);
@@ -32,7 +32,7 @@ pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
 
 pub fn decision_added(decision: &Decision) -> Body {
     Body::text(format!(
-        "Decision {} added: {}\nEvery new conversation of an agent here is told of it.",
+        "Decision {} added: {}\nAgents read it in every new conversation.",
         decision.number,
         words(decision)
     ))

@@ -6,13 +6,13 @@ use crate::manager::{Access, AgentSummary};
 use crate::text::escape;
 
 /// The first message in a server.
-pub(crate) const GREETING: &str = "👋 Hello! I turn channels of this server into AI agents, each with its own workspace, tools and memory.\nMembers with the permission Manage Channels make an agent with `/agent init` or with the button below. After that, whoever sees its channel can simply write there. `/help` lists all commands.";
+pub(crate) const GREETING: &str = "👋 Hello! I turn channels of this server into AI agents, each with its own workspace, tools and memory.\nMembers with the permission Manage Channels create an agent with `/agent init` or with the button below. After that, everyone who sees its channel can write there. `/help` lists all commands.";
 
 /// The label of the greeting's button.
 pub(crate) const MAKE_FIRST: &str = "Make your first agent";
 
 /// The answer to a direct message.
-pub(crate) const NOT_IN_PRIVATE: &str = "I work in the channels of a server, not in direct messages. Go to a server that we share and write in the channel of an agent. If there is none yet, a member with the permission Manage Channels can make one there with `/agent init`.";
+pub(crate) const NOT_IN_PRIVATE: &str = "I work in the channels of a server, not in direct messages. Go to a server that we share and write in an agent's channel. If there is none yet, a member with the permission Manage Channels can create one with `/agent init`.";
 
 /// Returns the answer to a mention in a channel without an agent. `agents` are the channels of agents that the person
 /// may talk to.
@@ -49,6 +49,6 @@ pub(crate) fn no_access(agent: &AgentSummary, access: &Access, server: Option<&s
         }
     };
     Body::text(format!(
-        "The agent {name} on {server} did not take your message: {reason}"
+        "The agent {name} on {server} did not accept your message: {reason}"
     ))
 }

@@ -137,7 +137,7 @@ pub fn mcp_asked(server: &str, asked: Asked) -> Body {
             "{server} was started once to read its tools. The card in the agent's channel shows what it would run and offer."
         ),
         Asked::Nothing(tools) => format!(
-            "Nothing of {server} waits: {} as approved.",
+            "{server} has nothing to approve: {} as approved.",
             text::count(tools, "tool is", "tools are")
         ),
     })
@@ -155,7 +155,7 @@ pub fn mcp_decided(server: &str, name: &str, came: Decided) -> Body {
             };
             format!("**{name}** approved MCP server {server}: {tools}. {how}")
         }
-        Decided::Denied => format!("**{name}** denied what waited of MCP server {server}."),
+        Decided::Denied => format!("**{name}** denied the changes of MCP server {server}."),
     })
 }
 
@@ -163,7 +163,7 @@ pub fn mcp_decided(server: &str, name: &str, came: Decided) -> Body {
 pub fn mcp_marked((server, tool): (&str, &str), wanted: Mark, now: Mark) -> Body {
     let what = format!("{} of {}", text::code_span(tool), text::code_span(server));
     Body::text(if wanted == now {
-        format!("{what} is `{now}` now.")
+        format!("{what} is now `{now}`.")
     } else {
         format!("{what} is set to `{wanted}`. Its entry is stricter, so it stays `{now}`.")
     })

@@ -51,7 +51,7 @@ fn own(role: &OwnRole) -> Option<Shown> {
         OwnRole::Faulty { fault, last, .. } => {
             let state = match last {
                 Some(last) => format!("The last good role stays in use: {}", last.name),
-                None => "None is in use: this agent only looks at files.".to_owned(),
+                None => "No role is in use: this agent can only read files.".to_owned(),
             };
             let problems = fault.lines().map(sentence);
             let lines = std::iter::once(state).chain(problems).collect();
@@ -71,7 +71,7 @@ fn shown(entry: &Entry) -> Shown {
         (_, Some(first)) => Shown {
             heading: format!("{name} (hidden)"),
             lines: vec![format!(
-                "From {from}. Not used: {} has this name first.",
+                "From {from}. Not used: {} has a role with the same name.",
                 escape::code(first)
             )],
         },

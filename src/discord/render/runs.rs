@@ -64,7 +64,7 @@ fn title(run: &Run) -> String {
 pub fn run_list(agent: &AgentSummary, runs: &[RunLine], page: u32) -> Body {
     if runs.is_empty() && page == 0 {
         return Body::text(format!(
-            "{} has no runs yet. Write a message in its channel to begin one.",
+            "{} has no runs yet. Write a message in its channel to start one.",
             agent.name
         ));
     }

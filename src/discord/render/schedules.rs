@@ -83,7 +83,7 @@ pub fn announced(draft: &Draft) -> String {
 /// Returns the answer after a run was added.
 pub fn runs_now(row: &ScheduleRow) -> Body {
     Body::text(format!(
-        "{} runs now. `/schedule show` says what came of it.",
+        "{} is running now. `/schedule show` shows the result.",
         escape::code(&row.schedule.name)
     ))
 }
@@ -101,7 +101,7 @@ pub fn planned(row: &ScheduleRow) -> Body {
 pub fn schedules(views: &[ScheduleView]) -> Body {
     if views.is_empty() {
         return Body::text(
-            "Nothing is planned here. `/remind` reminds you at a time, `/schedule new` has the agent work at a time.",
+            "Nothing is planned here. `/remind` sets a reminder, `/schedule new` plans work for the agent.",
         );
     }
     let lines = views.iter().map(|view| {

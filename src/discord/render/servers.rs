@@ -28,7 +28,7 @@ pub fn server_request(row: &ServerRow) -> Body {
         format!("owner <@{owner}> (`{owner}`)")
     });
     Body::text(format!(
-        "⚠️ I was added to a server that you have not accepted. I do nothing there.\n{} · {members} · {owner}\nUnless you accept it, I leave it{}.",
+        "⚠️ I was added to a server that you have not accepted. I am inactive there.\n{} · {members} · {owner}\nUnless you accept it, I leave it{}.",
         named(row),
         leaving(row)
     ))
@@ -36,7 +36,7 @@ pub fn server_request(row: &ServerRow) -> Body {
 
 pub fn server_accepted(row: &ServerRow) -> Body {
     Body::text(format!(
-        "{} is accepted. Its members can use me now; if I am not in it any more, invite me again. `/servers remove` takes this back.",
+        "{} is accepted: its members can use me now. If I have left it, invite me again. `/servers remove` undoes this.",
         named(row)
     ))
 }
@@ -44,7 +44,7 @@ pub fn server_accepted(row: &ServerRow) -> Body {
 /// Returns the answer after an acceptance was revoked.
 pub fn server_removed(row: &ServerRow) -> Body {
     Body::text(format!(
-        "{} is not accepted any more. Its agents have stopped, and I do nothing there. Unless you accept it again, I leave it{}.",
+        "{} is no longer accepted. Its agents have stopped, and I am inactive there. Unless you accept it again, I leave it{}.",
         named(row),
         leaving(row)
     ))
@@ -99,7 +99,7 @@ fn line(one: &Listed) -> String {
         Some(Reason::Accepted) => format!("accepted{}", decided()),
         None if row.state == ServerState::Waiting => format!("I leave it{}", leaving(row)),
         None if row.state == ServerState::Left => format!("left{}", decided()),
-        None => "I am not in it any more".to_owned(),
+        None => "I have left it".to_owned(),
     };
     let agents = match one.agents {
         0 => String::new(),

@@ -46,7 +46,7 @@ pub fn cleared(cleared: &Cleared) -> Body {
         );
     }
     if cleared.aborted {
-        text.push_str(" The running turn was aborted for it.");
+        text.push_str(" The running turn was aborted.");
     }
     let undo = cleared.saved.iter().map(|saved| {
         let id = format!("undo:{}", saved.id);
@@ -58,7 +58,7 @@ pub fn cleared(cleared: &Cleared) -> Body {
 /// Asks whether to delete a conversation for good.
 pub fn ask_clear() -> Body {
     Body::text(
-        "This discards the conversation for good: no session is saved, and nobody can restore it.",
+        "This discards the conversation for good: no session is saved, and it cannot be restored.",
     )
 }
 
@@ -83,7 +83,7 @@ pub fn restored(restored: &Restored) -> Body {
         }
     }
     if restored.aborted {
-        text.push_str(" The running turn was aborted for it.");
+        text.push_str(" The running turn was aborted.");
     }
     for repair in &restored.repaired {
         text.push_str(&format!("\n-# repaired: {}", foreign(repair, 200)));
@@ -95,7 +95,7 @@ pub fn restored(restored: &Restored) -> Body {
 pub fn imported(imported: &Imported) -> Body {
     let meta = &imported.meta;
     Body::text(format!(
-        "Imported from agent `{}`: {} ({}, {}). Use `/context restore {}` to go on with it.",
+        "Imported from agent `{}`: {} ({}, {}). Use `/context restore {}` to continue with it.",
         foreign(&imported.from, 60),
         foreign(&meta.description, 200),
         escape::code(&meta.session_id),

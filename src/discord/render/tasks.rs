@@ -63,7 +63,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
     }
     if let Some(fault) = &status.fault {
         lines.push(format!(
-            "Configuration: the last good one, for `agent.json` cannot be used: {}",
+            "Configuration: the last good one, because `agent.json` has an error: {}",
             escape::text(fault)
         ));
     }
@@ -130,7 +130,7 @@ const fn core(state: Option<CoreState>) -> &'static str {
     match state {
         None => "",
         Some(CoreState::Ready) => " · core, ready",
-        Some(CoreState::Ordinary) => " · not core: 50 others are",
+        Some(CoreState::Ordinary) => " · waiting: 50 other agents are already core",
     }
 }
 

@@ -14,7 +14,8 @@ pub fn stopping(stopped: Stopped) -> Body {
             format!("Stopping {turns} turns: one last step each, then their answers.")
         }
         Stopped::Child => {
-            "Stopping the sub-agent: one last step, then its report. Its parent goes on.".to_owned()
+            "Stopping the sub-agent: one last step, then its report. Its parent continues."
+                .to_owned()
         }
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
@@ -28,7 +29,7 @@ pub fn aborted(stopped: Stopped) -> Body {
     Body::text(match stopped {
         Stopped::Turns(1) => "Aborted.".to_owned(),
         Stopped::Turns(turns) => format!("Aborted {turns} turns."),
-        Stopped::Child => "Aborted the sub-agent. Its parent goes on.".to_owned(),
+        Stopped::Child => "Aborted the sub-agent. Its parent continues.".to_owned(),
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
         Stopped::LastSummary => LAST_SUMMARY_STOPPED.to_owned(),
@@ -37,15 +38,14 @@ pub fn aborted(stopped: Stopped) -> Body {
     })
 }
 
-const COMPACTION_STOPPED: &str = "Stopped the compaction: the conversation stays as it was.";
+const COMPACTION_STOPPED: &str = "Cancelled the compaction: the conversation stays as it was.";
 
 const SUMMARY_STOPPED: &str = "Stopped the summary: the conversation is saved without one.";
 
 const LAST_SUMMARY_STOPPED: &str =
     "Stopped the summary: the conversation is saved without one, and the agent is destroyed.";
 
-const IDLE_SAVE_STOPPED: &str =
-    "Stopped the save after the silence: the conversation stays as it was.";
+const IDLE_SAVE_STOPPED: &str = "Cancelled the automatic save: the conversation stays as it was.";
 
 /// The answer if a stop has nothing to end.
 pub const NOTHING_RUNS: &str = "Nothing is running here.";
@@ -86,7 +86,7 @@ pub fn branch_opened(number: u32, by: &str, prompt: &str, role: Option<&str>) ->
     let role = as_role(role);
     prompt_shown(
         &format!(
-            "**{}** opened **branch #{number}**{role}; reply to its messages to go on with it",
+            "**{}** opened **branch #{number}**{role}; reply to its messages to continue it",
             escape::name(by)
         ),
         prompt,

@@ -23,7 +23,7 @@ const MAX_MESSAGE: usize = 500;
 pub enum RestError {
     /// Discord refused the bot's token; no further request is made.
     #[error(
-        "Discord refused the bot's token, so nothing is sent any more; set a valid DISCORD_TOKEN and restart"
+        "Discord refused the bot's token, so nothing can be sent; set a valid DISCORD_TOKEN and restart"
     )]
     Unauthorized,
     /// A request that may be skipped would have had to wait.

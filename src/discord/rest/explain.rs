@@ -110,8 +110,8 @@ pub fn refusal(operation: Operation, error: &RestError) -> String {
         (160006, _) => format!(
             "I could not {what}: this server has reached Discord's limit of 1,000 open threads."
         ),
-        (160004, _) => format!("I could not {what}: that message has a thread already."),
-        (_, 404) => format!("I could not {what}: it does not exist any more."),
+        (160004, _) => format!("I could not {what}: that message already has a thread."),
+        (_, 404) => format!("I could not {what}: it no longer exists."),
         (_, _) => {
             format!("I could not {what}: Discord said “{message}” (HTTP {status}, code {code}).")
         }
@@ -135,7 +135,7 @@ pub fn lacking_these(operation: Operation, missing: Permissions) -> String {
 
 fn sentence(operation: Operation, lacks: &str) -> String {
     format!(
-        "I may not {}: my role lacks {lacks}. Grant it in Server Settings → Roles, or in the channel's permissions.",
+        "I may not {}: my role is missing {lacks}. Grant it in Server Settings → Roles, or in the channel's permissions.",
         operation.words(),
     )
 }

@@ -322,7 +322,7 @@ impl Recovery {
         card: MessageId,
     ) -> Result<(), ManagerError> {
         if choice == ResumeChoice::Answer {
-            return Err(ManagerError::refused("This button does nothing any more."));
+            return Err(ManagerError::refused("This button no longer works."));
         }
         let row = self.deps.store.interrupted_turn(turn).await?;
         let row = row.ok_or_else(|| ManagerError::refused("There is no such turn."))?;

@@ -40,7 +40,7 @@ impl Recovery {
         by: &Person,
         (channel, pressed): (ChannelId, Option<MessageId>),
     ) -> Result<PersonQuestionRow, ManagerError> {
-        let unknown = || ManagerError::refused("This button does nothing any more.");
+        let unknown = || ManagerError::refused("This button no longer works.");
         let question = self.deps.store.person_question(id).await?;
         let question = question.ok_or_else(unknown)?;
         let is_its_card = match (question.message, pressed) {

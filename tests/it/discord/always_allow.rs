@@ -57,12 +57,12 @@ async fn it_says_in_words_what_it_will_cover_and_asks_once_more() {
         world.asks_to_write(&world.ann, "Written.").await;
         let said = asked_once_more(world).await;
         for words in [
-            "From now on lab may do this without a question, whoever writes to it:",
+            "From now on lab may do this without asking, no matter who writes to it:",
             "**Run this command and wait for it**",
             WRITES,
             "the workspace itself",
-            "Not compared from call to call: The files and programs that the command uses",
-            "To take it back: `/agent config`, key `always_allow`.",
+            "May differ from call to call: The files and programs that the command uses",
+            "To undo it: `/agent config`, key `always_allow`.",
             "[Confirm]",
         ] {
             assert!(said.contains(words), "no “{words}” in\n{said}");
@@ -188,7 +188,7 @@ async fn what_was_allowed_is_listed_in_words_and_taken_back() {
         assert_snapshot!(listed, @r"
         Chorus (only ann sees this):
             │ **lab: always_allow**
-            │ lab may do this without a question:
+            │ lab may do this without asking:
             │ **1.** Run this command and wait for it: Command `echo asked > asked.txt` · Folder: the workspace itself · The files and programs that the command uses may have changed by then, and so may the sandbox and network settings.
             [Take back 1]
         ");
@@ -239,7 +239,7 @@ async fn who_may_not_grant_it_may_not_confirm_it_either() {
                 let told = world.discord.private_messages(world.ann.id());
                 let told = told
                     .iter()
-                    .any(|one| one.content.contains("decided already"));
+                    .any(|one| one.content.contains("already decided"));
                 told.then_some(())
             })
             .await;

@@ -217,7 +217,7 @@ async fn a_press_that_comes_from_elsewhere_decides_nothing() {
                     let private = world.discord.private_messages(world.ann.id());
                     let refused = private
                         .iter()
-                        .filter(|one| one.content.contains("does not belong"));
+                        .filter(|one| one.content.contains("belongs to another question"));
                     (refused.count() > refusals).then_some(())
                 })
                 .await;

@@ -69,7 +69,7 @@ async fn a_retry_is_made_once_when_the_limit_ends_also_after_a_restart() {
         let buttons = labels(world, "Rate limit until <t:");
         assert_eq!(buttons, ["Try again then", "Use another model"]);
         world.ann.clicks("#lab", "Try again then").await;
-        world.sees("#lab", "I try again once, <a time>.").await;
+        world.sees("#lab", "I will try once more <a time>.").await;
         world
             .waits("the buttons to go", |world| {
                 labels(world, "Rate limit until <t:").is_empty().then_some(())

@@ -392,14 +392,20 @@ async fn the_one_permission_that_is_missing_is_named() {
             .model
             .answers(&"A line of a very long answer.\n".repeat(900));
         world.ann.says("#lab", "everything").await;
-        let shown = world.sees("#lab", "my role lacks").await;
-        assert!(shown.contains("my role lacks Attach Files."), "{shown}");
+        let shown = world.sees("#lab", "my role is missing").await;
+        assert!(
+            shown.contains("my role is missing Attach Files."),
+            "{shown}"
+        );
 
         world.discord.denies_bot(lab, Rights::SEND_MESSAGES);
         world.model.answers("Nobody hears me.");
         world.ann.says("#lab", "hello").await;
         let letter = owner_is_told(world, "Send Messages").await;
-        assert!(letter.contains("my role lacks Send Messages."), "{letter}");
+        assert!(
+            letter.contains("my role is missing Send Messages."),
+            "{letter}"
+        );
     })
     .await;
 }
@@ -410,7 +416,7 @@ async fn a_question_that_may_not_be_posted_is_denied_and_the_reason_told() {
         let lab = world.channel("#lab");
         world.discord.denies_bot(lab, Rights::EMBED_LINKS);
         world.wants_to_write(&world.ann, "Then not.").await;
-        world.sees("#lab", "my role lacks Embed Links.").await;
+        world.sees("#lab", "my role is missing Embed Links.").await;
         world.sees("#lab", "Then not.").await;
         owner_is_told(world, "Embed Links").await;
         assert!(!world.was_written());

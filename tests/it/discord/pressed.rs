@@ -138,7 +138,7 @@ async fn serves_one(world: &mut World, label: &str, outcome: &str) {
                 let private = world.discord.private_messages(who.id());
                 private
                     .iter()
-                    .any(|one| one.content.contains("used this button already"))
+                    .any(|one| one.content.contains("already used this button"))
             });
             (told.count() == 1 && times(world, outcome) > before).then_some(())
         })

@@ -202,7 +202,7 @@ async fn an_accepted_server_is_served_until_it_is_removed() {
         assert_eq!(offered, [format!("Elsewhere ({guild})")]);
 
         let told = world.ann.asks("/servers remove server:Elsewhere", "#lab").await;
-        assert!(told.contains("is not accepted any more"), "{told}");
+        assert!(told.contains("is no longer accepted"), "{told}");
         world
             .waits("the commands to go", |world| {
                 world.discord.commands(Some(guild)).is_empty().then_some(())
@@ -258,7 +258,7 @@ async fn a_server_that_nobody_accepts_is_left_after_seven_days() {
         world.starts().await;
         let is_out = |world: &World| (!world.discord.holds_bot(guild)).then_some(());
         world.waits("the bot to leave", is_out).await;
-        let gone = "I am not in it any more";
+        let gone = "I have left it";
         world.waits_for_reply("/servers list", gone).await;
         // Invited once more, it asks once more.
         world.discord.invites_bot(guild);

@@ -51,7 +51,10 @@ async fn after_fifty_an_agent_is_told_to_be_an_ordinary_one_until_there_is_room(
             .await;
         assert!(told.contains("50 other agents go first already"), "{told}");
         let status = world.ann.asks("/status", "#lab").await;
-        assert!(status.contains("not core: 50 others are"), "{status}");
+        assert!(
+            status.contains("waiting: 50 other agents are already core"),
+            "{status}"
+        );
         let command = "/agent config name:core-7 key:core value:default";
         world.ann.asks(command, "#general").await;
         world.exchange("hello", "Hello.").await;

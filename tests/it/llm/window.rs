@@ -144,7 +144,7 @@ async fn a_compaction_by_hand_can_be_stopped() {
             let status = world.ann.asks("/status", "#lab").await;
             assert!(status.contains("lab"), "{status}");
             let reply = world.ann.asks(command, "#lab").await;
-            assert!(reply.contains("Stopped the compaction"), "{reply}");
+            assert!(reply.contains("Cancelled the compaction"), "{reply}");
             world
                 .waits("the end of the compaction", |world| {
                     let replies = world.discord.replies_to(compact);

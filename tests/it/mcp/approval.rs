@@ -96,7 +96,7 @@ async fn a_denied_server_stays_unused() {
         writes_file(world, &json!({ "tracker": entry() }));
         world.ann.asks("/mcp approve server:tracker", "#lab").await;
         world.ann.clicks("#lab", "Deny").await;
-        world.sees("#lab", "denied what waited").await;
+        world.sees("#lab", "denied the changes").await;
         let said = calls(world, "mcp__tracker__get_issue", json!({"number": 1})).await;
         assert!(said.contains("needs approval"), "{said}");
         assert_eq!(written(world, "tracker", "started").len(), 1);

@@ -160,7 +160,10 @@ async fn only_who_may_answer_approvals_has_it_run_again() {
         is_killed_in_a_command(world, "sleep 600").await;
         world.bob.clicks("#lab", "Run it again").await;
         let why = world.next_private_reply(&world.bob).await;
-        assert!(why.contains("Only who may answer approvals"), "{why}");
+        assert!(
+            why.contains("Only people who may answer approvals"),
+            "{why}"
+        );
         world.model.answers("I go on.");
         world.bob.clicks("#lab", "It is done, go on").await;
         world.sees("#lab", "I go on.").await;

@@ -33,7 +33,7 @@ async fn begins_again(world: &World) {
 async fn a_decision_is_told_to_each_new_conversation_until_it_is_withdrawn() {
     run_test(async |world| {
         let none = world.ann.asks("/decisions list", "#lab").await;
-        assert!(none.contains("Nothing was decided here yet."), "{none}");
+        assert!(none.contains("This server has no decisions yet."), "{none}");
         world.exchange("hello", "Hello.").await;
         let added = adds(world, "Doors are red").await;
         assert!(

@@ -96,7 +96,7 @@ async fn one_that_is_aborted_gives_an_error_and_its_parent_goes_on() {
         let id = world.ledger(ids).await.remove(0);
         let told = world.ann.asks(&format!("/abort child:{id}"), "#lab").await;
         assert!(
-            told.contains("Aborted the sub-agent. Its parent goes on."),
+            told.contains("Aborted the sub-agent. Its parent continues."),
             "{told}"
         );
         world.sees("#lab", "Then without it.").await;

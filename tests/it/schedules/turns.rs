@@ -210,7 +210,7 @@ async fn it_runs_by_hand_and_is_edited_by_its_owner_and_managers() {
         assert!(listed.contains("look"), "{listed}");
         world.model.answers("Looked.");
         let said = world.ann.asks("/schedule run name:look", "#lab").await;
-        assert!(said.contains("runs now"), "{said}");
+        assert!(said.contains("is running now"), "{said}");
         world.sees("#lab", "Looked.").await;
         world.ledger_says(RUNS, &["look done"]).await;
         let form = world.ann.runs("/schedule edit name:look", "#lab").await;

@@ -209,9 +209,7 @@ async fn a_stop_ends_the_save_after_a_silence_until_the_next_one() {
             world.model.was_asked(2).await;
             let told = asks(world, stop).await;
             assert!(
-                told.contains(
-                    "Stopped the save after the silence: the conversation stays as it was."
-                ),
+                told.contains("Cancelled the automatic save: the conversation stays as it was."),
                 "{stop}: {told}"
             );
             world.model.was_asked(3).await;
@@ -244,7 +242,7 @@ async fn a_stop_ends_the_save_after_a_silence_where_it_was_asked_for() {
         turn.ends();
         world.model.was_asked(4).await;
         let told = world.ann.asks("/abort", "#aside").await;
-        assert!(told.contains("Stopped the save after"), "{told}");
+        assert!(told.contains("Cancelled the automatic save"), "{told}");
 
         summary.ends();
         world.sees("#lab", "Context cleared after 1 second").await;
@@ -352,7 +350,7 @@ async fn a_compaction_holds_up_no_other_conversation_and_ends_with_a_stop_of_its
         );
 
         let here = asks(world, "/abort").await;
-        assert!(here.contains("Stopped the compaction"), "{here}");
+        assert!(here.contains("Cancelled the compaction"), "{here}");
         answers(world, compact, "nothing was changed").await;
         assert_eq!(summaries(world).await, ["stopped"]);
     })

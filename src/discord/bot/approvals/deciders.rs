@@ -39,7 +39,7 @@ impl Bot {
         let joined = self.manager.access.may_join(person, &agents).await;
         joined.map_err(|NoAccess { agent }| {
             Refusal(format!(
-                "You have no access to the agent {}, so a member with Manage Server has to decide this.",
+                "You have no access to the agent {}. A member with Manage Server has to decide this.",
                 escape::code(&agent)
             ))
         })

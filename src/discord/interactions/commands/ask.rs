@@ -104,7 +104,7 @@ pub(super) async fn has_role(
 /// Returns the agent here, if the prompt is not empty.
 pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
     if prompt.trim().is_empty() {
-        return Err(Refusal::new("There is nothing to do: the prompt is empty."));
+        return Err(Refusal::new("The prompt is empty, so nothing was started."));
     }
     agent_here(ctx).await
 }

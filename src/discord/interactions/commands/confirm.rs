@@ -45,9 +45,12 @@ pub(super) fn decided<'a>(
 ) -> Result<Press<'a>, Refusal> {
     let message = MessageId(press.message.id.get());
     let (_, person) = who(press.guild_id, press.member.as_ref())
-        .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
-    bot.once
-        .press(message, &person, "Run the command again to be asked again.")
+        .ok_or_else(|| Refusal::new("Buttons work only in a server."))?;
+    bot.once.press(
+        message,
+        &person,
+        "Run the command again to get a new question.",
+    )
 }
 
 /// Handles Cancel.

@@ -118,7 +118,7 @@ async fn remove(
             .remove(&here.agent, &server, by)
             .await?;
         Ok(Body::sentence(format!(
-            "`{server}` was removed, with its process and what was approved of it."
+            "`{server}` was removed: its process was stopped and its approvals were deleted."
         )))
     })
     .await
@@ -189,7 +189,7 @@ async fn restart(
         let servers = &bot(ctx).manager.mcp;
         servers.restart(&here.agent, &server, how, by).await?;
         Ok(Body::sentence(format!(
-            "`{server}` was ended. The next call starts it again."
+            "`{server}` was stopped. The next call starts it again."
         )))
     })
     .await
@@ -210,7 +210,7 @@ pub(in crate::discord) async fn pressed(
     rest: &str,
 ) {
     let work = async {
-        let unknown = || Refusal::new("This button does nothing any more.");
+        let unknown = || Refusal::new("This button no longer works.");
         let mut parts = rest.splitn(3, ':');
         let (Some(what), Some(server), Some(shown)) = (parts.next(), parts.next(), parts.next())
         else {
@@ -241,7 +241,7 @@ pub(in crate::discord) async fn pressed(
 /// Returns the entry of a command line.
 fn of_command(command: &str) -> Result<Value, Refusal> {
     let words = split(command)
-        .ok_or_else(|| Refusal::new("The command ends inside of quotes. Close them."))?;
+        .ok_or_else(|| Refusal::new("A quote in the command is not closed. Close it."))?;
     let Some((program, args)) = words.split_first() else {
         return Err(Refusal::new("The command is empty."));
     };
@@ -253,14 +253,16 @@ fn of_file(name: &str, text: &str) -> Result<Value, Refusal> {
     crate::text::json::refuse_double_keys(text)
         .map_err(|error| Refusal(format!("The file cannot be used: {error}.")))?;
     let whole: Map<String, Value> = serde_json::from_str(text)
-        .map_err(|error| Refusal(format!("The file is no JSON object: {error}.")))?;
+        .map_err(|error| Refusal(format!("The file is not a JSON object: {error}.")))?;
     let Some(Value::Object(servers)) = whole.get("mcpServers") else {
         return Err(Refusal::new("The file has no `mcpServers`."));
     };
     let only = servers.values().next().filter(|_| servers.len() == 1);
     let found = servers.get(name).or(only);
     found.cloned().ok_or_else(|| {
-        Refusal::new("The file has several servers, and none of this name. Use the name of one.")
+        Refusal::new(
+            "The file has several servers, but none with this name. Use the name of one of them.",
+        )
     })
 }
 

@@ -65,13 +65,13 @@ pub(in crate::discord) async fn pressed(
         let (what, id) = rest.split_once(':').unwrap_or((rest, ""));
         let draft = id.parse().ok().and_then(|id| bot.drafts.take(id));
         let (_, person) = who(press.guild_id, press.member.as_ref())
-            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+            .ok_or_else(|| Refusal::new("Buttons work only in a server."))?;
         if what != "create" {
             return Ok(Body::text("Cancelled. Nothing was stored."));
         }
         let draft = draft.filter(|draft| draft.owner.id == person.id);
         let draft = draft.ok_or_else(|| {
-            Refusal::new("This card is used already, or from before a restart, so nothing was stored. Run the command again.")
+            Refusal::new("This card was already used or is from before a restart, so nothing was stored. Run the command again.")
         })?;
         admits(bot, &person, &draft.agent).await?;
         let created = confirmed(bot, draft, &person).await?;

@@ -149,7 +149,7 @@ async fn named(bot: &Bot, viewer: &Viewer<'_>, word: &str) -> Result<TurnId, Ref
         [] => Err(no_run(word)),
         [one] => Ok(one.run),
         [first, second, ..] => Err(Refusal(format!(
-            "{} may mean run `{}` or run `{}`: give the whole id.",
+            "{} matches run `{}` and run `{}`: give the whole id.",
             text::code_span(word),
             first.run,
             second.run
@@ -174,9 +174,7 @@ async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
     let latest = bot(ctx).store.runs(filter).await?;
     let latest = latest.first().map(|run| run.run);
     latest.ok_or_else(|| {
-        Refusal::new(
-            "There is no run in this channel yet. Write a message to the agent to begin one.",
-        )
+        Refusal::new("This channel has no runs yet. Write a message to the agent to start one.")
     })
 }
 
@@ -286,7 +284,7 @@ async fn file(
         let (ending, bytes) = drawn(&run, format)?;
         if bytes.len() > MAX_FILE_BYTES {
             return Err(Refusal::new(
-                "The run is too large for a file here. On its machine, `chorus runs show` prints all of it.",
+                "The run is too large to attach here. On the bot's machine, `chorus runs show` prints all of it.",
             ));
         }
         Ok::<_, Refusal>(render::run_file(&run, ending, bytes, clock::now()))

@@ -253,13 +253,13 @@ pub(in crate::discord) async fn edited(
 ) {
     let work = async {
         let (guild, person) = who(form.guild_id, form.member.as_ref())
-            .ok_or_else(|| Refusal::new("Forms work in a server."))?;
+            .ok_or_else(|| Refusal::new("Forms work only in a server."))?;
         let channel = ChannelId(form.channel_id.get());
         let agent = bot
             .manager
             .directory
             .agent_for(channel, bot.parent_of(guild, channel))
-            .ok_or_else(|| Refusal::new("There is no agent in this channel any more."))?;
+            .ok_or_else(|| Refusal::new("This channel no longer has an agent."))?;
         admits(bot, &person, &agent).await?;
         let edit = ScheduleEdit {
             when: written(form, WHEN).unwrap_or_default(),

@@ -105,7 +105,7 @@ fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
             "Several servers have this name. Write the server's id; `/servers list` shows it.",
         )),
         (None, _) => Err(Refusal::new(
-            "There is no such server. Write its id or choose one that is suggested; `/servers list` shows them all.",
+            "There is no such server. Choose a suggested one or write its id; `/servers list` shows them all.",
         )),
     }
 }
@@ -126,7 +126,7 @@ async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {
     if !bot.is_operator(user) {
         return Err(Refusal::new(OPERATOR_ONLY));
     }
-    let unknown = || Refusal::new("This button does nothing any more.");
+    let unknown = || Refusal::new("This button no longer works.");
     let (what, guild) = rest.split_once(':').ok_or_else(unknown)?;
     let guild = guild.parse().map_err(|_| unknown())?;
     match what {
@@ -144,10 +144,10 @@ async fn refuse(bot: &Bot, guild: GuildId, user: UserId) -> Result<Body, Refusal
     let name = escape::name(&row.name);
     match bot.leave_server(guild).await {
         Ok(()) => Ok(Body::text(format!(
-            "I left **{name}**. If I am invited there again, I leave at once; `/servers accept` changes that."
+            "I left **{name}**. If I am invited there again, I leave at once, unless you run `/servers accept`."
         ))),
         Err(error) => Ok(Body::text(format!(
-            "I do nothing in **{name}**, but I could not leave it yet: {error}. I try again within the hour."
+            "I am inactive in **{name}**, but I could not leave it yet: {error}. I will try again within the hour."
         ))),
     }
 }

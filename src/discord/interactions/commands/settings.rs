@@ -182,7 +182,7 @@ pub(in crate::discord) async fn chosen(
         let key = keys.into_iter().find(|key| key.name == name);
         let (Some(key), Some(value)) = (key, menus::chosen(press)) else {
             return Err(Refusal::new(
-                "This menu is not valid any more. Run the command again.",
+                "This menu has expired. Run the command again.",
             ));
         };
         let read = key
@@ -339,7 +339,8 @@ async fn approvers(
     #[description = "What to do (default: add the role)"] change: Option<Choice<Change>>,
     #[description = "The role"] role: Option<Role>,
 ) -> Result<(), Refusal> {
-    let none = "No role is set: members with Manage Server decide, and whoever started the turn.";
+    let none =
+        "No role is set: members with Manage Server decide, and the person who started the turn.";
     let roles = |server: &Server| server.approver_roles.clone();
     change_roles(
         ctx,

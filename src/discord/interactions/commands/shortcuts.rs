@@ -58,11 +58,11 @@ pub(super) async fn is_gone(bot: &Bot, command: &CommandInteraction) {
     let shortcut = Catalog::shortcuts().iter().find(|one| one.name == *name);
     let text = match shortcut {
         Some(shortcut) => format!(
-            "The model {} of `/{name}` is not available here. `/models` lists the models that you can ask, and `/ask` takes any of them.",
+            "The model {} of `/{name}` is not available here. `/models` lists the available ones; use one with `/ask`.",
             escape::code(&shortcut.model)
         ),
         None => format!(
-            "There is no command `/{name}` any more. `/help` lists all commands; reload Discord (Ctrl+R) to see them."
+            "The command `/{name}` no longer exists. Reload Discord (Ctrl+R); `/help` lists all commands."
         ),
     };
     let responder = Responder::new(bot, command.guild_id, command.id.get(), &command.token);

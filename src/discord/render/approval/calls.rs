@@ -60,12 +60,12 @@ fn warnings(question: &Question) -> String {
     let all = || question.calls.iter().flat_map(texts);
     if all().any(|text| text.contains(text::is_hidden)) {
         warnings.push_str(
-            "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
+            "⚠️ **Hidden characters.** It contains invisible characters; they are written as `\\u{…}`.\n\n",
         );
     }
     if all().any(|text| text::holds_fence(text)) {
         warnings.push_str(
-            "⚠️ **Three backticks.** They would end the block that shows this; each is written as `\\u{60}`.\n\n",
+            "⚠️ **Three backticks.** They would end the code block early; each is written as `\\u{60}`.\n\n",
         );
     }
     let arguments: Vec<String> = question
@@ -91,7 +91,7 @@ fn warnings(question: &Question) -> String {
         .collect();
     if !alike.is_empty() {
         warnings.push_str(&format!(
-            "⚠️ **Look-alike letters.** Some letters or signs are not the ones they look like: {}.\n\n",
+            "⚠️ **Look-alike letters.** Some characters are not the ones they look like: {}.\n\n",
             alike.join(", ")
         ));
     }

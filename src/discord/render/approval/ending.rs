@@ -85,7 +85,7 @@ fn ending(ended: &Ended) -> (&'static str, String) {
         },
         QuestionEnd::Changed { .. } => (
             "Not run",
-            format!("{by} allowed it, but it changed before it could run. Nothing was run."),
+            format!("{by} allowed it, but the call changed before it could run. Nothing was run."),
         ),
         QuestionEnd::Cancelled(by) => {
             ("Cancelled", format!("{}. Nothing was run.", what_ended(by)))
@@ -121,7 +121,7 @@ pub fn told_late(end: &QuestionEnd) -> String {
             },
         ),
         QuestionEnd::Changed { by } => format!(
-            "This is decided already: <@{by}> allowed it, but it changed before it could run. Nothing was run."
+            "This was already decided: <@{by}> allowed it, but the call changed before it could run. Nothing was run."
         ),
         QuestionEnd::Expired => "This question has expired. Nothing was run.".to_owned(),
         QuestionEnd::Cancelled(by) => format!(
@@ -139,5 +139,5 @@ pub fn told_decided(by: UserId, decision: Decision) -> String {
         Decision::Deny => "denied",
         Decision::Expired => "closed",
     };
-    format!("This is decided already, by <@{by}>: {how}.")
+    format!("<@{by}> already decided this: {how}.")
 }

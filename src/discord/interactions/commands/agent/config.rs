@@ -95,7 +95,7 @@ pub(in crate::discord) async fn chosen(
 ) {
     let work = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
-        let gone = || Refusal::new("This menu is not valid any more. Run `/agent config` again.");
+        let gone = || Refusal::new("This menu has expired. Run `/agent config` again.");
         let (key, name, value) = menus::choice(press, rest).ok_or_else(gone)?;
         may_edit(bot, guild, &by, name).await?;
         if let Some(question) = widening(bot, guild, name, key, value, &by).await {
@@ -211,7 +211,7 @@ async fn prompt_form(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Resu
         .await?;
     if prompt.chars().count() > MAX_FIELD {
         return Err(Refusal(format!(
-            "The prompt has more than {MAX_FIELD} characters, which is all a form holds. Set it with the option `file` of `/agent config`."
+            "The prompt has more than {MAX_FIELD} characters, the limit of a form. Set it with the option `file` of `/agent config`."
         )));
     }
     let field = TextInput::paragraph(PROMPT, "System prompt").value(prompt);

@@ -102,7 +102,7 @@ pub(in crate::discord) async fn chosen(
 ) {
     let work = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), MAKING)?;
-        let gone = || Refusal::new("This menu is not valid any more. Run `/agent init` again.");
+        let gone = || Refusal::new("This menu has expired. Run `/agent init` again.");
         let (what, id) = rest.split_once(':').ok_or_else(gone)?;
         let id = id.parse().map_err(|_| gone())?;
         let mut new = bot.pending.take(id).ok_or_else(gone)?;
