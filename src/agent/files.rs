@@ -271,7 +271,7 @@ impl AgentDeps {
         if let Err(error) = written.await.map_err(FolderError::from).flatten() {
             warn!(agent.id = %agent.id, "failed to write always_allow: {error}");
             let text = escape::sentence(&format!(
-                "It is allowed this once; “Always allow” could not be written: {error}"
+                "It is allowed this once, but “Always allow” could not be saved: {error}"
             ));
             if self.store.notice(agent.channel, &text).await.is_ok() {
                 self.emit(Event::Outbox(agent.channel));

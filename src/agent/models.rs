@@ -51,7 +51,7 @@ fn quoted(names: &[String]) -> String {
 
 fn near_names(near: &[String]) -> String {
     if near.is_empty() {
-        "See `/models`; a model that no list has can be named as `provider/model`.".to_owned()
+        "See `/models`. For an unlisted model write `provider/model`.".to_owned()
     } else {
         let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
         format!("Did you mean {}?", near.join(" or "))
@@ -60,7 +60,7 @@ fn near_names(near: &[String]) -> String {
 
 fn no_list(errors: &[String]) -> String {
     match errors {
-        [] => "no provider has a model; load one, or choose one with `/settings model`".to_owned(),
+        [] => "no provider offers a model; load one in your model server, or choose one with `/settings model`".to_owned(),
         errors => format!("no provider lists a model ({})", errors.join("; ")),
     }
 }

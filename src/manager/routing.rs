@@ -394,7 +394,8 @@ impl Routing {
         }
         error!(agent.id = %agent.id, "the actor of {} ends as soon as it is made", agent.name);
         Err(ManagerError::Failed(
-            "the agent does not take messages; the operator finds the cause in the log".to_owned(),
+            "the agent does not accept messages; the operator finds the cause in the log"
+                .to_owned(),
         ))
     }
 

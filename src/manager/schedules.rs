@@ -205,7 +205,7 @@ impl Schedules {
             RunByHand::Added => {}
             RunByHand::StillRunning => {
                 return Err(ManagerError::Refused(format!(
-                    "{} still runs, and another run waits for its end.",
+                    "{} is still running, and another run is already waiting.",
                     escape::code(&row.schedule.name)
                 )));
             }
@@ -232,7 +232,7 @@ impl Schedules {
                     rule.or((!plan.rule.recurs()).then_some(now))
                 });
                 let next = next.ok_or_else(|| {
-                    ManagerError::refused("It has no further time. Delete it and plan a new one.")
+                    ManagerError::refused("It has no next run. Delete it and plan a new one.")
                 })?;
                 store.resume_schedule(row.id, next).await?;
             }

@@ -209,7 +209,7 @@ fn accepted_already(row: &ServerRow) -> ManagerError {
         .decided_by
         .map_or_else(String::new, |by| format!(" by <@{by}>"));
     ManagerError::refused(format!(
-        "This server is already accepted{by}. `/servers remove` takes that back."
+        "This server is already accepted{by}. `/servers remove` undoes that."
     ))
 }
 
@@ -219,8 +219,8 @@ fn served_anyway(reason: Reason) -> ManagerError {
             "The operator owns this server, so it needs no decision. To serve only some of your servers, list them in `servers` of config.json."
         }
         Reason::Listed => {
-            "`servers` of config.json or the variable SERVERS lists this server. Take it out there."
+            "`servers` of config.json or the variable SERVERS lists this server. Remove it there."
         }
-        Reason::Accepted => "This server is accepted. `/servers remove` takes that back.",
+        Reason::Accepted => "This server is accepted. `/servers remove` undoes that.",
     })
 }

@@ -22,7 +22,7 @@ impl Actor {
         let conversation = self.conversations.get(&id);
         if conversation.is_some_and(|conversation| conversation.turn.is_some()) {
             return Err(refused(
-                "A turn is running; it compacts by itself when it must. Try again when it is done.",
+                "A turn is running; it compacts by itself when it has to. Try again when it is done.",
             ));
         }
         let items = self.finished_items(id).await?;
@@ -65,7 +65,7 @@ impl Actor {
             && let Stage::Summary { items, stop, .. } = job.stage
         {
             let summary = summary.ok_or(if stop.is_cancelled() {
-                "It was stopped before there was a summary, so nothing was changed. Run `/context compact` to try again."
+                "The compaction was stopped before it had a summary, so nothing was changed. Run `/context compact` to try again."
             } else {
                 "The model gave no summary, so nothing was changed. Try again, or choose another model with `/agent config`."
             });

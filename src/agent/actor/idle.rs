@@ -162,7 +162,7 @@ impl Actor {
                     channel: self.agent.channel,
                     reply_to: None,
                     text: escape::sentence(&format!(
-                        "The session could not be saved, so the context is kept: {error}"
+                        "The session could not be saved, so the conversation is kept: {error}"
                     )),
                 });
                 self.rearm().await;

@@ -72,7 +72,7 @@ impl UnattendedOver {
     /// The line of the day in the agent's channel.
     fn line(self, now: DateTime<Utc>) -> String {
         let renews = end_of_day(now).timestamp();
-        let until = format!("No further one begins before <t:{renews}:t>.");
+        let until = format!("The next one starts after <t:{renews}:t>.");
         match self {
             Self::Off => {
                 "⏸️ A turn that no person began did not run: `budgets.unattended_day` is 0."

@@ -167,7 +167,7 @@ impl AgentDeps {
             return;
         }
         let line = format!(
-            "-# A message of {} was not taken: they have no access to the agent {}, which works here.",
+            "-# A message from {} was not accepted: they have no access to the agent {}, which works here.",
             escape::name(&author.name),
             escape::code(&why.agent)
         );

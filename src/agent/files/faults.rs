@@ -50,7 +50,7 @@ impl AgentDeps {
             (News::Good, _) if told.is_empty() => return,
             _ => (
                 String::new(),
-                "`agent.json` can be used again, and is in use.".to_owned(),
+                "`agent.json` is valid again and in use.".to_owned(),
             ),
         };
         if state == told && !state.is_empty() {
@@ -101,7 +101,7 @@ impl AgentDeps {
             OwnRole::Good(_) | OwnRole::None if told.is_empty() => return,
             OwnRole::Good(_) => (
                 String::new(),
-                "`charter.md` can be used again, and is in use.".to_owned(),
+                "`charter.md` is valid again and in use.".to_owned(),
             ),
             OwnRole::None => (
                 String::new(),
@@ -135,7 +135,7 @@ impl AgentDeps {
             return;
         }
         let text = if state.is_empty() {
-            "All roles around my turns can be used again.".to_owned()
+            "All roles of my stages can be used again.".to_owned()
         } else {
             warn!(agent.id = %agent.id, "failed to use roles around the turns of {}: {state}", agent.name);
             escape::sentence(&first_lines(&state))
@@ -213,7 +213,7 @@ fn faulty_configuration(text: &str, has_last: bool, has_roles: bool) -> String {
         format!("`agent.json` cannot be used, so the last good configuration stays in use: {text}")
     } else {
         format!(
-            "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files."
+            "`agent.json` cannot be used, and none could be read since the start: {text}. Until it is corrected, {admitted}I work without my prompt and can only read files."
         )
     };
     // The reason may quote the file.
@@ -226,7 +226,7 @@ fn faulty_charter(fault: &str, has_last: bool) -> String {
     let state = if has_last {
         "`charter.md` cannot be used, so the last good role stays in use:"
     } else {
-        "`charter.md` cannot be used, and since the start no other could be. Until it is corrected I can only look at files:"
+        "`charter.md` cannot be used, and none could be since the start. Until it is corrected, I can only read files:"
     };
     format!("{state}\n{fault}")
 }

@@ -557,7 +557,7 @@ impl Account {
             Cap::Tokens(_) | Cap::Unpriced(_) => "take up to",
         };
         format!(
-            "the budget of this {} is {cap}; {used} is spent or promised, and the next request may {takes} {worst}",
+            "the budget of this {} is {cap}; {used} is spent or reserved, and the next request may {takes} {worst}",
             self.what
         )
     }

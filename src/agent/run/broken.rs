@@ -22,7 +22,7 @@ use crate::domain::{ChannelId, Item, MessageId, ToolResult, TurnId};
 use crate::store::{EndedBelow, FinishedTurn, LeftOpen, PartKind, StoreError, ToldOfEnd};
 
 /// What people are told where something panicked.
-pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
+pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to continue; the operator finds the cause in the log.";
 
 /// What is said about a child turn whose task panicked.
 pub(super) const BROKE_OFF: &str =

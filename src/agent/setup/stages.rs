@@ -167,6 +167,6 @@ pub(in crate::agent) fn handoff_fault(stage: &Stage, on_failure: OnFailure) -> O
         OnFailure::Withhold => "are withheld",
     };
     Some(format!(
-        "{name} cannot pass my answers, which {meanwhile}: {why}"
+        "{name} cannot pass my answers on, so they {meanwhile}: {why}"
     ))
 }

@@ -236,7 +236,7 @@ async fn refuse(
         (Source::Note(note), Held::Share(used)) => {
             let refusal = kept::Why {
                 why: no_share_left(used),
-                next_step: "Write to the agent to have it go on.",
+                next_step: "Write to the agent to let it continue.",
                 is_told: false,
             };
             keep(deps, agent, params, *note, refusal).await
@@ -282,7 +282,7 @@ async fn skip_run(
 /// The reason for those who did not begin the turn that led to it.
 fn no_share_left(used: ShareUsed) -> String {
     let limit = text::dollars(used.limit);
-    format!("the person who is charged for it has used their share of today ({limit})")
+    format!("the person who is charged for it has used up their share of today ({limit})")
 }
 
 /// Skips a message, and answers it with the reason.

@@ -68,7 +68,7 @@ pub(in crate::agent) async fn keep(
 /// What people are told about a note that begins no turn.
 fn notice(deps: &AgentDeps, agent: &Identity, note: &Note, refusal: &Why) -> String {
     let mut notice = format!(
-        "⏸️ {}. No turn begins for it: {}. {} reads of it in its next turn. {}",
+        "⏸️ {}. No turn begins for it: {}. {} reads about it in its next turn. {}",
         note.told.about,
         refusal.why,
         escape::code(agent.name.as_str()),

@@ -290,9 +290,9 @@ pub(in crate::agent) fn answered(
     if retries.nudged {
         let used = answer.usage.map_or(0, |usage| usage.output);
         let error = match used {
-            0 => "the model answered twice with nothing".to_owned(),
+            0 => "the model sent two empty answers".to_owned(),
             used => format!(
-                "the model answered twice with nothing, though it used {} output tokens, probably to think: allow it more output, or have it think less",
+                "the model sent two empty answers but used {} output tokens, probably to think: allow it more output, or reduce its thinking",
                 text::thousands(used)
             ),
         };
@@ -486,7 +486,7 @@ mod tests {
             panic!("it is asked a third time");
         };
         assert_eq!(exit, EndReason::Failed);
-        assert_eq!(error, "the model answered twice with nothing");
+        assert_eq!(error, "the model sent two empty answers");
     }
 
     #[test]

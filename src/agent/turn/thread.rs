@@ -42,7 +42,7 @@ impl Thread {
 
     /// Says that a person's message reached the turn before a step.
     pub(in crate::agent) fn taken_in(&self, step: u32, redactor: &Redactor) {
-        let line = format!("-# Taken in before step {step}.");
+        let line = format!("-# Read before step {step}.");
         let _ = self.0.send(silent(&line, redactor));
     }
 }

@@ -62,7 +62,7 @@ impl Turn {
             Fullness::Fits => {}
             Fullness::BeginsSummary => self.begin_summary(),
             Fullness::WaitsForSummary => {
-                self.doing("Making room in the context");
+                self.doing("Compacting the conversation");
                 self.compact_now().await?;
                 if !self.context.is_stopping() {
                     let (room, largest) = (self.room(), self.largest_room());
@@ -143,7 +143,7 @@ impl Turn {
         }
         let window = self.context.deps.models.window(&target);
         format!(
-            "the window of {} holds {} tokens, and system prompt and tools take {}: have its server load it with more, or choose another model",
+            "{} has a window of {} tokens, but the system prompt and the tools need {}: load it with a larger window on its server, or choose another model",
             text::code_span(&target.to_string()),
             text::thousands(window),
             text::thousands(fixed)

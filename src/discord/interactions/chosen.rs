@@ -108,7 +108,7 @@ impl Chosen {
         }
         if turn.begun.path.contains('@') {
             return Err(Refusal::new(
-                "A sub-agent worked here, and only its report belongs to this agent. Write in the thread to continue with the report.",
+                "Another agent worked here, and only its report belongs to this one. Write in the thread to continue with the report.",
             ));
         }
         let items = bot

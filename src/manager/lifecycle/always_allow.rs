@@ -60,7 +60,7 @@ impl Configurator {
             .await?;
         let left = crate::text::count(left.len(), "entry is", "entries are");
         Ok(format!(
-            "It is taken back: `{}` asks about it again, from the next call on. {left} left.",
+            "Removed: `{}` asks about it again, from the next call on. {left} left.",
             agent.name
         ))
     }
@@ -76,7 +76,7 @@ impl Configurator {
         let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
         let Some((_, entry)) = entry else {
             return Err(ManagerError::refused(
-                "That entry of `always_allow` has been removed already. `/agent config` with the key alone shows the list.",
+                "That entry of `always_allow` was already removed. `/agent config` with only the key shows the list.",
             ));
         };
         let left: Vec<&String> = old.iter().filter(|one| *one != entry).collect();

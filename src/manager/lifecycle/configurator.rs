@@ -208,7 +208,7 @@ impl Configurator {
             let is_core = self.deps.configurations.core.has(agent.id);
             if checked == Value::Bool(true) && !is_core {
                 told.push_str(&format!(
-                    " {MOST_CORE_AGENTS} other agents go first already, so it stays an ordinary one until one of them does not."
+                    " {MOST_CORE_AGENTS} other agents are already `core`; this one waits until one of them is removed."
                 ));
             }
         }

@@ -144,7 +144,7 @@ impl Creator {
         let prompt = new.system_prompt.as_deref();
         if prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
             return Err(ManagerError::refused(
-                "The system prompt is blank. Write what the agent is for, or leave `system_prompt` out.",
+                "The system prompt is empty. Write what the agent is for, or leave `system_prompt` out.",
             ));
         }
         self.free_name(&name).await?;
@@ -215,7 +215,7 @@ impl Creator {
                 Ok(())
             }
             AgentStatus::Active | AgentStatus::Destroyed => Err(ManagerError::refused(format!(
-                "There is an agent `{name}` already. Choose another name, or destroy it first with `/agent destroy {name}`."
+                "An agent named `{name}` already exists. Choose another name, or destroy it first with `/agent destroy {name}`."
             ))),
         }
     }
@@ -266,7 +266,7 @@ impl Creator {
         if !self.grants.needs_no_grant(new.guild, profile) {
             may_grant(&self.grants.grant_table(new.guild), &new.by, profile).map_err(|reason| {
                 ManagerError::refused(format!(
-                    "{whose} asks for the profile `{}`, and {reason}. Nothing was made. Name a `permission_profile` that you may grant.",
+                    "{whose} asks for the profile `{}`, but {reason}. Nothing was made. Choose a `permission_profile` that you may grant.",
                     profile.label()
                 ))
             })?;
@@ -359,7 +359,7 @@ impl Creator {
         match store.begin_init(creation.row.clone(), intent).await? {
             Registered::Done => Ok(creation),
             Registered::NameTaken | Registered::ChannelTaken => Err(ManagerError::refused(
-                format!("There is an agent `{}` already.", plan.name),
+                format!("An agent named `{}` already exists.", plan.name),
             )),
         }
     }

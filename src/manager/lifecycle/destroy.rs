@@ -166,7 +166,7 @@ impl Lifecycle {
         let messages: usize = states.iter().map(|state| state.messages).sum();
         (messages > 0).then(|| {
             format!(
-                "Its folder was gone already, so its conversation of {} could not be saved.",
+                "Its folder was already gone, so its conversation of {} could not be saved.",
                 text::count(messages, "message", "messages")
             )
         })

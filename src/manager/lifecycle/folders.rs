@@ -109,7 +109,7 @@ impl AgentFolders {
         self.is_of_this_server(new, &kept).await?;
         if plan.origin.is_some() {
             return Err(ManagerError::refused(format!(
-                "The files of an earlier agent `{}` are kept, and it would come back with them. Choose another name, or leave `from` out.",
+                "The files of an earlier agent `{}` are kept. Choose another name, or leave `from` out to bring that agent back with its files.",
                 plan.name
             )));
         }

@@ -56,7 +56,7 @@ impl Lifecycle {
     ) -> Result<(), ManagerError> {
         if *name == agent.name {
             return Err(ManagerError::refused(format!(
-                "It is called `{name}` already."
+                "It is already called `{name}`."
             )));
         }
         let folder = self.deps.paths.agent(name.as_str());

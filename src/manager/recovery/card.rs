@@ -29,12 +29,11 @@ pub(super) fn card(
     let whom = person.map_or_else(String::new, |user| format!("<@{user}> "));
     let (question, choices): (&str, &[ResumeChoice]) = if calls.is_empty() {
         (
-            "I was restarted again while I went on with this turn. How shall I go on?",
+            "I was restarted again while I continued this turn. How should I continue?",
             &[ResumeChoice::GoOn, ResumeChoice::Leave],
         )
     } else {
-        let question =
-            "I was restarted while this ran, and I cannot tell how far it came. How shall I go on?";
+        let question = "I was restarted while this ran, and I cannot tell how far it got. How should I continue?";
         let is_own = calls.iter().all(|(started, _)| started.turn == turn);
         let choices: &[ResumeChoice] = if is_own {
             &[ResumeChoice::Done, ResumeChoice::Again, ResumeChoice::Leave]
@@ -52,7 +51,7 @@ pub(super) fn card(
             .take(10)
             .map(|(_, call)| escape::code(&call.name))
             .collect();
-        format!("{} (all of it is in the file)", names.join(", "))
+        format!("{} (details in the file)", names.join(", "))
     };
     let mut part = NewPart::notice(format!(
         "{whom}{question}\n{calls_shown}\n-# run {}",
@@ -76,9 +75,9 @@ pub(super) fn card(
 pub(super) fn ending(choice: ResumeChoice, name: &str) -> String {
     let name = escape::name(name);
     match choice {
-        ResumeChoice::Done => format!("{name} says that it is done; I go on."),
-        ResumeChoice::Again => format!("{name} has it run again."),
-        ResumeChoice::GoOn | ResumeChoice::Answer => format!("{name} has me go on."),
+        ResumeChoice::Done => format!("{name} says that it is done; I am continuing."),
+        ResumeChoice::Again => format!("{name} asked me to run it again."),
+        ResumeChoice::GoOn | ResumeChoice::Answer => format!("{name} asked me to continue."),
         ResumeChoice::Leave => format!("Left by {name}."),
     }
 }

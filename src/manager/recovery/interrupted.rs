@@ -35,10 +35,10 @@ const CARD_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 const NO_ANSWER: &str = "Left: no answer within 24 hours.";
 
 /// What people are told where everything else of the text depends on the cause.
-const LINE: &str = "I was restarted in the middle of this, so the turn was interrupted. The conversation is kept; press **Continue** or write to go on.";
+const LINE: &str = "I was restarted in the middle of this, so the turn was interrupted. The conversation is kept; press **Continue** or write a message.";
 
 /// The same where somebody had stopped the turn.
-const STOPPED: &str = "This turn had been stopped before I was restarted, so it does not go on. The conversation is kept; press **Continue** or write to go on.";
+const STOPPED: &str = "This turn had been stopped before I was restarted, so it does not continue. The conversation is kept; press **Continue** or write a message.";
 
 /// What is woken when a card is posted: it has an end.
 #[derive(Debug, Default)]
@@ -341,16 +341,16 @@ impl Recovery {
         match store.choose(turn, choice, by.id, vec![told]).await? {
             Chosen::Now => {}
             Chosen::Before(Some(first)) if first == by.id => {
-                return Err(ManagerError::refused("You have decided this already."));
+                return Err(ManagerError::refused("You have already decided this."));
             }
             Chosen::Before(Some(first)) => {
                 return Err(ManagerError::refused(format!(
-                    "<@{first}> has decided this already."
+                    "<@{first}> has already decided this."
                 )));
             }
             Chosen::Before(None) => {
                 return Err(ManagerError::refused(
-                    "This card has ended, so nothing was done. Write in the channel to go on.",
+                    "This card has expired, so nothing was done. Write in the channel to continue.",
                 ));
             }
         }
@@ -379,7 +379,7 @@ impl Recovery {
         let calls_alone: Vec<ToolCall> = calls.iter().map(|(_, call)| call.clone()).collect();
         if let Some(rule) = self.deps.judge_again(&identity, calls_alone).await {
             return Err(ManagerError::refused(format!(
-                "These calls may not run any more: {}",
+                "These calls may no longer run: {}",
                 escape::sentence(&rule)
             )));
         }

@@ -105,7 +105,7 @@ impl Recovery {
         });
         if accepted.await?.state == ServerState::Accepted {
             let text = format!(
-                "The server {} (`{guild}`) counts as accepted again, because agents of the lost database live in it. `/servers remove` takes that back.",
+                "The server {} (`{guild}`) counts as accepted again, because agents of the lost database live in it. `/servers remove` undoes that.",
                 escape::name(&server.name)
             );
             self.deps.emit(Event::Operator {

@@ -46,13 +46,13 @@ impl Lacks {
         let name = &self.agent.name;
         match (self.channel, self.folder) {
             (true, true) => format!(
-                "The channel and the folder of agent `{name}` are gone. `/agent repair {name}` makes new ones; `/agent destroy {name}` ends the agent."
+                "The channel and the folder of agent `{name}` are missing. `/agent repair {name}` makes new ones; `/agent destroy {name}` destroys the agent."
             ),
             (false, true) => format!(
-                "The folder of agent `{name}` is gone. `/agent repair {name}` makes a new one; `/agent destroy {name}` ends the agent."
+                "The folder of agent `{name}` is missing. `/agent repair {name}` makes a new one; `/agent destroy {name}` destroys the agent."
             ),
             (_, false) => format!(
-                "The channel of agent `{name}` was deleted. `/agent repair {name}` makes a new one; `/agent destroy {name}` ends the agent."
+                "The channel of agent `{name}` was deleted. `/agent repair {name}` makes a new one; `/agent destroy {name}` destroys the agent."
             ),
         }
     }
@@ -138,7 +138,7 @@ impl Recovery {
         let mut sentences: Vec<String> = fresh.iter().take(NAMED).map(Lacks::sentence).collect();
         if fresh.len() > NAMED {
             sentences.push(format!(
-                "{} more agents lack their channel or folder.",
+                "The channel or folder of {} more agents is missing.",
                 fresh.len() - NAMED
             ));
         }

@@ -73,7 +73,7 @@ impl Recovery {
     ) -> Result<(), ManagerError> {
         let end = match reply {
             Reply::Options(places) => PersonEnd::chose(by.into(), &question.body.asked, &places)
-                .ok_or_else(|| ManagerError::refused("There is no such option any more."))?,
+                .ok_or_else(|| ManagerError::refused("This option no longer exists."))?,
             Reply::Words(words) => PersonEnd::Answered(by.into(), words),
         };
         match self.deps.end_question(question, &end).await? {
@@ -159,7 +159,7 @@ impl Recovery {
     async fn too_late(&self, question: &PersonQuestionRow, by: &Person) -> ManagerError {
         ManagerError::refused(match (question.outcome, question.answered_by) {
             (Some(QuestionOutcome::Answered), Some(first)) if first == by.id => {
-                "You have answered this already.".to_owned()
+                "You have already answered this.".to_owned()
             }
             (Some(QuestionOutcome::Answered), Some(first)) => {
                 let guild = self.directory.registry.get(question.agent);
@@ -167,7 +167,7 @@ impl Recovery {
                     Some(agent) => self.name_in(agent.guild, first).await,
                     None => format!("<@{first}>"),
                 };
-                format!("{name} has answered this already.")
+                format!("{name} has already answered this.")
             }
             (Some(QuestionOutcome::Expired), _) => {
                 "This question has expired; the agent went on without an answer.".to_owned()

@@ -34,13 +34,13 @@ const ASKED: &str = "the daemon stopped while the question was open";
 pub const NOT_STARTED: &str = "not started: the daemon stopped first, nothing of it ran";
 
 /// The new text of a question that nobody answered.
-const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing was run.";
+const EXPIRED: &str = "Expired: I was restarted before anyone answered. Nothing was run.";
 
 /// The new text of a live status, and of other messages of a turn whose row cannot be read.
 const INTERRUPTED: &str = "Interrupted: I was restarted.";
 
 /// What the author of a message is told that cannot be read.
-const LOST: &str = "I could not read this message back after a restart: please send it again.";
+const LOST: &str = "I could not read this message after a restart. Please send it again.";
 
 /// What recovery leaves to be done once the gateway is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -392,6 +392,6 @@ fn line(turns: &[&UnfinishedTurn]) -> String {
         format!("\n-# run {}", runs.join(", "))
     };
     format!(
-        "I was restarted in the middle of this, so the turn was interrupted.{effects} The conversation is kept; write to go on.{runs}"
+        "I was restarted in the middle of this, so the turn was interrupted.{effects} The conversation is kept; write to continue.{runs}"
     )
 }

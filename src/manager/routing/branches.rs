@@ -110,7 +110,7 @@ impl Routing {
                 let row = self.branch(agent, number).await?;
                 if row.closed_at.is_some() {
                     return Err(ManagerError::refused(format!(
-                        "Branch #{number} is closed already. `/branch list` shows the open ones."
+                        "Branch #{number} is already closed. `/branch list` shows the open ones."
                     )));
                 }
                 Target::Branch(number)

@@ -62,7 +62,7 @@ impl AgentTasks {
         let row = row.map_err(|error| ManagerError::refused(format!("{error}.")))?;
         if row.hides_words && !(by.may_manage_server || by.is_administrator) {
             return Err(ManagerError::refused(format!(
-                "What {id} prints is shown only to members with Manage Server: what this agent says passes a role first."
+                "Only members with Manage Server may see what {id} prints, because a role checks this agent's answers before people see them."
             )));
         }
         let mut all = match tasks.tail(agent.id, &id) {
@@ -85,7 +85,7 @@ impl AgentTasks {
         match &self.deps.services.shell {
             Ok(shell) => Ok(&shell.tasks),
             Err(why) => Err(ManagerError::refused(format!(
-                "No command runs on this machine: {why}."
+                "Commands cannot run on this machine: {why}."
             ))),
         }
     }

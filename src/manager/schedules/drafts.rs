@@ -319,7 +319,7 @@ impl Schedules {
             }
             (ScheduleKind::Turn, _) if body.is_empty() => {
                 return Err(ManagerError::refused(
-                    "A schedule needs `prompt`: what the agent is to do. Only `then: post` works without.",
+                    "A schedule needs `prompt`, the agent's task. Only `then: post` works without it.",
                 ));
             }
             _ => {}
@@ -470,7 +470,9 @@ impl Schedules {
         let now = self.deps.clock.now();
         let rule = draft.rule.clone().beginning_at(now);
         let next_at = rule.next_after(now, &draft.zone).ok_or_else(|| {
-            ManagerError::refused("Its time has passed meanwhile, so nothing was stored.")
+            ManagerError::refused(
+                "Its time has passed, so nothing was stored. Choose a later time.",
+            )
         })?;
         let name = match &draft.name {
             Some(name) => name.clone(),
@@ -528,7 +530,7 @@ impl Schedules {
         let old = self.named(agent, &new.name).await?;
         if old.id != id {
             return Err(ManagerError::refused(
-                "This schedule was deleted meanwhile, so nothing was stored.",
+                "This schedule was deleted in the meantime, so nothing was stored.",
             ));
         }
         may_change(&old, &draft.owner)?;

@@ -65,7 +65,7 @@ impl Schedules {
         }
         let free = self.free_name(agent, name).await?;
         Err(ManagerError::Refused(format!(
-            "This agent has a schedule {} already. {} is free.",
+            "This agent already has a schedule {}. {} is free.",
             escape::code(name),
             escape::code(&free)
         )))

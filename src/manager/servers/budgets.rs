@@ -64,7 +64,7 @@ impl Budgets {
         let now = clock::now();
         if budget.day != now.date_naive() {
             return Err(ManagerError::refused(format!(
-                "This button was for {}. That day is over, so nothing was raised.",
+                "This button was only for {}. That day is over, so nothing was raised.",
                 budget.day
             )));
         }
@@ -79,7 +79,7 @@ impl Budgets {
                 until: end_of_day(now),
             }),
             Raised::TooOften => Err(ManagerError::refused(format!(
-                "This budget was raised {MOST_RAISES} times today, which is the most. The operator can change `budgets` in `config.json`."
+                "This budget was already raised {MOST_RAISES} times today, which is the limit. The operator can change `budgets` in `config.json`."
             ))),
         }
     }

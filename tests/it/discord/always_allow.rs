@@ -213,9 +213,9 @@ async fn an_entry_is_taken_back_by_its_number_too() {
         world.ann.asks(set, "#lab").await;
         let gone = "/agent config name:lab key:always_allow value:remove 3";
         let refused = world.ann.asks(gone, "#lab").await;
-        assert!(refused.contains("has been removed already"), "{refused}");
+        assert!(refused.contains("was already removed"), "{refused}");
         let back = "/agent config name:lab key:always_allow value:remove 1";
-        assert_snapshot!(world.ann.asks(back, "#lab").await, @"Chorus (only ann sees this): It is taken back: `lab` asks about it again, from the next call on. 1 entry is left.");
+        assert_snapshot!(world.ann.asks(back, "#lab").await, @"Chorus (only ann sees this): Removed: `lab` asks about it again, from the next call on. 1 entry is left.");
         let left = &world.agent_json("lab")["always_allow"];
         assert_eq!(*left, json!(["tool:web_fetch:https://docs.rs/"]));
     })

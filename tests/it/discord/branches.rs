@@ -200,7 +200,7 @@ async fn a_killed_branch_is_gone_with_its_turn_and_with_what_waited_for_it() {
         assert!(listed.contains("no branches"), "{listed}");
 
         let again = world.ann.asks("/branch kill id:1", "#lab").await;
-        assert!(again.contains("closed already"), "{again}");
+        assert!(again.contains("already closed"), "{again}");
         let history = world.ann.asks("/branch history id:1", "#lab").await;
         assert!(history.contains("dig a hole"), "{history}");
         world.model.answers("This is the main one.");

@@ -161,7 +161,9 @@ async fn a_turn_that_goes_in_circles_is_ended() {
         for _ in 0..4 {
             world.model.calls_tool("glob", json!({"pattern": "*.none"}));
         }
-        world.exchange("find it", "I was going in circles.").await;
+        world
+            .exchange("find it", "I kept repeating the same calls.")
+            .await;
         assert_eq!(world.model.requests().len(), 5);
         assert_eq!(
             world.model.last_request()["tools"]

@@ -67,7 +67,7 @@ async fn a_value_that_cannot_be_used_is_told_and_the_last_good_ones_hold() {
             writes(world, key, &good[*key]);
             talks(world, "#lab", &format!("Mended, {number}.")).await;
             let seen = world.transcript("#lab");
-            let mended = seen.matches("can be used again").count();
+            let mended = seen.matches("is valid again").count();
             assert_eq!(mended, number + 1, "{key} = {value}\n{seen}");
         }
     })
@@ -163,12 +163,12 @@ async fn a_file_that_was_broken_at_the_start_is_told_of_once_for_each_version() 
         world.stops().await;
         std::fs::write(&path, good).unwrap();
         world.starts().await;
-        world.sees("#lab", "can be used again").await;
+        world.sees("#lab", "is valid again").await;
         talks(world, "#lab", "All is well again.").await;
         world.restarts().await;
         talks(world, "#lab", "And stays so.").await;
         let seen = world.transcript("#lab");
-        assert_eq!(seen.matches("can be used again").count(), 1, "{seen}");
+        assert_eq!(seen.matches("is valid again").count(), 1, "{seen}");
         assert_eq!(told(world), broken.len(), "{seen}");
     })
     .await;

@@ -49,7 +49,10 @@ async fn after_fifty_an_agent_is_told_to_be_an_ordinary_one_until_there_is_room(
             .ann
             .asks("/agent config name:lab key:core value:true", "#general")
             .await;
-        assert!(told.contains("50 other agents go first already"), "{told}");
+        assert!(
+            told.contains("50 other agents are already `core`"),
+            "{told}"
+        );
         let status = world.ann.asks("/status", "#lab").await;
         assert!(
             status.contains("waiting: 50 other agents are already core"),

@@ -254,7 +254,7 @@ async fn a_blank_prompt_is_refused() {
             .runs(general, "/agent init", &options)
             .unwrap();
         let told = world.next_private_reply(&world.ann).await;
-        assert!(told.contains("system prompt is blank"), "{told}");
+        assert!(told.contains("system prompt is empty"), "{told}");
         nothing_is_left(world, 0).await;
     })
     .await;

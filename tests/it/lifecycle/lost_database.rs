@@ -36,7 +36,7 @@ async fn the_agents_are_rebuilt_from_their_folders() {
         assert!(history.contains("colours"), "{history}");
         let again = world.ann.asks("/agent init name:mill", "#general").await;
         assert!(
-            again.contains("There is an agent `mill` already"),
+            again.contains("An agent named `mill` already exists"),
             "{again}"
         );
         assert_eq!(channels_called(world, "mill"), 1);

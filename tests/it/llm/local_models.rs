@@ -107,7 +107,7 @@ async fn the_window_that_a_model_was_loaded_with_is_known_from_its_first_answer_
 
         world.ann.says("#lab", "write a file").await;
         let shown = world.sees("#lab", "does not fit the model's context window").await;
-        let why = "the window of `openai/llama3.1:8b` holds 2,048 tokens, and system prompt and tools take ";
+        let why = "`openai/llama3.1:8b` has a window of 2,048 tokens, but the system prompt and the tools need ";
         assert!(shown.contains(why), "{shown}");
 
         ollama.loads_with(32_768);

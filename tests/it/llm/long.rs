@@ -71,7 +71,7 @@ fn assert_never_failed(world: &World) {
         "could not get an answer",
         "does not fit",
         "Something broke",
-        "Ended early",
+        "Stopped early",
     ] {
         assert!(!shown.contains(sign), "“{sign}” in\n{shown}");
     }

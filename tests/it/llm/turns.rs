@@ -36,7 +36,7 @@ pub(super) const LAST_WORDS: &str = "This is how far I came.";
 /// The last request had no tools, its answer was shown, and so was why.
 pub(super) async fn had_one_last_step(world: &World, requests: usize, why: &str) {
     world.sees("#lab", LAST_WORDS).await;
-    world.sees("#lab", &format!("Ended early: {why}")).await;
+    world.sees("#lab", &format!("Stopped early: {why}")).await;
     assert_eq!(world.model.requests().len(), requests);
     assert_eq!(world.model.last_request().get("tools"), None);
 }
@@ -93,7 +93,7 @@ async fn two_calls_that_alternate_are_a_circle() {
         }
         world.model.answers(LAST_WORDS);
         world.ann.says("#lab", "look").await;
-        had_one_last_step(world, 7, "the agent was going in circles").await;
+        had_one_last_step(world, 7, "the agent kept repeating the same calls").await;
         assert_eq!(exits(world).await, ["loop"]);
     })
     .await;
@@ -226,9 +226,7 @@ async fn an_empty_answer_is_asked_for_once_more() {
             ..nothing()
         });
         world.ann.says("#lab", "again").await;
-        let told = world
-            .sees("#lab", "the model answered twice with nothing")
-            .await;
+        let told = world.sees("#lab", "the model sent two empty answers").await;
         assert!(told.contains("Steps done: 2"), "{told}");
         assert_eq!(exits(world).await, ["answered", "failed"]);
     })

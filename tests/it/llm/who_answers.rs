@@ -224,7 +224,7 @@ async fn calls_that_are_cut_twice_are_reported_as_that() {
         world.model.replies(Reply::new(Vec::new()));
         world.ann.says("#lab", "write").await;
         let shown = world
-            .sees("#lab", "tool calls were cut off or made no sense twice")
+            .sees("#lab", "sent tool calls that were cut off or invalid")
             .await;
         assert!(!shown.contains("Five tool calls"), "{shown}");
     })

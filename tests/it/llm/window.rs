@@ -101,7 +101,7 @@ async fn a_stop_does_not_wait_for_room() {
         let reply = world.ann.asks("/stop", "#lab").await;
         assert!(reply.contains("Stopping: one last step"), "{reply}");
         world.sees("#lab", "That is all I have.").await;
-        world.sees("#lab", "Ended early: it was stopped.").await;
+        world.sees("#lab", "Stopped early: it was stopped.").await;
         assert_eq!(exit(world).await, "stopped");
         let closing = world.model.last_request();
         assert!(
@@ -185,8 +185,8 @@ async fn a_window_that_stays_full_brings_the_last_step() {
         world.model.has_window(4_000);
         world.model.replies(broad_call(2_000)).answers("As far as I looked, all is well.");
         world.ann.says("#lab", "look").await;
-        let shown = world.sees("#lab", "Ended early").await;
-        let expected = "As far as I looked, all is well.\n\n    -# Ended early: the conversation filled the context window.";
+        let shown = world.sees("#lab", "Stopped early").await;
+        let expected = "As far as I looked, all is well.\n\n    -# Stopped early: the conversation filled the context window.";
         assert!(shown.contains(expected), "{shown}");
         assert_eq!(exit(world).await, "window");
         assert_eq!(world.model.requests().len(), 2);

@@ -24,7 +24,7 @@ async fn of_two_presses_at_once_the_first_counts_and_the_other_is_told() {
             (&world.ann, "bob")
         };
         let why = second.next_private().await;
-        let told = format!("{name} has answered this already.");
+        let told = format!("{name} has already answered this.");
         assert!(why.content.contains(&told), "{}", why.content);
         world
             .ledger_says("SELECT count(*) || '' FROM questions", &["1"])

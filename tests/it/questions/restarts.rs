@@ -154,7 +154,7 @@ async fn with_a_call_that_had_started_people_are_asked_about_that_and_the_questi
             .await;
         world.kills().await;
         world.starts().await;
-        let shown = world.sees("#lab", "I cannot tell how far it came").await;
+        let shown = world.sees("#lab", "I cannot tell how far it got").await;
         assert!(!shown.contains("[Run it again]"), "{shown}");
         ended(world, &card, "Expired: I was restarted").await;
         world.ann.clicks("#lab", "It is done, go on").await;

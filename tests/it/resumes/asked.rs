@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{asked, begins_command, notes, open, told};
 use crate::world::{World, run_test, run_test_with};
 
-const QUESTION: &str = "I cannot tell how far it came";
+const QUESTION: &str = "I cannot tell how far it got";
 
 /// A turn whose command was killed with the daemon.
 async fn is_killed_in_a_command(world: &mut World, command: &str) {
@@ -45,7 +45,7 @@ async fn a_command_that_had_started_runs_again_only_if_a_person_says_so() {
                 &["applied"],
             )
             .await;
-        let shown = world.sees("#lab", "ann has it run again.").await;
+        let shown = world.sees("#lab", "ann asked me to run it again.").await;
         assert!(!shown.contains("[Run it again]"), "{shown}");
         world
             .ledger_says(
@@ -178,7 +178,7 @@ async fn a_profile_that_denies_the_call_by_now_keeps_the_card() {
         world.edits_agent_json("lab", json!({"permissions": "locked"}));
         world.ann.clicks("#lab", "Run it again").await;
         let why = world.next_private_reply(&world.ann).await;
-        assert!(why.contains("may not run any more"), "{why}");
+        assert!(why.contains("may no longer run"), "{why}");
         world
             .ledger_says("SELECT state FROM resumes", &["asked"])
             .await;
@@ -215,7 +215,7 @@ async fn two_people_press_at_once_and_it_goes_on_once() {
             &world.ann
         };
         let why = world.next_private_reply(second).await;
-        assert!(why.contains("has decided this already"), "{why}");
+        assert!(why.contains("has already decided this"), "{why}");
     })
     .await;
 }

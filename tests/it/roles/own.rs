@@ -94,7 +94,7 @@ async fn every_mistake_is_told_once_with_its_line_and_the_old_role_answers() {
         }
         writes(world, "charter.md", REVIEWER);
         world.exchange("better?", "Better.").await;
-        world.sees("#lab", "`charter.md` can be used again, and is in use.").await;
+        world.sees("#lab", "`charter.md` is valid again and in use.").await;
     })
     .await;
 }
@@ -115,7 +115,7 @@ async fn with_a_broken_charter_from_the_start_the_agent_only_looks() {
         assert!(tools(world).contains(&"view".to_owned()));
         let seen = world.transcript("#lab");
         assert!(
-            seen.contains("Until it is corrected I can only look at files"),
+            seen.contains("Until it is corrected, I can only read files"),
             "{seen}"
         );
         writes(world, "charter.md", REVIEWER);

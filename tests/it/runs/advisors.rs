@@ -96,7 +96,7 @@ async fn an_advisor_that_fails_says_so_and_the_turn_goes_on() {
             .unwrap();
         assert!(given < failed, "{last}");
         assert!(
-            last.contains(">no advice: the model answered twice with nothing"),
+            last.contains(">no advice: the model sent two empty answers"),
             "{last}"
         );
         let rows = "SELECT kind || ' ' || path || ' ' || exit FROM turns ORDER BY kind, path";

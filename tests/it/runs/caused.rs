@@ -72,7 +72,7 @@ async fn a_task_that_starts_the_next_one_ends_after_three_hops_and_what_came_lat
             "{told}"
         );
         assert!(
-            told.contains("Write to the agent to have it go on"),
+            told.contains("Write to the agent to let it continue"),
             "{told}"
         );
         assert!(told.contains("looked"), "{told}");

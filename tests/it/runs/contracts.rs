@@ -243,7 +243,7 @@ async fn a_last_step_has_the_report_as_its_only_tool() {
         world.ann.says("#lab", "go").await;
         let seen = world.sees("#lab", "As far as I came.").await;
         assert!(
-            seen.contains("-# ticket: A-3 · severity: low\n    -# Ended early: the step limit"),
+            seen.contains("-# ticket: A-3 · severity: low\n    -# Stopped early: the step limit"),
             "{seen}"
         );
         let last = world.model.last_request();

@@ -80,7 +80,7 @@ async fn a_role_that_breaks_later_is_told_once_and_fails_as_its_stage_says() {
         assert!(told(&last).contains("failed=\"failed\""), "{last}");
         let notice = world.sees("#lab", "`security` cannot advise, so I answer without its advice").await;
         assert!(notice.contains("Nothing can be handed over to `billing`"), "{notice}");
-        assert!(notice.contains("`editor` cannot pass my answers, which are shown without it"), "{notice}");
+        assert!(notice.contains("`editor` cannot pass my answers on, so they are shown without it"), "{notice}");
 
         // Not again with the next message, nor after a restart.
         world.model.answers("Still alone.");
@@ -98,7 +98,7 @@ async fn a_role_that_breaks_later_is_told_once_and_fails_as_its_stage_says() {
         }
         world.model.answers("Mind.").answers("I do it.").answers("Paid again.").answers("It is paid again.");
         world.ann.says("#lab", "five").await;
-        world.sees("#lab", "All roles around my turns can be used again.").await;
+        world.sees("#lab", "All roles of my stages can be used again.").await;
         world.sees("#lab", "It is paid again.").await;
     })
     .await;

@@ -355,7 +355,7 @@ async fn an_answer_at_the_time_limit_still_passes() {
         world.ann.says("#lab", "tell me").await;
         let seen = world.sees("#lab", "Redacted.").await;
         assert!(
-            seen.contains("Ended early: the step limit was reached"),
+            seen.contains("Stopped early: the step limit was reached"),
             "{seen}"
         );
     })

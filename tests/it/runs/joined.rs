@@ -41,9 +41,9 @@ async fn reads(world: &World, thread: &str, words: &str) {
     world.sees(thread, words).await;
 }
 
-/// Waits for the line about a message that was not taken.
+/// Waits for the line about a message that was not accepted.
 async fn is_turned_away(world: &World, channel: &str) -> String {
-    world.sees(channel, "was not taken").await
+    world.sees(channel, "was not accepted").await
 }
 
 fn setup() -> Setup {
@@ -66,7 +66,7 @@ async fn who_may_not_talk_to_an_agent_joins_its_work_for_another_one_in_no_way()
             .await;
         let line = is_turned_away(world, THREAD).await;
         assert!(
-            line.contains("A message of bob was not taken") && line.contains("`beta`"),
+            line.contains("A message from bob was not accepted") && line.contains("`beta`"),
             "{line}"
         );
         for word in ["AGAIN", "ANDAGAIN"] {
@@ -115,7 +115,10 @@ async fn who_may_not_talk_to_an_agent_joins_its_work_for_another_one_in_no_way()
             joins.0
         );
         assert_eq!(world.ledger(&heard).await, ["1"]);
-        assert_eq!(world.transcript(THREAD).matches("was not taken").count(), 1);
+        assert_eq!(
+            world.transcript(THREAD).matches("was not accepted").count(),
+            1
+        );
     })
     .await;
 }
@@ -139,13 +142,17 @@ async fn bots_and_webhooks_join_another_agents_work_only_as_members_with_access(
             }
         });
         world.bob.says(THREAD, "BYHOOK").await;
-        world.sees(THREAD, "A message of hook was not taken").await;
+        world
+            .sees(THREAD, "A message from hook was not accepted")
+            .await;
         world.discord.leaves_events_alone();
         // A bot is one, with the roles that it has.
         is_for_vips(world, "beta");
         let robot = world.discord.other_bot("robot");
         robot.says(world.channel(THREAD), "BYBOT");
-        world.sees(THREAD, "A message of robot was not taken").await;
+        world
+            .sees(THREAD, "A message from robot was not accepted")
+            .await;
 
         world.model.answers("Looked.").answers("It looked.");
         step.ends();
@@ -247,7 +254,10 @@ async fn access_that_is_taken_away_counts_in_the_agents_own_channel_too() {
             "{all}"
         );
         // Both were bob's, and he was told once.
-        assert_eq!(world.transcript("#lab").matches("was not taken").count(), 1);
+        assert_eq!(
+            world.transcript("#lab").matches("was not accepted").count(),
+            1
+        );
     })
     .await;
 }

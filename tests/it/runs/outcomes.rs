@@ -93,10 +93,7 @@ async fn one_that_says_nothing_twice_is_an_error() {
             .answers("")
             .answers("It said nothing.");
         let got = one_result(world, "It said nothing.").await;
-        assert!(
-            got.contains("the model answered twice with nothing"),
-            "{got}"
-        );
+        assert!(got.contains("the model sent two empty answers"), "{got}");
     })
     .await;
 }

@@ -273,10 +273,7 @@ async fn a_destination_without_an_answer_is_told_as_a_failure() {
         let seen = world
             .sees("#lab", "I could not get an answer from the model.")
             .await;
-        assert!(
-            seen.contains("the model answered twice with nothing"),
-            "{seen}"
-        );
+        assert!(seen.contains("the model sent two empty answers"), "{seen}");
         world.exchange("and now?", "Here I am.").await;
         assert_eq!(
             results(world),

@@ -129,7 +129,7 @@ async fn a_word_in_the_thread_steers_that_sub_agent_alone() {
         first.ends();
         world.sees("#lab", "It was told where.").await;
         let shown = world.sees(THREAD, "Only in src, then.").await;
-        assert!(shown.contains("-# Taken in before step "), "{shown}");
+        assert!(shown.contains("-# Read before step "), "{shown}");
         let parent = world.model.last_request().to_string();
         assert!(!parent.contains("look in src only"), "{parent}");
         let turns = "SELECT kind || ' ' || (SELECT count(*) FROM inbound WHERE turn_id = turns.id OR message_id = trigger_id) FROM turns ORDER BY rowid";
@@ -415,7 +415,7 @@ async fn after_a_kill_its_thread_leads_to_what_it_knew() {
         world.becomes("the command to run", || began.exists()).await;
         world.kills().await;
         world.starts().await;
-        world.sees("#lab", "I cannot tell how far it came").await;
+        world.sees("#lab", "I cannot tell how far it got").await;
         world.sees(thread, "-# Interrupted: I was restarted.").await;
         is_archived(world, thread).await;
         world.model.answers("I had waited.");

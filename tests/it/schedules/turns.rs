@@ -134,7 +134,7 @@ async fn while_one_runs_one_waits_and_a_further_one_is_skipped() {
             )
             .await;
         let refused = world.ann.asks("/schedule run name:look", "#lab").await;
-        assert!(refused.contains("still runs"), "{refused}");
+        assert!(refused.contains("is still running"), "{refused}");
         world.model.answers("second");
         thought.ends();
         world.sees("#lab", "second").await;

@@ -167,7 +167,7 @@ async fn a_channel_is_told_once_and_what_promised_something_is_put_right() {
             (
                 Some(901),
                 None,
-                "Expired: I was restarted before anybody answered. Nothing was run."
+                "Expired: I was restarted before anyone answered. Nothing was run."
             ),
             (Some(903), None, "Interrupted: I was restarted."),
         ]

@@ -261,7 +261,7 @@ async fn a_kill_during_a_call_through_the_shelf_names_the_tool_that_had_started(
         world.kills().await;
         drop(hooks);
         world.starts().await;
-        world.sees("#lab", "I cannot tell how far it came").await;
+        world.sees("#lab", "I cannot tell how far it got").await;
         world.exchange("go on", "I go on.").await;
     })
     .await;

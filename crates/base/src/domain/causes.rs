@@ -59,7 +59,7 @@ impl Refusal {
             Self::TooManyHops { .. } => {
                 "Write to the agent to have it go on; for longer chains the operator raises `max_hook_recursion_depth`."
             }
-            Self::TooManyTurns | Self::UnknownMessage => "Write to the agent to have it go on.",
+            Self::TooManyTurns | Self::UnknownMessage => "Write to the agent to let it continue.",
         }
     }
 }

@@ -114,7 +114,7 @@ fn outcome(end: &PersonEnd) -> String {
         PersonEnd::Expired => EXPIRED.to_owned(),
         PersonEnd::Unseen => "Cancelled: Discord refused the message with the question.".to_owned(),
         PersonEnd::Restarted => {
-            "Expired: I was restarted, and ask about what was running first.".to_owned()
+            "Expired: I was restarted and first ask about what was running.".to_owned()
         }
         PersonEnd::WentOn => "Cancelled: the conversation went on.".to_owned(),
         PersonEnd::Stopped(Stopper::Person(by)) => {

@@ -100,7 +100,7 @@ pub fn failure_line(name: &str, why: &str, run: &str) -> String {
 pub fn pausing_after(why: &str, name: &str, owner: UserId, channel: Option<ChannelId>) -> Pausing {
     let told = |channel| {
         let mut part = NewPart::notice(format!(
-            "<@{owner}> Schedule {} is paused, because {MOST_FAILURES} runs in a row failed. The last reason: {} Have it go on with `/schedule resume`.",
+            "<@{owner}> Schedule {} is paused, because {MOST_FAILURES} runs in a row failed. The last reason: {} Continue it with `/schedule resume`.",
             escape::code(name),
             escape::sentence(why)
         ));

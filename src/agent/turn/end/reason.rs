@@ -11,7 +11,7 @@ pub use crate::store::EndReason;
 
 /// A line for people, under an answer that its length limit ended.
 pub(in crate::agent) const CUT_ANSWER: &str =
-    "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
+    "-# Cut off at the length limit of an answer. Ask for the rest to continue.";
 
 impl EndReason {
     /// What the model is told before its last step, which has no tools but those that end a turn and are `left`.
@@ -56,9 +56,9 @@ impl EndReason {
             Self::StepLimit => "the step limit was reached",
             Self::TimeLimit => "the time limit was reached",
             Self::Budget => "the budget was reached",
-            Self::Loop => "the agent was going in circles",
+            Self::Loop => "the agent kept repeating the same calls",
             Self::Errors => "five tool calls in a row failed",
-            Self::BadCalls => "the model's tool calls were cut off or made no sense twice",
+            Self::BadCalls => "the model twice sent tool calls that were cut off or invalid",
             Self::Window => "the conversation filled the context window",
             Self::Stopped => "it was stopped",
             Self::Answered
@@ -69,9 +69,9 @@ impl EndReason {
             | Self::Report => return None,
         };
         Some(if detail.is_empty() {
-            format!("-# Ended early: {why}.")
+            format!("-# Stopped early: {why}.")
         } else {
-            format!("-# Ended early: {why} ({detail}).")
+            format!("-# Stopped early: {why} ({detail}).")
         })
     }
 }
@@ -134,9 +134,9 @@ impl FailureReport<'_> {
             EndReason::StepLimit => "I used all steps of this turn without an answer.",
             EndReason::TimeLimit => "I used the working time of this turn without an answer.",
             EndReason::Budget => "The budget is used up.",
-            EndReason::Loop => "I was going in circles.",
+            EndReason::Loop => "I kept repeating the same calls.",
             EndReason::Errors => "Five tool calls in a row failed.",
-            EndReason::BadCalls => "The model's tool calls were cut off or made no sense twice.",
+            EndReason::BadCalls => "The model twice sent tool calls that were cut off or invalid.",
             EndReason::Window => "The conversation does not fit the model's context window.",
             EndReason::Report => "The answer lacks what it owes.",
             EndReason::Answered | EndReason::Failed => "I could not get an answer from the model.",
@@ -173,7 +173,7 @@ impl FailureReport<'_> {
             count => format!(" {count} sub-agents were ended with it."),
         };
         format!(
-            "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}{}",
+            "Stopped at step {}.{children} Nothing more will run. Send a message to continue.\n{}{}",
             self.steps.max(1),
             self.what_was_done(),
             self.run()
@@ -200,11 +200,11 @@ impl FailureReport<'_> {
         let (cause, go_on) = match &self.by {
             Stopper::Machine(what) => (
                 format!("{what} stopped the turn"),
-                "Send a message to go on.",
+                "Send a message to continue.",
             ),
             Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => (
                 "Chorus is being stopped".to_owned(),
-                "Once Chorus runs again, send a message to go on.",
+                "Once Chorus runs again, send a message to continue.",
             ),
         };
         if let Some(goes_on) = self.goes_on {
@@ -216,7 +216,7 @@ impl FailureReport<'_> {
             );
         }
         format!(
-            "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}\n{}",
+            "Interrupted at step {}: {cause}. The conversation is kept, but this turn does not continue by itself. {go_on}\n{}",
             self.steps.max(1),
             self.run()
         )
