@@ -64,11 +64,11 @@ async fn init(
         Attachment,
     >,
     #[description = "Expand the description into a full system prompt"] refine: Option<bool>,
-    #[description = "A role, a template, or @ and another agent to make it after"]
+    #[description = "Start from a role, a template, or a copy of @agent"]
     #[autocomplete = "complete::origin"]
     #[max_length = 100]
     from: Option<String>,
-    #[description = "A folder of this machine to work in, by its whole path"]
+    #[description = "A folder of this machine to work in, as an absolute path"]
     #[autocomplete = "complete::folder"]
     #[max_length = 6000]
     folder: Option<String>,
@@ -98,7 +98,7 @@ async fn init(
     .await
 }
 
-/// List the agents of this server, destroyed ones included
+/// List the agents of this server, including destroyed ones
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer_list(ctx).await

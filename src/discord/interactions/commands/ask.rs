@@ -34,9 +34,9 @@ pub(super) async fn ask(
     #[description = "Model for this question"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
-    #[description = "direct answers without tools, lightweight only reads, full is for work of many steps"]
+    #[description = "direct: no tools; lightweight: only reads; standard: the default; full: long tasks"]
     mode: Option<Choice<Mode>>,
-    #[description = "Role of a sub-agent that answers in the agent's place; it knows your prompt alone"]
+    #[description = "Role of a sub-agent that answers instead of the agent; it sees only your prompt"]
     #[autocomplete = "complete::role"]
     role: Option<String>,
 ) -> Result<(), Refusal> {

@@ -11,7 +11,7 @@ use crate::discord::interactions::here::Here;
 use crate::discord::render;
 use crate::manager::BranchTarget;
 
-/// Open, list and end further conversations of this agent
+/// Open, list and end side conversations with this agent
 #[poise::command(
     category = "Conversation",
     slash_command,
@@ -24,11 +24,11 @@ pub(super) async fn branch(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Open a conversation beside the main one, in the same workspace
+/// Open a side conversation in the same workspace
 #[poise::command(slash_command)]
 async fn new(
     ctx: Context<'_>,
-    #[description = "What it is to do"]
+    #[description = "Its task"]
     #[max_length = 6000]
     prompt: String,
     #[description = "Role that the branch works as; /roles lists them"]

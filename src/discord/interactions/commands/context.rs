@@ -59,7 +59,7 @@ async fn save(
 #[poise::command(slash_command)]
 async fn clear(
     ctx: Context<'_>,
-    #[description = "False discards it for good, after a confirmation; needs Manage Messages"]
+    #[description = "False: delete it without saving, after a confirmation; needs Manage Messages"]
     save_first: Option<bool>,
 ) -> Result<(), Refusal> {
     if save_first == Some(false) {

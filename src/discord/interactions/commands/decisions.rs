@@ -28,7 +28,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Add a decision, which every agent's new conversation is told
+/// Add a decision; agents read it in every new conversation
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 async fn add(
     ctx: Context<'_>,
@@ -47,7 +47,7 @@ async fn add(
     .await
 }
 
-/// Withdraw a decision; it stays in the list, struck out
+/// Withdraw a decision; it stays listed, crossed out
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 async fn withdraw(
     ctx: Context<'_>,

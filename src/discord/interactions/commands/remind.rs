@@ -11,7 +11,7 @@ use crate::domain::Person;
 use crate::manager::Draft;
 use crate::store::{SchedulePlace, ScheduleRow};
 
-/// Be reminded by this channel's agent, once or again and again
+/// Set a reminder by this channel's agent, once or repeatedly
 #[poise::command(category = "Tasks", slash_command, guild_only)]
 pub(super) async fn remind(
     ctx: Context<'_>,

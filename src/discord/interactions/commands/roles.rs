@@ -6,7 +6,7 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::manager::AgentSummary;
 
-/// List the roles that this agent can take, where they come from and what is wrong with them
+/// List this agent's roles with their sources and errors
 #[poise::command(category = "Agents", slash_command, guild_only)]
 pub(super) async fn roles(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

@@ -50,7 +50,7 @@ impl Named for Then {
     const ALL: &'static [(&'static str, Self)] = &[("turn", Self::Turn), ("post", Self::Post)];
 }
 
-/// Plan work of this channel's agent, and show, change and delete what is planned
+/// Plan tasks for this channel's agent; show, change and delete them
 #[poise::command(
     category = "Tasks",
     slash_command,
@@ -63,7 +63,7 @@ pub(super) async fn schedule(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Have this channel's agent do something at a time, once or again and again
+/// Plan a task for this channel's agent, once or repeatedly
 #[poise::command(slash_command)]
 #[expect(
     clippy::too_many_arguments,
@@ -74,10 +74,10 @@ async fn new(
     #[description = "e.g. every weekday at 7:00, every 10 minutes, tomorrow at 9am, 0 7 * * 1-5"]
     #[max_length = 200]
     when: String,
-    #[description = "What the agent is to do"]
+    #[description = "The agent's task"]
     #[max_length = 4000]
     prompt: Option<String>,
-    #[description = "A command that runs first; without output the agent is not asked"]
+    #[description = "A command that runs first; if it prints nothing, the agent is not asked"]
     #[max_length = 1000]
     gate: Option<String>,
     #[description = "turn asks the agent; post only posts the output of the gate"] then: Option<
@@ -148,7 +148,7 @@ async fn show(
     .await
 }
 
-/// Run one now, once more
+/// Run one now, in addition to its times
 #[poise::command(slash_command)]
 async fn run(
     ctx: Context<'_>,
@@ -219,7 +219,7 @@ async fn form_of(ctx: Context<'_>, name: &str) -> Result<Modal, Refusal> {
     let when = TextInput::line(WHEN, "When")
         .length(1, MOST_WHEN)
         .value(schedule.when_text);
-    let prompt = TextInput::paragraph(WHAT, "What the agent is to do");
+    let prompt = TextInput::paragraph(WHAT, "The agent's task");
     let form = match schedule.kind {
         ScheduleKind::Reminder => {
             let text = TextInput::paragraph(WHAT, "What to remind of").length(1, MOST_GATE);

@@ -25,7 +25,7 @@ pub(super) async fn servers(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Show the servers that are served and those that wait to be accepted
+/// List accepted servers and servers that wait for acceptance
 #[poise::command(slash_command, category = "operator")]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -60,7 +60,7 @@ async fn accept(
     .await
 }
 
-/// Stop serving a server: this bot does nothing there any more
+/// Stop serving a server: this bot is no longer active there
 #[poise::command(slash_command, category = "operator")]
 async fn remove(
     ctx: Context<'_>,

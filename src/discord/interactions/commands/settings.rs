@@ -89,7 +89,7 @@ impl Named for Tier {
         &[("lightweight", Self::Lightweight), ("full", Self::Full)];
 }
 
-/// Set the model of turns in mode lightweight or full
+/// Set the model for turns in mode lightweight or full
 #[poise::command(slash_command)]
 async fn tier(
     ctx: Context<'_>,
@@ -269,7 +269,7 @@ async fn idle_timeout(
     set(ctx, &effective::IDLE_TIMEOUT, timeout).await
 }
 
-/// Set how long a question waits before it is denied
+/// Set how long an approval request waits before it is denied
 #[poise::command(slash_command, rename = "approval-timeout")]
 async fn approval_timeout(
     ctx: Context<'_>,
@@ -312,7 +312,7 @@ fn picked(change: Option<Choice<Change>>) -> Option<Change> {
     change.map(|Choice(change)| change)
 }
 
-/// Show or change the roles whose members may talk to the agents of this server
+/// Show or change which roles may talk to the agents of this server
 #[poise::command(slash_command)]
 async fn access(
     ctx: Context<'_>,
@@ -332,7 +332,7 @@ async fn access(
     .await
 }
 
-/// Show or change the roles whose members may allow and deny, besides those with Manage Server
+/// Show or change which roles may answer approvals; Manage Server always may
 #[poise::command(slash_command)]
 async fn approvers(
     ctx: Context<'_>,
@@ -396,7 +396,7 @@ async fn grants(
     ctx: Context<'_>,
     #[description = "What to do (default: add the profile)"] change: Option<Choice<Change>>,
     #[description = "The role"] role: Option<Role>,
-    #[description = "The profile its members may grant; remove without it takes all of the role's"]
+    #[description = "The profile its members may grant; empty with remove: all of the role's profiles"]
     #[autocomplete = "complete::profile"]
     permission_profile: Option<String>,
 ) -> Result<(), Refusal> {
@@ -443,7 +443,7 @@ async fn grants(
     .await
 }
 
-/// Check the providers' keys and learn which models they offer
+/// Check the providers' keys and refresh the list of models
 #[poise::command(slash_command, rename = "validate-keys")]
 async fn validate_keys(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

@@ -10,7 +10,7 @@ use crate::discord::rest::body::Body;
 #[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn stop(
     ctx: Context<'_>,
-    #[description = "Only this sub-agent; the turn goes on with its report"]
+    #[description = "Only this sub-agent; the turn continues with its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
@@ -22,7 +22,7 @@ pub(super) async fn stop(
 #[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn abort(
     ctx: Context<'_>,
-    #[description = "Only this sub-agent; the turn goes on without its report"]
+    #[description = "Only this sub-agent; the turn continues without its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
