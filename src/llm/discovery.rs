@@ -125,7 +125,7 @@ impl Models {
                         }
                     },
                     Err(_) => Listed {
-                        error: Some("no list within 30 s".to_owned()),
+                        error: Some("no list of models within 30 s".to_owned()),
                         ..known(&name).unwrap_or_default()
                     },
                 };

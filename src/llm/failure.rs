@@ -109,7 +109,7 @@ impl Said {
             .unwrap_or_else(|| self.status_of_kinds());
         ApiError {
             class: self.class_of(status, self.retry_after),
-            message: self.sentence("the provider broke off"),
+            message: self.sentence("the provider stopped in the middle of the answer"),
             status: None,
             retry_after: self.retry_after,
         }
@@ -269,13 +269,13 @@ pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
         error if error.is_connect() => (FailureClass::NetworkError, "cannot be reached"),
         error if error.is_decode() && !broke => (
             FailureClass::InvalidResponse,
-            "sent a body that cannot be read",
+            "sent an answer that cannot be read",
         ),
         error if error.is_builder() => (
             FailureClass::InvalidRequest,
             "has an address that makes no request",
         ),
-        _ => (FailureClass::NetworkError, "broke the connection"),
+        _ => (FailureClass::NetworkError, "closed the connection"),
     };
     let deepest = one_line(&cause.to_string());
     let names_url = error

@@ -236,7 +236,8 @@ impl Endpoint {
             Err(fault) => return Err(self.error(fault, id)),
         };
         if json_values::count(&body) > MOST_LISTED {
-            let fault = ApiError::invalid("the answer has more values than any list of models has");
+            let fault =
+                ApiError::invalid("the answer has more values than a list of models may have");
             return Err(self.error(fault, id));
         }
         serde_json::from_slice(&body)
@@ -310,7 +311,7 @@ impl Endpoint {
         let Ok(mut value) = value else {
             let fault = ApiError::new(
                 FailureClass::AuthError,
-                "the key has characters that no key has; set it again",
+                "the key has characters that no key has; copy it again",
             );
             return Err(self.error(fault, None));
         };
@@ -350,7 +351,7 @@ impl Body {
         };
         match self.left.checked_sub(chunk.len()) {
             Some(left) => self.left = left,
-            None => return Err(ApiError::invalid("the answer is longer than any answer is")),
+            None => return Err(ApiError::invalid("the answer is longer than the limit")),
         }
         Ok(Some(chunk))
     }
@@ -426,7 +427,7 @@ fn read_whole<R: StreamDecoder>(
         .unwrap_or(body);
     if json_values::count(body) > MOST_VALUES {
         return Err(ApiError::invalid(
-            "the answer has more values than any answer has",
+            "the answer has more values than the limit",
         ));
     }
     for value in serde_json::Deserializer::from_slice(body).into_iter::<Value>() {
@@ -551,7 +552,7 @@ impl Decoder {
             let event = std::mem::take(&mut self.event);
             if json_values::count(&event.data) > MOST_VALUES {
                 return Err(ApiError::invalid(
-                    "one event of the answer has more values than any answer has",
+                    "one event of the answer has more values than the limit",
                 ));
             }
             return Ok(std::mem::take(&mut self.has_data).then_some(event));

@@ -52,7 +52,7 @@ pub fn is_local(address: IpAddr) -> bool {
 /// Fails if its address is elsewhere.
 pub(super) fn client(base_url: &str) -> Result<&'static Client, ApiError> {
     let elsewhere = |host: &str| {
-        let why = format!("{host} is elsewhere, and this agent is limited to local models");
+        let why = format!("{host} is not local, and this agent is limited to local models");
         ApiError::new(FailureClass::ModelError, why)
     };
     match Host::of(base_url) {
@@ -111,7 +111,7 @@ impl Resolve for LocalOnly {
             let addresses: Vec<SocketAddr> = found.collect();
             if !are_local(&addresses) {
                 let why = format!(
-                    "{} is elsewhere, and this agent is limited to local models",
+                    "{} is not local, and this agent is limited to local models",
                     name.as_str()
                 );
                 return Err(Box::<dyn std::error::Error + Send + Sync>::from(why));

@@ -350,7 +350,7 @@ impl Router {
         {
             warn!(
                 "{target} runs with a window of {window} tokens, too few for most work of an agent: \
-                 have its server load it with 32768 or more (docs/local-models.md)"
+                 load it on its server with 32768 or more (docs/local-models.md)"
             );
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> 
 
 /// Returns the error for an event that cannot be read.
 pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
-    ApiError::invalid(format!("an event of the answer makes no sense ({error})"))
+    ApiError::invalid(format!("an event of the answer cannot be read ({error})"))
 }
 
 /// One block of an answer, in the order of the answer.

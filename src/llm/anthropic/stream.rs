@@ -140,7 +140,7 @@ impl Messages {
         let is_known = self.open.contains_key(&index) || self.done.contains_key(&index);
         if !self.started || is_known || self.done.len() + self.open.len() >= MAX_BLOCKS {
             return Err(ApiError::invalid(
-                "a block of the answer begins out of order",
+                "the answer has a block that begins out of order",
             ));
         }
         let field = |name: &str| {
@@ -182,7 +182,7 @@ impl Messages {
     ) -> Result<Progress, ApiError> {
         let Some(block) = self.open.get_mut(&index) else {
             return Err(ApiError::invalid(
-                "the answer goes on with a block that has not begun",
+                "the answer continues a block that has not begun",
             ));
         };
         let kind = kind(&block.block);
@@ -208,7 +208,7 @@ impl Messages {
             Change::TextDelta { .. }
             | Change::ThinkingDelta { .. }
             | Change::InputJsonDelta { .. } => {
-                return Err(ApiError::invalid("a block of the answer changes its kind"));
+                return Err(ApiError::invalid("the answer changes the kind of a block"));
             }
         };
         block.text.push_str(&added);
@@ -222,7 +222,7 @@ impl Messages {
     fn close(&mut self, index: u64) -> Result<Progress, ApiError> {
         let Some(block) = self.open.remove(&index) else {
             return Err(ApiError::invalid(
-                "a block of the answer ends that has not begun",
+                "the answer ends a block that has not begun",
             ));
         };
         self.done.insert(index, block);

@@ -253,9 +253,7 @@ fn stop_reason(reason: &str) -> Result<StopReason, ApiError> {
         | "UNEXPECTED_TOOL_CALL"
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
-        | "MALFORMED_RESPONSE" => Err(ApiError::invalid(
-            "the model made a call that makes no sense",
-        )),
+        | "MALFORMED_RESPONSE" => Err(ApiError::invalid("the model sent an invalid tool call")),
         _ => Ok(StopReason::EndTurn),
     }
 }

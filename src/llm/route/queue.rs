@@ -49,7 +49,7 @@ impl Router {
                 place = queued.place() => break Ok(place),
                 () = sleep_until(gives_up) => {
                     break Err(StepFailure::NoPlace(format!(
-                        "no place at {} for {} (max_requests {})",
+                        "no free slot at {} for {} (max_requests {})",
                         target.provider,
                         in_words(gives_up_after),
                         queued.limit()

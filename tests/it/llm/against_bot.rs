@@ -130,7 +130,7 @@ async fn gemini_survives_bodies_that_are_not_answers() {
 #[tokio::test]
 async fn a_server_that_only_fails_is_asked_three_times() {
     let table = [
-        ("broke the connection", vec![]),
+        ("closed the connection", vec![]),
         ("HTTP 500", answer(500, "", "")),
         ("cut off before its end", events(b": nothing\n\n")),
         (

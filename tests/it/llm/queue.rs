@@ -261,7 +261,7 @@ async fn who_waited_too_long_fails_and_says_at_whom() {
         world
             .sees(
                 "#dev",
-                r"no place at anthropic for 0 seconds (max\_requests 1)",
+                r"no free slot at anthropic for 0 seconds (max\_requests 1)",
             )
             .await;
         thought.ends();
