@@ -97,7 +97,7 @@ fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
 fn welcome(trial: &Trial, answers: &Answers, is_remote: bool) {
     let url = trial.url();
     print_line!("Chorus playground: {url}");
-    print_line!("Open it in a browser and make your first agent there. Ctrl-C ends it.");
+    print_line!("Open it in a browser and create your first agent there. Ctrl-C stops it.");
     if is_remote {
         let port = url.rsplit(':').next().unwrap_or_default();
         print_line!(

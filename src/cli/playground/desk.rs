@@ -92,7 +92,9 @@ impl Desk {
         let mut reloaded = self.reloaded.subscribe();
         self.reload.notify_one();
         let done = timeout(RELOAD_TIMEOUT, reloaded.changed()).await;
-        done.context("it was saved, but the daemon does not answer; restart the playground")??;
+        done.context(
+            "the model was saved, but the daemon does not answer; restart the playground",
+        )??;
         Ok(said)
     }
 
@@ -111,7 +113,7 @@ impl Desk {
         let known = LOCAL.iter().find(|(known, _)| *known == name);
         let (name, label) = known.context("unknown server")?;
         let server = model_source::local_server(name, label, &self.env).await;
-        let server = server.with_context(|| format!("{label} does not answer any more"))?;
+        let server = server.with_context(|| format!("{label} no longer answers"))?;
         let config = self.env.paths.config();
         let name = server.name;
         let written =

@@ -16,12 +16,12 @@ use tokio::net::TcpListener;
 pub(super) enum PlaygroundError {
     /// Another process uses the page's port.
     #[error(
-        "port {0} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
+        "port {0} is taken: choose another with `chorus playground --port <PORT>`, or end the program that uses it"
     )]
     PortTaken(u16),
     /// The page's port is not allowed.
     #[error(
-        "port {port} cannot be listened on ({source}): choose another with `chorus playground --port <PORT>`"
+        "cannot listen on port {port} ({source}): choose another with `chorus playground --port <PORT>`"
     )]
     Port { port: u16, source: io::Error },
     /// The home directory cannot be created or written.

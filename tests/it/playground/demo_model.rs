@@ -144,7 +144,7 @@ async fn stages_can_be_tried() {
     let passed = "<original_user_request id=\"1\">ann: hi</original_user_request id=\"1\">\n\n<response from=\"lab\" id=\"2\">Hello.</response id=\"2\">";
     let passed = json!([{"role": "user", "content": [{"type": "text", "text": passed}]}]);
     let passed = asked(passed, &[]).await;
-    assert_eq!(passed[0]["text"], "Hello.\n\n*Passed by the demo model.*");
+    assert_eq!(passed[0]["text"], "Hello.\n\n*Checked by the demo model.*");
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn a_summary_names_what_people_began_with() {
     let content = asked(messages, &[]).await;
     assert_eq!(
         content[0]["text"],
-        "People tried the demo model, beginning with “create a file hello.txt with Hello”. Nothing is left unfinished."
+        "People tried the demo model, starting with “create a file hello.txt with Hello”. Nothing is unfinished."
     );
 }
 

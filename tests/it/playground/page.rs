@@ -62,11 +62,11 @@ async fn what_cannot_be_done_is_said_in_a_sentence() {
         ),
         (
             json!({"as": ann, "do": "say", "channel": "1", "content": "x"}),
-            "This channel is gone.",
+            "This channel no longer exists.",
         ),
         (
             json!({"as": "1", "do": "say", "channel": general, "content": "x"}),
-            "there is nobody with this id",
+            "there is no user with this id",
         ),
         (
             json!({"as": ann, "do": "run", "channel": general, "command": "/nothing", "options": []}),
@@ -142,7 +142,7 @@ async fn a_taken_port_is_one_sentence_with_the_way_out() {
 
     let words = String::from_utf8(outcome.stderr).unwrap();
     let expected = format!(
-        "port {port} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
+        "port {port} is taken: choose another with `chorus playground --port <PORT>`, or end the program that uses it"
     );
     assert!(
         !outcome.status.success() && words.contains(&expected),

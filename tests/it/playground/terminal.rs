@@ -175,7 +175,7 @@ async fn the_first_minutes_with_the_demo_are_quiet() {
 
     let is_root = rustix::process::geteuid().is_root();
     let expected = [
-        "Open it in a browser and make your first agent there. Ctrl-C ends it.",
+        "Open it in a browser and create your first agent there. Ctrl-C stops it.",
         "No model is configured, so a demo model answers; the page offers a real one, with a key or from a model server on this machine.",
         "This is root: fine for a trial, but run the daemon itself as its own user.",
     ];

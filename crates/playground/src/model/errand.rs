@@ -228,14 +228,14 @@ fn in_a_stage(request: &Value, story: &Story) -> Option<String> {
     if let Some(response) = RESPONSE.captures(&story.asked)
         && response[1] == response[3]
     {
-        return Some(format!("{}\n\n*Passed by the demo model.*", &response[2]));
+        return Some(format!("{}\n\n*Checked by the demo model.*", &response[2]));
     }
     if !ADVISORS.is_match(story.asked.trim_end_matches(['.', '!'])) {
         return None;
     }
     if system.contains("your last message is your advice") {
         return Some(
-            "I am a script, so take this as advice: look at what you cannot undo before you do it."
+            "I am a script, so here is general advice: check what you cannot undo before you do it."
                 .to_owned(),
         );
     }
@@ -387,11 +387,11 @@ fn delegation(text: &str) -> Option<(&'static str, Value)> {
 fn lead(tool: &str) -> &'static str {
     match tool {
         "bash" => "I will run that in my workspace.",
-        "run_background" => "I will start that as a task of its own.",
+        "run_background" => "I will start that as a background task.",
         "view" | "grep" | "list_tasks" | "list_agents" | "git_status" | "git_diff" => {
             "Let me look."
         }
-        "sub_agent" => "I will have somebody look into that.",
+        "sub_agent" => "I will ask a sub-agent to look into that.",
         "self_edit_docs" => "I will write that into my notes.",
         "hand_over" => "I will hand that over.",
         _ => "On it.",
@@ -401,7 +401,7 @@ fn lead(tool: &str) -> &'static str {
 /// Returns the answer after the last step.
 fn report(results: &[Outcome]) -> String {
     let Some(last) = results.last() else {
-        return "There is nothing left to do.".to_owned();
+        return "Everything is done.".to_owned();
     };
     let count = match results.len() {
         1 => "Done.".to_owned(),
@@ -470,7 +470,7 @@ fn summary(story: &Story) -> String {
     let first = asked.unwrap_or_else(|| "a short conversation".to_owned());
     let first: String = first.chars().take(100).collect();
     let first = first.trim_end_matches(['.', '!', '?']);
-    format!("People tried the demo model, beginning with “{first}”. Nothing is left unfinished.")
+    format!("People tried the demo model, starting with “{first}”. Nothing is unfinished.")
 }
 
 /// Ends a file's content with a line break.

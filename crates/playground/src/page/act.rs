@@ -138,7 +138,7 @@ pub(super) async fn act(State(discord): State<Discord>, Json(order): Json<UiRequ
 fn perform(discord: &Discord, user: &str, action: UiAction) -> Result<Value, Refusal> {
     let id = UserId(number(user)?);
     let name = discord.look(|world| world.users.get(&id).map(|user| user.name.clone()));
-    let name = name.ok_or("there is nobody with this id")?;
+    let name = name.ok_or("there is no user with this id")?;
     let person = Person {
         discord: discord.clone(),
         id,
@@ -322,7 +322,7 @@ fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {
     if is_there {
         Ok(id)
     } else {
-        Err("This channel is gone.".into())
+        Err("This channel no longer exists.".into())
     }
 }
 
@@ -336,9 +336,9 @@ fn own(
     let (channel, id) = (place(discord, channel)?, MessageId(number(message)?));
     let message = discord
         .message(channel, id)
-        .ok_or("This message is gone.")?;
+        .ok_or("This message no longer exists.")?;
     if message.author != person.id {
-        return Err("Only who wrote a message can change it.".into());
+        return Err("Only the author of a message can change it.".into());
     }
     Ok((channel, id))
 }
@@ -349,7 +349,7 @@ fn stored(discord: &Discord, id: &str) -> Result<Attachment, Refusal> {
         let file = world
             .files
             .get(&id)
-            .ok_or("This file is gone; choose it again.")?;
+            .ok_or("This file is no longer available; choose it again.")?;
         let (name, content_type) = (file.name.clone(), file.content_type.clone());
         Ok(Attachment {
             id,

@@ -43,7 +43,7 @@ function drawFrame() {
   const member = here?.members.find((one) => one.id === state.me);
   const role = member?.owner ? "Owner" : member?.roles[0] ?? "Member";
   replace($("switch"), avatar(state.me, me?.username), h("span.me-names", {}, h("strong", {}, nameOf(state.me)), h("span.quiet", {}, `${role} · switch`)));
-  $("switch").title = "Act as somebody else";
+  $("switch").title = "Act as another user";
   drawStatus();
   drawGuide();
   composer.refresh();
@@ -166,7 +166,7 @@ function welcome() {
   if (!now) return h("li.welcome", {}, h("h2", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
   return h("li.welcome", {},
     h("h2", {}, now.type === 1 ? `Messages between you and ${botName()}` : `This is #${now.name}`),
-    h("p", {}, now.name === "general" && hasAgents() ? "Everything here runs on this machine." : "Nobody has said anything yet."));
+    h("p", {}, now.name === "general" && hasAgents() ? "Everything here runs on this machine." : "There are no messages yet."));
 }
 
 // --- the first steps ---------------------------------------------------------------------------
@@ -186,11 +186,11 @@ function guide() {
   const all = ordered();
   if (isHome(now)) return all.length && all.every((one) => one.author.bot) ? tasks(now) : null;
   if (!homes.length) {
-    return [h("span", {}, all.some((one) => !one.author.bot) ? `No agent lives in #${now.name}. ` : "", "An agent gets a channel of its own; you talk to it there."),
+    return [h("span", {}, all.some((one) => !one.author.bot) ? `No agent lives in #${now.name}. ` : "", "Each agent lives in its own channel; you talk to it there."),
       h("button.press.primary", { type: "button", onclick: () => composer.begin("agent init", { name: "lab" }) }, "Make your first agent")];
   }
   if (!all.length || all.at(-1).author.bot) return null;
-  return [h("span", {}, `No agent lives in #${now.name}, so nobody answers here.`),
+  return [h("span", {}, `No agent lives in #${now.name}, so no agent answers here.`),
     homes.slice(0, 3).map((one) => h("button.chip", { type: "button", onclick: () => go(one.id) }, `Go to #${one.name}`))];
 }
 

@@ -146,7 +146,7 @@ async function submit() {
   } else {
     if (!content && !files.length) return;
     if (content.startsWith("/") && !files.length) {
-      toast("There is no such command here. Type / to see them all.");
+      toast("This command does not exist here. Type / to see all commands.");
       return;
     }
     const sent = await act("say", {

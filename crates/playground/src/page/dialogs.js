@@ -57,7 +57,7 @@ export function confirmDelete(here) {
     dialog.close();
     act("delete", here);
   };
-  open("Delete this message?", h("p", {}, "It is gone for everybody."), buttons("Delete", remove, "danger"));
+  open("Delete this message?", h("p", {}, "It is deleted for everyone."), buttons("Delete", remove, "danger"));
 }
 
 export function promptThread(here) {
@@ -154,7 +154,7 @@ export function switchPerson() {
     }
   };
   open("Act as",
-    h("p.quiet", {}, "The playground lets you be anybody, so that you can see what roles change."),
+    h("p.quiet", {}, "You can act as any user here, to see the effect of roles."),
     h("ul.people", {}, rows),
     h("div.invite", {}, name, h("button.press.secondary", { type: "button", onclick: invite }, "Invite")),
     h("div.dialog-buttons", {}, h("button.press.primary", { type: "button", onclick: () => dialog.close() }, "Done")));

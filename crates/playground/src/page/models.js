@@ -54,11 +54,11 @@ async function offer() {
       ? h("ul.models", {}, servers.map((one) => h("li", {},
         h("button.press.primary", { type: "button", onclick: (event) => choose({ use: "server", name: one.name }, event.currentTarget) }, `Use ${one.label}`),
         h("span.quiet.cut", {}, one.models.slice(0, 5).join(", ")))))
-      : h("p.quiet", {}, "No model server answers here. Ollama, LM Studio, llama.cpp and vLLM are looked for at their usual ports each time this opens."),
+      : h("p.quiet", {}, "No model server answers here. Ollama, LM Studio, llama.cpp and vLLM are searched at their usual ports each time this opens."),
     h("h3", {}, "With a key"),
     h("label.field-label", {}, h("span", {}, "Provider"), vendor),
     h("label.field-label", {}, h("span", {}, "Key"), key),
-    h("p.quiet", {}, "It is kept in the file .env of the playground's directory, for you alone to read, and sent to that provider only. What agents ask is billed there."),
+    h("p.quiet", {}, "The key is saved in .env in the playground's directory, readable only by you, and sent only to this provider, which bills your usage."),
     h("p.error", { id: "model-error", role: "alert" }),
     h("div.dialog-buttons", {},
       h("button.press.secondary", { type: "button", onclick: closeDialog }, "Cancel"),

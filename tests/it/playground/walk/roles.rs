@@ -41,9 +41,9 @@ async fn advisors_are_asked_and_an_answer_passes_a_role() {
         .reads("My advisors told me, before I read your message:")
         .await;
     browser
-        .reads("look at what you cannot undo before you do it.")
+        .reads("check what you cannot undo before you do it.")
         .await;
-    browser.reads("Passed by the demo model.").await;
+    browser.reads("Checked by the demo model.").await;
     browser.reads("of it 3 sub-agents").await;
     browser.clicks("#composer-text", "").await;
     browser.types("/run show").await;
