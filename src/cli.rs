@@ -130,7 +130,7 @@ fn dispatch(command: Command, env_file: &EnvFile) -> Result<(), Failure> {
         Command::Schema(_)
         | Command::Permissions(_)
         | Command::Completions(_)
-        | Command::Man(_) => env_file.refuse("this command reads no environment")?,
+        | Command::Man(_) => env_file.refuse("this command does not read the environment")?,
         Command::Service(_) => env_file.refuse(
             "a service is started without it; keep secrets in its credentials or in .env of the home",
         )?,

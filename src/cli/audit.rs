@@ -150,7 +150,7 @@ fn cells(row: &AuditRow) -> [String; 6] {
 
 fn tabled(rows: &[[String; 6]]) -> io::Result<()> {
     if rows.is_empty() {
-        print_line!("No decision is on record yet.");
+        print_line!("No decisions have been recorded yet.");
         return Ok(());
     }
     let heads = ["time (UTC)", "agent", "decision", "by", "outcome", "action"];

@@ -92,7 +92,7 @@ impl Backup {
         };
         if self.keep.is_some() && file == given {
             return Err(Failure::Usage(format!(
-                "--keep needs a folder, and {} is none",
+                "--keep needs a folder, but {} is not one",
                 given.display()
             )));
         }
@@ -133,7 +133,7 @@ fn to_file(
 ) -> Result<Saved, Failure> {
     if file.exists() {
         return Err(Failure::Failed(anyhow::anyhow!(
-            "{} exists already: name another file",
+            "{} already exists: name another file",
             file.display()
         )));
     }
@@ -270,7 +270,7 @@ fn save(
 ) -> anyhow::Result<Saved> {
     ensure!(
         paths.database().exists(),
-        "there is nothing to save: {} holds no database",
+        "there is nothing to save: {} has no database",
         paths.home.display()
     );
     let copy = tempfile::Builder::new()

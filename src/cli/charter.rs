@@ -81,7 +81,7 @@ impl Charter {
                 repository,
                 json,
             } => {
-                env_file.refuse("this command reads no environment")?;
+                env_file.refuse("this command does not read the environment")?;
                 let profiles = Profiles::default();
                 with_known(&profiles, |known| check_all(files, repository, json, known))
             }
@@ -149,7 +149,7 @@ fn list(catalog: &Catalog, json: bool) -> Result<(), Failure> {
         let (name, path) = (&entry.name, &entry.path);
         match (&entry.role, &entry.hidden_by) {
             (_, Some(first)) => {
-                print_line!("{name}: {path}: not used, {first} has this name first")
+                print_line!("{name}: {path}: not used, {first} has a role with the same name")
             }
             (Ok(role), None) => print_line!("{name}: {path}: {}", role.description),
             (Err(problems), None) => print_line!("{}", problems.of_file_named(path)),

@@ -110,7 +110,7 @@ fn configuration(env: &Env) -> (Config, Check) {
             let seen = if file.exists() {
                 name.to_string()
             } else {
-                format!("{name} is not there: every key has its default")
+                format!("{name} does not exist: every key has its default")
             };
             (config, Check::ok("config", seen))
         }

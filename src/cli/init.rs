@@ -96,7 +96,7 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
     let path = place.config_file();
     if path.exists() {
         let config = place.config()?;
-        print_line!("{} exists already and stays as it is", path.display());
+        print_line!("{} already exists and stays as it is", path.display());
         tell_untaken("--default-model", model, config.default_model.as_deref());
         let kept = config.default_permissions.as_str();
         tell_untaken("--default-permissions", profile, Some(kept));
@@ -135,6 +135,6 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
 /// Reports an option that conflicts with the existing file.
 fn tell_untaken(option: &str, given: Option<&str>, kept: Option<&str>) {
     if let Some(given) = given.filter(|given| Some(*given) != kept) {
-        print_line!("{option} {given} was not taken: write it into that file instead");
+        print_line!("{option} {given} was ignored: that file already exists, so write it there");
     }
 }

@@ -61,11 +61,11 @@ impl Uses {
 
 const EXIT_STATUS: [(&str, &str); 4] = [
     ("0", "Done."),
-    ("1", "It failed; the reason is on standard error."),
+    ("1", "The command failed; the reason is on standard error."),
     ("2", "The arguments are wrong."),
     (
         "78",
-        "Something has to be changed first: the configuration, the environment or the machine. systemd does not start the service again.",
+        "The operator has to change something first: the configuration, the environment or the machine. systemd does not restart the service.",
     ),
 ];
 

@@ -190,7 +190,7 @@ impl Test {
     async fn run(self, config: &Config, env: &Env) -> Result<(), Failure> {
         if self.server.contains("://") {
             let reason =
-                "servers of HTTP are not supported yet; name one that is started by a command";
+                "servers over HTTP are not supported yet; name one that is started by a command";
             return Err(Failure::Usage(reason.to_owned()));
         }
         let arguments: Map<String, Value> =
@@ -408,9 +408,11 @@ fn unversioned(found: &Unversioned) -> String {
     let package = &found.package;
     match &found.newest {
         Some(newest) => {
-            format!("{package} has no version: each start may run other code. Write {newest}")
+            format!(
+                "{package} has no version, so each start may run different code. Write {newest}"
+            )
         }
-        None => format!("{package} has no version, and its newest cannot be found"),
+        None => format!("{package} has no version, and its newest version cannot be found"),
     }
 }
 
@@ -497,7 +499,7 @@ fn print(report: &Value) -> Result<(), Failure> {
         print_line!("Warning: {}", shown(warning, usize::MAX));
     }
     if let Some(lines @ 1..) = report["dropped_lines"].as_u64() {
-        print_line!("Dropped: {lines} lines that are no messages");
+        print_line!("Dropped: {lines} lines that are not messages");
     }
     if let Some(call) = report["call"].as_object() {
         let failed = call["is_error"] == json!(true);

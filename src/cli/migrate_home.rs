@@ -48,7 +48,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let database = from.join("db/chorus.db");
     if !database.exists() {
         bail!(
-            "{} is not a home of the original: it holds no db/chorus.db",
+            "{} is not a home of the original: it has no db/chorus.db",
             from.display()
         );
     }
@@ -70,7 +70,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
             Ok(name) => name,
             Err(error) => {
                 print_line!(
-                    "agent {:?} stays behind: {error}; its folder is {}",
+                    "agent {:?} was not imported: {error}; its folder is {}",
                     old.name,
                     from.join("agents").display()
                 );
@@ -84,7 +84,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
         ));
         let outcome = agent::take(&store, paths, &from, &original, old, &name)
             .await
-            .with_context(|| format!("taking over agent {}", old.name))?;
+            .with_context(|| format!("importing agent {}", old.name))?;
         progress.clear();
         print_line!("agent {name}: {outcome}");
         taken += 1;
@@ -133,7 +133,7 @@ fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
         let text = format!("{:#}\n", Value::Object(attempt.clone()));
         match Config::parse(&text, &new) {
             Ok(_) => taken = attempt,
-            Err(error) => print_line!("{key} of the configuration stays behind: {error}"),
+            Err(error) => print_line!("{key} of the configuration was not imported: {error}"),
         }
     }
     let text = format!("{:#}\n", Value::Object(taken));

@@ -193,7 +193,7 @@ fn note_folders(manifest: &Manifest, home: &Path, notes: &mut Notes) {
     let folders = fs::read_dir(&restored).into_iter().flatten().flatten();
     for folder in folders {
         notes.add(format!(
-            "the folder of agent {} is in {}; put it where it belongs, then bind the agent to it with /agent config",
+            "the folder of agent {} is in {}; move it to its place, then set `workspace` with /agent config",
             text::visible(&folder.file_name().to_string_lossy()).0,
             folder.path().display()
         ));
@@ -261,7 +261,7 @@ fn restore(
     }
     if is_within {
         if let Some(aside) = exchange_within(&fresh, home, is_taken)? {
-            notes.add(format!("what was there is now in {}", aside.display()));
+            notes.add(format!("the previous files are now in {}", aside.display()));
         }
         notes.add(format!("restored to {}", home.display()));
         return Ok(());
@@ -276,7 +276,7 @@ fn restore(
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
         notes.add(format!(
-            "the home that was there is now {}",
+            "the previous home is now {}",
             aside.display()
         ));
     } else if home.exists() {

@@ -107,7 +107,7 @@ impl Runs {
                         [] => bail!("there is no run {id}; chorus runs list shows the latest"),
                         [one] => one.run,
                         [first, second, ..] => bail!(
-                            "{id} may mean {} or {}: give the whole id",
+                            "{id} matches {} and {}: give the whole id",
                             first.run,
                             second.run
                         ),
@@ -207,7 +207,7 @@ fn as_json(run: &RunLine) -> serde_json::Value {
 
 fn print(runs: &[RunLine]) -> std::io::Result<()> {
     if runs.is_empty() {
-        print_line!("No run is on record.");
+        print_line!("No runs have been recorded.");
         return std::io::stdout().flush();
     }
     let row = |run: &RunLine| {

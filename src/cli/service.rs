@@ -302,7 +302,7 @@ pub(super) enum Started {
 
 /// Starts the daemon, or restarts it with the new files, and gives Discord a moment to accept it.
 pub(super) fn start(manager: Manager) -> anyhow::Result<Started> {
-    let failed = || format!("it did not start; {} -n 20 says why", manager.journal());
+    let failed = || format!("it did not start; {} -n 20 shows why", manager.journal());
     manager
         .systemctl(&["restart", units::DAEMON])
         .with_context(failed)?;
@@ -329,7 +329,7 @@ pub(super) fn start(manager: Manager) -> anyhow::Result<Started> {
 pub(super) fn outlive_logout() {
     let mut linger = Command::new("loginctl");
     match run(linger.args(["--no-ask-password", "enable-linger"])) {
-        Ok(()) => print_line!("✓ It goes on when you log out, and starts with the machine."),
+        Ok(()) => print_line!("✓ It keeps running when you log out, and starts with the machine."),
         Err(error) => print_line!(
             "It stops when you log out ({error:#}). To change that: sudo loginctl enable-linger {}",
             user_name()
@@ -535,7 +535,7 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
         .and_then(|()| fs::rename(&fresh, to))
         .with_context(|| format!("copying this program to {}", to.display()))?;
     print_line!(
-        "copied {} to {}: the machine's service cannot see into homes",
+        "copied {} to {}: the machine's service cannot read home folders",
         current.display(),
         to.display()
     );

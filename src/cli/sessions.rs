@@ -133,7 +133,7 @@ async fn find(agents: &Agents, word: &str) -> anyhow::Result<SessionMeta> {
                 .iter()
                 .map(|session| format!("{} ({})", session.id, session.agent_name))
                 .collect();
-            bail!("{word} may mean {}: give more of the id", ids.join(" or "))
+            bail!("{word} matches {}: give more of the id", ids.join(" or "))
         }
     }
 }

@@ -57,7 +57,7 @@ impl Names {
         let plain = plain(name)?;
         ensure!(
             kind != Kind::Link || may_be_link(&plain),
-            "the link {} stands where Chorus keeps its own files",
+            "the link {} is where Chorus keeps its own files",
             shown(&plain)
         );
         refuse_foreign(&plain, kind)?;
@@ -141,7 +141,7 @@ fn plain(name: &Path) -> anyhow::Result<PathBuf> {
     let bytes = plain.as_os_str().as_bytes();
     ensure!(
         (1..=LONGEST).contains(&bytes.len()) && !bytes.contains(&0),
-        "{} is not a name of a file",
+        "{} is not a file name",
         shown(name)
     );
     Ok(plain)

@@ -188,7 +188,7 @@ impl Backup {
             let (size, kind) = (entry.size(), item.kind);
             ensure!(
                 kind == Kind::File || size == 0,
-                "{damaged}: {} holds data, which no folder or link does",
+                "{damaged}: {} is a folder or link but contains data",
                 shown(&name)
             );
             let mut hashed = Hashed::new(&mut entry);
@@ -201,7 +201,11 @@ impl Backup {
             )?;
             io::copy(&mut hashed, &mut io::sink()).with_context(|| damaged.clone())?;
             let read = hashed.entry();
-            ensure!(read.size == size, "{damaged}: {} is cut", shown(&name));
+            ensure!(
+                read.size == size,
+                "{damaged}: {} is truncated",
+                shown(&name)
+            );
             if kind == Kind::File {
                 found.insert(listed(&name), read);
             }
@@ -282,7 +286,10 @@ impl Long {
         );
         let mut text = Vec::new();
         entry.read_to_end(&mut text)?;
-        ensure!(text.len() as u64 == entry.size(), "a name in it is cut");
+        ensure!(
+            text.len() as u64 == entry.size(),
+            "a name in it is truncated"
+        );
         while text.last() == Some(&0) {
             text.pop();
         }

@@ -112,7 +112,7 @@ impl Writer {
 
     fn folder(&mut self, folder: File, name: &Path, depth: usize) -> anyhow::Result<()> {
         if depth > DEEPEST {
-            self.leave_out(name, "it lies too deep");
+            self.leave_out(name, "its path is too deep");
             return Ok(());
         }
         self.append(&folder, name, 0, io::empty())?;

@@ -26,7 +26,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         return vec![Check::failure(
             "token",
             "DISCORD_TOKEN is not set",
-            "run chorus init, which asks for it and tries it; or make an application at https://discord.com/developers/applications, Bot, \
+            "run chorus init, which asks for it and checks it; or create an application at https://discord.com/developers/applications, Bot, \
              Reset Token, and put it into .env in the home, a file named by DISCORD_TOKEN_FILE, or systemd's credentials",
         )];
     };
@@ -81,14 +81,14 @@ async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
         Err(error) => vec![Check::warning(
             "intents",
             format!("could not check whether the bot may read messages: {error}"),
-            "see that Message Content Intent is on: developer portal, your application, Bot",
+            "check that Message Content Intent is on: developer portal, your application, Bot",
         )],
     };
     let servers = application::servers(env, token).await;
     checks.extend(match servers {
         Ok(servers) if servers.is_empty() => vec![Check::warning(
             "servers",
-            "the bot is in no server",
+            "the bot is not in any server",
             application
                 .as_ref()
                 .map_or(HOW_TO_INVITE.to_owned(), |application| {
@@ -148,15 +148,15 @@ fn server(server: &Server, application: Option<&Application>) -> Check {
     if missing.is_empty() {
         return Check::ok(
             "servers",
-            format!("{}: the bot has what it needs", server.name),
+            format!("{}: the bot has all permissions it needs", server.name),
         );
     }
     Check::failure(
         "servers",
-        format!("{}: the bot lacks {}", server.name, missing.join(", ")),
+        format!("{}: the bot is missing {}", server.name, missing.join(", ")),
         application.map_or(HOW_TO_GIVE.to_owned(), |application| {
             format!(
-                "{HOW_TO_GIVE}; or open its invitation once more: {}",
+                "{HOW_TO_GIVE}; or open its invitation again: {}",
                 application.invite()
             )
         }),
@@ -181,6 +181,6 @@ fn clock_check(response: &Response) -> Check {
     Check::warning(
         "clock",
         format!("{} off Discord's", clock::duration(apart)),
-        "let the machine set its clock: timedatectl set-ntp true",
+        "synchronize the machine's clock: timedatectl set-ntp true",
     )
 }

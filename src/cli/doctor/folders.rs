@@ -115,7 +115,7 @@ pub(super) fn checks(paths: &Paths, config: &Config) -> Vec<Check> {
                 Ok(Err(error)) => Check::failure(
                     "folders",
                     format!("agent {agent}: {error}"),
-                    "mount its disk or put the folder back; if it is to work in the folder that is there now, set `workspace` again with /agent config",
+                    "mount its disk or restore the folder; to use the folder that is there now, set `workspace` again with /agent config",
                 ),
                 Ok(Ok(())) | Err(_) => good,
             },
@@ -149,7 +149,7 @@ fn check(daemon: &Daemon, folder: &Path, wanted: u32, seen: &str) -> Check {
             return Check::failure(
                 "folders",
                 format!("{seen}, and {} is missing", path.display()),
-                "mount its disk, or take the folder out of `folders` in config.json",
+                "mount its disk, or remove the folder from `folders` in config.json",
             );
         }
         if !daemon.may(path, wanted) {

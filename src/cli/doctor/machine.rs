@@ -48,8 +48,7 @@ pub(super) fn starts(paths: &Paths) -> Option<Check> {
     Some(Check::failure(
         "starts",
         failures,
-        "read why: journalctl -u chorus -n 50 (of your own service: journalctl --user -u chorus -n 50); then systemctl reset-failed chorus \
-         and systemctl start chorus",
+        "find the cause: journalctl -u chorus -n 50 (your own service: journalctl --user -u chorus -n 50); then systemctl reset-failed chorus and systemctl start chorus",
     ))
 }
 
@@ -58,7 +57,7 @@ pub(super) fn time_zones(config: &Config) -> Check {
     if !Zone::has_data() {
         return Check::warning(
             "time zones",
-            "this machine has no time zone data: schedules and reminders know only UTC",
+            "this machine has no time zone data: schedules and reminders can use only UTC",
             "install the package tzdata (apt install tzdata, apk add tzdata)",
         );
     }
@@ -177,7 +176,7 @@ fn disk(home: &Path) -> Check {
         Err(error) => Check::warning(
             "home",
             format!("{}: {error}", home.display()),
-            "look at the file system",
+            "check the file system",
         ),
     }
 }
@@ -192,7 +191,7 @@ pub(super) async fn database(paths: &Paths) -> Check {
         Err(error) => Check::failure(
             "database",
             error.to_string(),
-            "put a backup back: chorus restore --replace <file>",
+            "restore a backup: chorus restore --replace <file>",
         ),
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
     if providers.is_empty() {
         return vec![Check::failure(
             "models",
-            "no provider has a key or an address",
+            "no model provider has a key or an address",
             "run chorus init, which offers the model servers of this machine and tries keys; or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, \
              or name a server in `providers` of config.json",
         )];
@@ -45,7 +45,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
             Some(error) => Check::failure(
                 "models",
                 format!("{name}: {error}"),
-                format!("see that {name}'s key and address are right and that it can be reached"),
+                format!("check the key and the address of {name}, and that it can be reached"),
             ),
         })
         .collect();
@@ -79,10 +79,10 @@ fn small_window(models: &Models, config: &Config) -> Option<Check> {
         Check::warning(
             "models",
             format!(
-                "{target} runs with a window of {} tokens, too few for most work of an agent",
+                "{target} runs with a window of {} tokens, too few for most agents",
                 text::thousands(window)
             ),
-            "have its server load it with 32768 or more (docs/local-models.md)",
+            "load it on its server with 32768 or more (docs/local-models.md)",
         )
     })
 }

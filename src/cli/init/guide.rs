@@ -31,7 +31,7 @@ pub(super) struct Guide {
 impl Guide {
     pub(super) fn begin(init: Init, env: &Env, env_file: &EnvFile) -> Result<Self, Failure> {
         print_line!(
-            "Ctrl-C stops this at any point; what was said is kept, and `chorus init` goes on from there.\n"
+            "Ctrl-C stops this at any point; your answers are saved, and `chorus init` continues from there.\n"
         );
         let whose = match init.whose {
             Some(whose) => whose,
@@ -94,7 +94,7 @@ impl Guide {
                         source.filter(|source| !is_new && source.is_of_this_start())
                     {
                         return Err(Failure::Configuration(format!(
-                            "Discord refuses DISCORD_TOKEN of {source}: unset it there, or set the right one"
+                            "Discord refuses DISCORD_TOKEN of {source}: remove it there, or set a valid one"
                         )));
                     }
                     print_line!(
@@ -118,7 +118,7 @@ impl Guide {
                     "  It may not read messages yet: turn on Message Content Intent at {} and save.",
                     application.page()
                 );
-                terminal::line("Enter when that is done", None)?;
+                terminal::line("Press Enter when that is done", None)?;
                 continue;
             }
             print_line!("✓ It may read messages.");
@@ -136,14 +136,14 @@ impl Guide {
         let env = self.place.env()?;
         let mut servers = self.insists(|| application::servers(&env, token))?;
         if servers.is_empty() {
-            print_line!("  It is in no server yet. Open this address and add it to yours:\n");
+            print_line!("  It is not in a server yet. Open this address and add it to yours:\n");
             print_line!("  {}\n", application.invite());
-            print_line!("  Waiting until it is there. (Enter goes on without.)");
+            print_line!("  Waiting until it is there. (Press Enter to continue without.)");
         }
         while servers.is_empty() {
             if terminal::enter_within(ASK_EVERY)? {
                 print_line!(
-                    "  Not invited yet: the address stays as it is, and `chorus doctor` prints it again."
+                    "  Not invited yet: the address stays valid, and `chorus doctor` prints it again."
                 );
                 return Ok(());
             }
@@ -206,7 +206,7 @@ impl Guide {
             match self.runtime.block_on(models::find(models, &name)) {
                 Ok(target) => {
                     let target = target.to_string();
-                    print_line!("✓ Agents that name no model use {target}.");
+                    print_line!("✓ Default model: {target}.");
                     self.place.change_config(|keys| {
                         keys.insert("default_model".to_owned(), json!(target));
                         Ok(())
@@ -231,7 +231,7 @@ impl Guide {
                 false
             }
             (Some(true), None) => true,
-            (None, None) => terminal::yes("Have systemd start it now, and after each reboot?")?,
+            (None, None) => terminal::yes("Let systemd start it now and after each reboot?")?,
         };
         if !wanted {
             return Ok(false);
@@ -240,14 +240,14 @@ impl Guide {
         match service::start(manager)? {
             Started::Connected => print_line!("✓ It runs and is connected to Discord."),
             Started::Waiting => print_line!(
-                "  It runs and waits for Discord, which has not answered yet; its log: {} -f",
+                "  It runs but Discord has not answered yet; its log: {} -f",
                 called::journal(manager)
             ),
         }
         if manager == Manager::User {
             service::outlive_logout();
         }
-        if terminal::yes("Have systemd make a backup every night? (the newest 14 are kept)")? {
+        if terminal::yes("Let systemd make a backup every night? (the newest 14 are kept)")? {
             service::enable_backups(manager)?;
         }
         Ok(true)
@@ -272,7 +272,7 @@ impl Guide {
         } else {
             print_line!("Start it: {program} run");
         }
-        print_line!("Look after it: {program} doctor");
+        print_line!("Check it at any time: {program} doctor");
         let env = self.place.env();
         let servers = env.map(|env| self.runtime.block_on(application::servers(&env, token)));
         if let Ok(Ok(servers)) = servers
@@ -315,25 +315,25 @@ fn ask_token() -> anyhow::Result<Secret> {
             return Ok(Secret::new(token));
         }
         print_line!(
-            "  This is not a token: it is empty, or holds a space, a quote or a letter outside ASCII."
+            "  This is not a token: it is empty, or contains a space, a quote or a non-ASCII character."
         );
     }
 }
 
 fn tries_again(error: &DiscordError) -> anyhow::Result<()> {
     print_line!("  {error}");
-    terminal::line("Enter tries again", None).map(|_| ())
+    terminal::line("Press Enter to try again", None).map(|_| ())
 }
 
 fn tell_server(server: &Server, application: &Application) {
     let missing = server.missing();
     let name = &server.name;
     if missing.is_empty() {
-        print_line!("✓ In {name} it has what it needs.");
+        print_line!("✓ In {name} it has all permissions it needs.");
         return;
     }
     print_line!(
-        "  In {name} it lacks {}. Open this address once more, or give them to its role:\n  {}",
+        "  In {name} it is missing {}. Open this address again, or give them to its role:\n  {}",
         missing.join(", "),
         application.invite()
     );

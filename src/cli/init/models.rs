@@ -88,7 +88,7 @@ fn ask_key(guide: &Guide, vendor: &Vendor, env: &Env) -> Result<(), Failure> {
     let source = env.secret_source(vendor.variable)?;
     if let Some(source) = source.filter(|source| source.is_of_this_start()) {
         return Err(Failure::Configuration(format!(
-            "{} of {source} is not the right one: unset it there, or set the right one",
+            "{} of {source} is not valid: remove it there, or set a valid one",
             vendor.variable
         )));
     }

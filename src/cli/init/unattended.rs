@@ -74,7 +74,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         match service::start(place.manager())? {
             Started::Connected => print_line!("it runs and is connected to Discord"),
             Started::Waiting => print_line!(
-                "it runs and waits for Discord, which has not answered yet; its log: {} -f",
+                "it runs but Discord has not answered yet; its log: {} -f",
                 called::journal(place.manager())
             ),
         }
@@ -150,7 +150,7 @@ async fn try_models(init: &Init, env: &Env, config: &Config) -> Result<(), Failu
         && let Err(error) = provider.list_models().await
     {
         if says_nothing(error.class) {
-            print_line!("--provider {named} could not be tried: {error}");
+            print_line!("--provider {named} could not be checked: {error}");
         } else {
             let refused = format!("--provider {named}: {error}");
             return Err(Failure::Configuration(refused));
@@ -165,7 +165,7 @@ async fn try_models(init: &Init, env: &Env, config: &Config) -> Result<(), Failu
             "--default-model {model}: {error}"
         ))),
         Err(error @ NoModel::Unasked { .. }) => {
-            print_line!("--default-model {model} could not be tried: {error}");
+            print_line!("--default-model {model} could not be checked: {error}");
             Ok(())
         }
     }
@@ -217,7 +217,7 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
             )));
         }
         Err(error @ (DiscordError::Answered(_) | DiscordError::Unreachable(_))) => {
-            print_line!("The token could not be tried: {error}");
+            print_line!("The token could not be checked: {error}");
             return Ok(());
         }
     };
@@ -236,7 +236,7 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
         && servers.is_empty()
     {
         print_line!(
-            "The bot is in no server; invite it: {}",
+            "The bot is not in any server; invite it: {}",
             application.invite()
         );
     }

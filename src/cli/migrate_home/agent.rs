@@ -29,7 +29,7 @@ pub(super) async fn take(
     let id = stable_id(old);
     let mark = format!("migrated:{id}");
     if store.meta(&mark).await?.is_some() {
-        return Ok("was taken over before".to_owned());
+        return Ok("was already imported".to_owned());
     }
     let folder = paths.agent(name.as_str());
     let config = take_folder(&from.join("agents").join(&old.name), &folder, old, name, id)?;

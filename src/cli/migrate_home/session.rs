@@ -52,7 +52,7 @@ impl Taken<'_> {
                     count += 1;
                 }
                 Err(error) => print_line!(
-                    "session {} of {} stays behind: {error:#}",
+                    "session {} of {} was not imported: {error:#}",
                     session.id,
                     self.name
                 ),

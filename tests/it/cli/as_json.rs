@@ -86,7 +86,7 @@ async fn a_backup_and_its_restore() {
 
     let again = parsed(&restore(&["--replace"]));
     let notes = again["notes"].to_string();
-    assert!(notes.contains("the home that was there is now"), "{notes}");
+    assert!(notes.contains("the previous home is now"), "{notes}");
 }
 
 /// An address in the backup's configuration is accepted only by a person, or by `--yes`.

@@ -238,7 +238,7 @@ async fn a_backup_never_takes_the_place_of_a_file() {
     fs::write(&file, "mine").unwrap();
     let said = backup(&home, &file);
     assert_eq!(said.code, 1);
-    assert!(said.err.contains("exists already"), "{}", said.err);
+    assert!(said.err.contains("already exists"), "{}", said.err);
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
@@ -493,7 +493,7 @@ async fn what_cannot_be_read_is_named_and_holds_up_nothing() {
         "{}",
         lines[1]
     );
-    assert!(lines[1].ends_with(": it lies too deep"), "{}", lines[1]);
+    assert!(lines[1].ends_with(": its path is too deep"), "{}", lines[1]);
     assert_eq!(
         lines[2],
         "not saved: agents/lab/workspace/locked: Permission denied (os error 13)"

@@ -18,7 +18,7 @@ fn a_file_that_is_not_there_is_said_to_be_missing() {
     let home = tempfile::tempdir().unwrap();
     for command in ["check-config", "doctor"] {
         let seen = seen(&mut chorus(home.path(), &[command]));
-        let said = "config.json is not there: every key has its default\n";
+        let said = "config.json does not exist: every key has its default\n";
         assert!(seen.out.contains(said), "{command}: {}", seen.out);
     }
 }

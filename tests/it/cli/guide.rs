@@ -95,7 +95,7 @@ async fn it_leads_from_nothing_to_a_service() {
         .await;
     terminal.sees("Waiting until it is there.").await;
     discord.invites_bot(discord.guild());
-    terminal.sees("it has what it needs.").await;
+    terminal.sees("it has all permissions it needs.").await;
 
     terminal.sees("Who answers?").await;
     terminal.chooses("Anthropic (Claude), with a key").await;
@@ -119,7 +119,7 @@ async fn it_leads_from_nothing_to_a_service() {
     terminal.answers("after each reboot? (y/n) [y]: ", "").await;
     terminal.sees("It runs and is connected to Discord.").await;
     terminal
-        .sees("It goes on when you log out, and starts with the machine.")
+        .sees("It keeps running when you log out, and starts with the machine.")
         .await;
     terminal
         .answers("newest 14 are kept) (y/n) [y]: ", "")
@@ -192,7 +192,9 @@ async fn it_goes_on_where_it_was_stopped() {
     // What was said is known, and what cannot be had yet is gone over.
     let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
     terminal.sees("Discord knows the bot as").await;
-    terminal.answers("(Enter goes on without.)", "").await;
+    terminal
+        .answers("(Press Enter to continue without.)", "")
+        .await;
     terminal.chooses("nobody yet").await;
     // By its path: no shell finds it by its name here.
     let start = format!("Start it: {} run", program().display());
@@ -203,10 +205,12 @@ async fn it_goes_on_where_it_was_stopped() {
 
     std::os::unix::fs::symlink(program(), user.path().join("bin/chorus")).unwrap();
     let mut terminal = opens(&init("--for you --no-service"), user.path(), &variables);
-    terminal.answers("(Enter goes on without.)", "").await;
+    terminal
+        .answers("(Press Enter to continue without.)", "")
+        .await;
     terminal.chooses("nobody yet").await;
     terminal.sees("Start it: chorus run").await;
-    terminal.sees("Look after it: chorus doctor").await;
+    terminal.sees("Check it at any time: chorus doctor").await;
     terminal.ends().await;
 }
 

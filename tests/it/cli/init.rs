@@ -78,7 +78,7 @@ fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
     let shown = file.display();
     assert_eq!(init(&options), format!("wrote {shown}\n{BUDGET}\n"));
     let written = fs::read_to_string(&file).unwrap();
-    let kept = format!("{shown} exists already and stays as it is\n");
+    let kept = format!("{shown} already exists and stays as it is\n");
     assert_eq!(init(&options), kept);
     assert_eq!(init(&[]), kept);
 
@@ -94,9 +94,9 @@ fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
         init(&others),
         format!(
             "{kept}\
-             --default-model other was not taken: write it into that file instead\n\
-             --default-permissions standard was not taken: write it into that file instead\n\
-             --provider http://192.168.1.20:11434/v1 was not taken: write it into that file instead\n"
+             --default-model other was ignored: that file already exists, so write it there\n\
+             --default-permissions standard was ignored: that file already exists, so write it there\n\
+             --provider http://192.168.1.20:11434/v1 was ignored: that file already exists, so write it there\n"
         )
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), written);
@@ -191,7 +191,7 @@ async fn a_provider_and_a_model_are_tried() {
     let silent = ["--provider", "http://127.0.0.1:1/v1"];
     let said = runs(home.path(), &silent, &[]).await;
     assert_eq!(said.code, 0, "{}", said.err);
-    let told = "--provider http://127.0.0.1:1/v1 could not be tried: ";
+    let told = "--provider http://127.0.0.1:1/v1 could not be checked: ";
     assert!(said.out.contains(told), "{}", said.out);
 }
 
@@ -220,7 +220,7 @@ async fn a_bot_in_no_server_is_told_its_address() {
     let elsewhere = TempDir::new().unwrap();
     let said = runs(elsewhere.path(), &[], &unreachable).await;
     assert_eq!(said.code, 0, "{}", said.err);
-    let why = "The token could not be tried: Discord cannot be reached (Connection refused";
+    let why = "The token could not be checked: Discord cannot be reached (Connection refused";
     assert!(said.out.contains(why), "{}", said.out);
 }
 

@@ -325,11 +325,11 @@ fn a_package_without_a_version_is_named_with_its_newest() {
     for (package, said) in [
         (
             "@scope/server",
-            "Warning: @scope/server has no version: each start may run other code. Write @scope/server@1.2.3\n",
+            "Warning: @scope/server has no version, so each start may run different code. Write @scope/server@1.2.3\n",
         ),
         (
             "@scope/other",
-            "Warning: @scope/other has no version, and its newest cannot be found\n",
+            "Warning: @scope/other has no version, and its newest version cannot be found\n",
         ),
         ("@scope/server@1.2.0", ""),
     ] {

@@ -77,7 +77,7 @@ async fn agents_sessions_and_audit_come_along_and_the_old_home_stays_as_it_was()
         assert_eq!(done.code, 0, "{}", done.err);
         assert!(
             done.out
-                .contains("agent \"not ours\" stays behind: a name has"),
+                .contains("agent \"not ours\" was not imported: a name has"),
             "{}",
             done.out
         );
@@ -207,7 +207,7 @@ async fn a_session_file_that_cannot_be_read_stays_behind_with_its_reason() {
     let done = migrate(&home, &from);
     assert!(
         done.out
-            .contains(&format!("session {SESSION} of lab stays behind: ")),
+            .contains(&format!("session {SESSION} of lab was not imported: ")),
         "{}",
         done.out
     );
@@ -222,7 +222,7 @@ async fn what_is_no_home_of_the_original_is_refused() {
     fs::create_dir(&home).unwrap();
     let said = migrate(&home, folder.path());
     assert_eq!(said.code, 1);
-    assert!(said.err.contains("holds no db/chorus.db"), "{}", said.err);
+    assert!(said.err.contains("has no db/chorus.db"), "{}", said.err);
 
     let ours = folder.path().join("ours");
     Store::open(&ours.join("db/chorus.db"))

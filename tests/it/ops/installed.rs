@@ -274,7 +274,7 @@ impl Walk {
         terminal.chooses(whose).await;
         let token = self.discord.token();
         terminal.answers("The bot's token (hidden): ", token).await;
-        terminal.sees("it has what it needs.").await;
+        terminal.sees("it has all permissions it needs.").await;
         terminal.chooses("Anthropic (Claude), with a key").await;
         terminal
             .answers("key (empty: back) (hidden): ", model::KEY)
@@ -326,7 +326,7 @@ async fn init_leads_to_a_service_that_systemd_runs() {
         .is_set_up_by_init(&command, "for this machine: home")
         .await;
     let mut lines = shown.lines();
-    let look = lines.find_map(|line| line.strip_prefix("Look after it: "));
+    let look = lines.find_map(|line| line.strip_prefix("Check it at any time: "));
     walk.root(&format!("{found} {}", look.unwrap())).await;
     walk.is_answered_also_after_a_reboot("systemctl is-active -q chorus")
         .await;
@@ -347,7 +347,10 @@ async fn init_leads_to_a_service_of_ones_own() {
     if shown.contains(linger) {
         walk.root("loginctl enable-linger ann").await;
     } else {
-        assert!(shown.contains("It goes on when you log out"), "{shown}");
+        assert!(
+            shown.contains("It keeps running when you log out"),
+            "{shown}"
+        );
     }
     walk.root(&format!("su -l ann -c '{found} chorus doctor'"))
         .await;

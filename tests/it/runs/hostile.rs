@@ -107,7 +107,7 @@ async fn an_id_that_two_runs_share_in_short_is_asked_for_whole() {
         assert_eq!(
             refused.err.trim(),
             format!(
-                "chorus: deadbeef may mean {} or {}: give the whole id",
+                "chorus: deadbeef matches {} and {}: give the whole id",
                 ids[0], ids[1]
             )
         );

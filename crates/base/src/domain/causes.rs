@@ -57,7 +57,7 @@ impl Refusal {
     pub const fn next_step(self) -> &'static str {
         match self {
             Self::TooManyHops { .. } => {
-                "Write to the agent to have it go on; for longer chains the operator raises `max_hook_recursion_depth`."
+                "Write to the agent to let it continue; for longer chains the operator raises `max_hook_recursion_depth`."
             }
             Self::TooManyTurns | Self::UnknownMessage => "Write to the agent to let it continue.",
         }
