@@ -208,7 +208,7 @@ fn warn_of_environment(env: &Env, config: &Config) {
         warn!("{repeated}");
     }
     for (name, instead) in env.ignored() {
-        warn!("{name} is set and not used: {instead}");
+        warn!("{name} is set but not used: {instead}");
     }
 }
 

@@ -36,10 +36,10 @@ pub(super) struct Audit {
     /// Only the newest N entries
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Print JSON lines, on a terminal too
+    /// Print JSON lines, also on a terminal
     #[arg(long, conflicts_with = "table")]
     json: bool,
-    /// Print a table, into a pipe or a file too; the newest 50 unless --last says otherwise
+    /// Print a table, also into a pipe or a file; the newest 50 unless --last is given
     #[arg(long)]
     table: bool,
 }

@@ -26,7 +26,7 @@ use crate::workspace::{Workspace, agent_file};
 /// The default name of a backup, as a format of its time.
 const DEFAULT_NAME: &str = "chorus-%Y-%m-%d_%H%M%S.tar.gz";
 
-/// Save database, agents and configuration in one file. The daemon may run meanwhile.
+/// Save database, agents and configuration in one file. The daemon may keep running.
 ///
 /// Secrets are not saved: neither .env nor any key.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(super) struct Backup {
     /// Keep only the newest N backups of that folder that have the default name
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
-    /// Save the folders of the machine too that agents are bound to
+    /// Also save the folders of the machine that agents are bound to
     #[arg(long)]
     with_folders: bool,
     /// Print the result as JSON; not with - as the file

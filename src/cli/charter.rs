@@ -52,7 +52,7 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// List the roles of this home, and what is wrong with files that cannot be used
+    /// List the roles of this home, and the errors in files that cannot be used
     List {
         /// Include the roles that this agent can take
         #[arg(long, value_name = "NAME")]
@@ -67,7 +67,7 @@ enum What {
     Show {
         /// Name of the role
         name: String,
-        /// As this agent sees it, its own role included
+        /// As this agent sees it, including its own role
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
     },

@@ -16,7 +16,7 @@ use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
 use crate::text;
 
-/// Check config.json and say what is wrong with it, and where.
+/// Check config.json and show each error with its line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus check-config

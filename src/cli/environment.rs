@@ -10,7 +10,7 @@ use crate::config::{Env, EnvError, UnreadDotenv};
 /// The option that names a file of variables.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct EnvFile {
-    /// Read secrets from this file too. It must be yours or root's, and lie where no agent writes
+    /// Also read secrets from this file. It must belong to you or root, in a place where no agent writes
     #[arg(long, global = true, value_name = "FILE")]
     env_file: Option<PathBuf>,
 }

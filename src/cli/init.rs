@@ -33,10 +33,10 @@ use crate::config::{Config, DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD};
   CHORUS_HOME=/srv/chorus chorus init --non-interactive --default-model claude-sonnet-4-5
   sudo "$(command -v chorus)" init --non-interactive --for machine --service"#)]
 pub(super) struct Init {
-    /// Ask nothing; secrets stay where they are (environment, files, credentials) unless --service needs them
+    /// Do not ask; secrets stay where they are (environment, files, credentials) unless --service needs them
     #[arg(long)]
     non_interactive: bool,
-    /// Who the daemon is for: decides where its home, secrets and service are
+    /// Who uses the daemon; decides where its home, secrets and service are
     #[arg(long = "for", value_name = "WHO")]
     whose: Option<Whose>,
     /// Server of models to use: a known name (ollama, openrouter, mistral, …), or an address such as http://192.168.1.20:11434/v1
@@ -48,10 +48,10 @@ pub(super) struct Init {
     /// Permission profile for new agents [default: standard]
     #[arg(long, value_name = "PROFILE")]
     default_permissions: Option<String>,
-    /// Have systemd start the daemon, now and after each reboot
+    /// Let systemd start the daemon, now and after each reboot
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
-    /// Have systemd make a backup every night
+    /// Let systemd make a backup every night
     #[arg(long, requires = "service")]
     backups: bool,
     /// Do not install a service

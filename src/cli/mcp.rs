@@ -36,7 +36,7 @@ const LAST_WORDS: usize = 10;
 /// Most characters of a description in the table.
 const DESCRIPTION: usize = 80;
 
-/// List MCP servers, and try one in its sandbox.
+/// List MCP servers, or test one in its sandbox.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus mcp list
@@ -50,9 +50,9 @@ pub(super) struct Mcp {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// List the servers of config.json, or those of one agent, and what is wrong with an entry
+    /// List the servers of config.json or of one agent, with errors in their entries
     List {
-        /// Those of this agent: what config.json has for it, and its own `.mcp.json`
+        /// Servers of this agent: from config.json and its own `.mcp.json`
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
         /// Print one JSON object for all servers
@@ -69,7 +69,7 @@ enum What {
 struct Test {
     /// Name of the server
     server: String,
-    /// As this agent has it, in its home and with its workspace; otherwise in an empty home
+    /// Use this agent's entry, home and workspace; without it, an empty home
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Call this tool

@@ -42,7 +42,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let from = fs::canonicalize(from).with_context(|| format!("opening {}", from.display()))?;
     ensure!(
         fs::canonicalize(&paths.home).ok().as_ref() != Some(&from),
-        "{0} is the new home too: rename it first (mv {0} {0}-original), then name it here",
+        "{0} is also the new home: rename it first (mv {0} {0}-original), then name it here",
         from.display()
     );
     let database = from.join("db/chorus.db");

@@ -25,7 +25,7 @@ pub(super) struct Permissions {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Judge actions from standard input, one a line
+    /// Judge actions from standard input, one per line
     ///
     /// An action is `tool:<tool>:<detail>`; one that holds line breaks is written as a JSON string. Each answer is the
     /// decision, the action and the reason, separated by tabs. With --json each line is an object, {"action": "…"} or
@@ -36,7 +36,7 @@ enum What {
         /// Given more than once, all of them hold and the strictest decides. Entries of always_allow are for the first.
         #[arg(long, required = true, value_name = "FILE|NAME")]
         profile: Vec<String>,
-        /// Read and answer one JSON object a line
+        /// Read and write one JSON object per line
         #[arg(long)]
         json: bool,
     },

@@ -27,10 +27,10 @@ use trial::{PlaygroundError, Trial};
   ANTHROPIC_API_KEY=… chorus playground --port 9000
   chorus playground --home /tmp/chorus-trial")]
 pub(super) struct PlaygroundCommand {
-    /// Port of the page on 127.0.0.1; 0 takes a free one.
+    /// Port of the page on 127.0.0.1; 0 chooses a free one.
     #[arg(long, default_value_t = 8300)]
     port: u16,
-    /// Directory that everything is kept in [default: ~/.chorus-playground].
+    /// Directory for all data [default: ~/.chorus-playground].
     #[arg(long)]
     home: Option<PathBuf>,
 }

@@ -37,7 +37,7 @@ const CONFIG: &str = "config.json";
 /// The folder that file systems keep at their root.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// Make a home from a backup. Nothing is written before every file was checked.
+/// Restore a home from a backup. Every file is checked before anything is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus restore chorus-2026-11-21_070000.tar.gz

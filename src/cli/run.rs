@@ -19,7 +19,7 @@ use crate::daemon::{self, DaemonOptions};
 /// stack and its share of the heap; the next turn directly after it still finds them.
 const IDLE_THREAD: Duration = Duration::from_secs(3);
 
-/// Run the daemon until it is told to stop (SIGINT, SIGTERM).
+/// Run the daemon until SIGINT or SIGTERM.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   DISCORD_TOKEN_FILE=/etc/chorus/token chorus run
@@ -71,7 +71,7 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Configuration(
-        "this is root: run as a user of its own (`chorus service install` makes one), \
+        "this is root: run Chorus as its own user (`chorus service install` creates one), \
          or set CHORUS_ALLOW_ROOT=1 if you mean it"
             .to_owned(),
     ))

@@ -42,7 +42,7 @@ enum Action {
         /// Only this agent's
         #[arg(long)]
         agent: Option<String>,
-        /// Only those that began since: 2h, 3d, or a date such as 2026-11-23
+        /// Only runs that started since: 2h, 3d, or a date such as 2026-11-23
         #[arg(long, value_parser = since)]
         since: Option<DateTime<Utc>>,
         /// Only the newest N
@@ -54,12 +54,12 @@ enum Action {
     },
     /// Show one run
     Show {
-        /// Its id, or the 8 characters of it that people see
+        /// Its id, or the first 8 characters, as Discord shows them
         id: String,
-        /// Form to print it in
+        /// Output format
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
-        /// With all that was done and said
+        /// Include everything that was done and said
         #[arg(long)]
         full: bool,
     },
@@ -71,7 +71,7 @@ enum Format {
     Text,
     /// Markdown
     Md,
-    /// A web page that needs nothing else, of 8 MiB at most
+    /// A self-contained web page, at most 8 MiB
     Html,
     /// The tree; `chorus schema --run` prints its schema
     Json,

@@ -47,7 +47,7 @@ const CONFIG: &str = "config.json";
 /// The home of the machine's service.
 pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
 
-/// Install, remove or look at the systemd service.
+/// Install, remove or show the systemd service.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
   sudo "$(command -v chorus)" service install    for the machine, as its own user
@@ -62,7 +62,7 @@ pub(super) struct Service {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Write the unit, make what it needs, and enable it
+    /// Write the unit, create the files it needs, and enable it
     Install {
         #[command(flatten)]
         whose: Whose,

@@ -45,7 +45,7 @@ enum Action {
     Export {
         /// Its id, the first 4 or more characters of it, or its file's name
         id: String,
-        /// Form to print it in
+        /// Output format
         #[arg(long, value_enum, default_value_t = Format::Md)]
         format: Format,
     },
@@ -57,7 +57,7 @@ enum Format {
     Md,
     /// The session file itself
     Json,
-    /// A web page that needs nothing else
+    /// A self-contained web page
     Html,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Usage {
     /// Only this agent's
     #[arg(long)]
     agent: Option<String>,
-    /// What to add up by, besides the agent
+    /// What to add up by, in addition to the agent
     #[arg(long, value_enum, default_value_t = By::Model)]
     by: By,
     /// Print as JSON: by model one object a day, agent and model, by role one an agent and role

@@ -125,8 +125,7 @@ impl Bot {
         if before + 1 == RIVAL_ANSWERS {
             self.tell_operator(
                 "second daemon",
-                "Another program answers commands with this bot's token. If a second Chorus runs with it, stop one of them: both answer every \
-                 message. If you do not know it, reset the token: developer portal → Bot → Reset Token.",
+                "Another program answers commands with this bot's token. If a second Chorus uses it, stop one of them, because both answer every message. If you do not know that program, reset the token: developer portal → Bot → Reset Token.",
             );
         }
     }

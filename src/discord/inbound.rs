@@ -409,7 +409,7 @@ impl Queue {
 
     async fn tell_not_taken(&self, id: MessageId, error: &(dyn std::error::Error + Sync)) {
         error!(%error, message.id = %id, "failed to take a message");
-        let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
+        let body = Body::sentence(format!("⚠️ I could not accept that message: {error}"));
         // Without the ledger this line is all that people get.
         if self.bot.may_post(self.channel).await {
             let _ = self.bot.rest.post(self.channel, &body).await;
@@ -526,7 +526,7 @@ fn log_failure(outcome: Result<(), StoreError>, doing: &str) {
 }
 
 /// The operator's notice when messages arrive without their text.
-const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
+const NO_CONTENT: &str = "A message reached me without text. If it had text, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
 
 /// Returns the author of a webhook's message: a name without rights. `webhook` is its own id, which no member has; the
 /// author that the message names may be a member.

@@ -40,7 +40,7 @@ use crate::store::Store;
 use crate::text::redact::Redactor;
 
 /// The log's warning about a bot that anyone may invite.
-const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
+const PUBLIC: &str = "anyone can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It is inactive in servers that you do not accept";
 
 /// The inputs for serving Discord.
 pub struct DiscordConfig {

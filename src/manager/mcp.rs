@@ -67,7 +67,7 @@ impl From<McpError> for ManagerError {
 impl McpServers {
     fn hub(&self) -> Result<&Arc<Hub>, ManagerError> {
         let hub = self.deps.services.mcp.as_ref();
-        hub.ok_or_else(|| ManagerError::refused("MCP servers are not served here."))
+        hub.ok_or_else(|| ManagerError::refused("MCP servers are not available here."))
     }
 
     fn who(agent: &AgentSummary) -> Result<Who, ManagerError> {

@@ -108,7 +108,7 @@ impl Routing {
         self.deliver(agent, command).await?;
         let answer = answer
             .await
-            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
+            .map_err(|_| ManagerError::Failed("the agent ended in the meantime".to_owned()))?;
         Ok(answer?)
     }
 

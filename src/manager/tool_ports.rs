@@ -161,7 +161,7 @@ impl AgentDirectory for ToolPorts {
         let via = may_cause(manager, caller).await?;
         let shown = deps.services.redactor.redact(&message).into_owned();
         let quote = if caller.hides_words {
-            "-# its words pass a role before people get them, so they are not shown".to_owned()
+            "-# its message is not shown, because a role checks this agent's answers before people see them".to_owned()
         } else {
             escape::text(&text::one_line(&shown, 1_800))
         };

@@ -74,11 +74,11 @@ impl Actor {
             };
             let note = Note {
                 cause: TurnCause::Hook,
-                text: format!("{what} It did not begin."),
+                text: format!("{what} It did not start."),
                 // One hop to the branch, and one back.
                 via: opener.map(|opener| Via::after(opener.begun.id, opener.begun.depth + 1)),
                 report_of: Some(branch.id),
-                told: ToldOfNote::about(format!("**Branch #{number}** did not begin")),
+                told: ToldOfNote::about(format!("**Branch #{number}** did not start")),
             };
             return Ok(Some(Source::Note(Box::new(note))));
         };

@@ -105,7 +105,7 @@ impl AgentDeps {
             ),
             OwnRole::None => (
                 String::new(),
-                "`charter.md` is gone. I work without a role.".to_owned(),
+                "`charter.md` was removed. I work without a role.".to_owned(),
             ),
         };
         if state == told {

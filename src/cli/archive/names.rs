@@ -82,11 +82,11 @@ impl Names {
         };
         match (self.0.insert(plain.clone(), known), known) {
             (None, _) | (Some(Known::Above), Known::Folder) => {}
-            (Some(_), _) => bail!("it holds {} twice", shown(&plain)),
+            (Some(_), _) => bail!("it contains {} twice", shown(&plain)),
         }
         ensure!(
             self.0.len() <= MOST_ENTRIES,
-            "it holds more than {MOST_ENTRIES} files"
+            "it contains more than {MOST_ENTRIES} files"
         );
         Ok(plain)
     }

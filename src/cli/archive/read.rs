@@ -238,7 +238,7 @@ impl Backup {
         }
         ensure!(
             found.len() == manifest.files.len(),
-            "{damaged}: it holds files that its list does not name"
+            "{damaged}: it contains files that its list does not name"
         );
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Long {
         };
         ensure!(
             entry.size() <= LONGEST_NAME,
-            "it holds a name of {} bytes",
+            "it contains a name of {} bytes",
             entry.size()
         );
         let mut text = Vec::new();

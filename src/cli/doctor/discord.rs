@@ -135,7 +135,7 @@ fn public(application: &Application) -> Check {
     if application.bot_public {
         Check::warning(
             "public",
-            "anybody can invite the bot; it does nothing in servers that you do not accept",
+            "anyone can invite the bot; it is inactive in servers that you do not accept",
             HOW_TO_CLOSE,
         )
     } else {

@@ -147,7 +147,7 @@ pub(super) fn environment(env: &Env) -> Vec<Check> {
     let ignored = env.ignored().into_iter().map(|(name, instead)| {
         Check::warning(
             "environment",
-            format!("{name} is set and not used"),
+            format!("{name} is set but not used"),
             instead,
         )
     });

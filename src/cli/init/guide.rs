@@ -124,7 +124,7 @@ impl Guide {
             print_line!("✓ It may read messages.");
             if application.bot_public {
                 print_line!(
-                    "  Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
+                    "  Anyone can invite this bot. It is inactive in servers that you do not accept; {HOW_TO_CLOSE}."
                 );
             }
             return Ok(application);

@@ -11,7 +11,7 @@ use crate::cli::output::{print_line, print_text};
 
 /// The user ended the questions.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped: what was said so far is kept; run `chorus init` again to go on")]
+#[error("stopped: your answers are saved; run `chorus init` again to continue")]
 pub(super) struct Stopped;
 
 /// Asks for one line; an empty one means `default`.

@@ -229,7 +229,7 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
     }
     if application.bot_public {
         print_line!(
-            "Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
+            "Anyone can invite this bot. It is inactive in servers that you do not accept; {HOW_TO_CLOSE}."
         );
     }
     if let Ok(servers) = application::servers(env, token).await

@@ -24,7 +24,7 @@ const PER_CATEGORY: usize = 50;
 /// Most channels in one server, including categories.
 const PER_SERVER: usize = 500;
 
-const SERVER_IS_FULL: &str = "This server has 500 channels, which is all Discord allows. Delete one, or destroy an agent, and try again.";
+const SERVER_IS_FULL: &str = "This server has 500 channels, Discord's limit. Delete one, or destroy an agent, and try again.";
 
 /// Most characters of a topic.
 const MAX_TOPIC: usize = 1_024;

@@ -180,7 +180,7 @@ pub(super) async fn ask_for_branch(
         chosen.history(bot).await.map(drop)
     };
     let id = format!("{BRANCH_FROM}{message}");
-    let prompt = TextInput::paragraph(PROMPT, "What the branch is to do");
+    let prompt = TextInput::paragraph(PROMPT, "The branch's task");
     let form = Modal::new(id, "Branch from here").field(prompt);
     open_soon(responder, &form, found).await;
 }

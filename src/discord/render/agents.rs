@@ -128,7 +128,7 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
         Body::embed(Embed::new(title, fenced))
     } else {
         let size = text::bytes(value.len() as u64);
-        let note = format!("The value is too long to show here ({size}); it is attached in full.");
+        let note = format!("The value is too long to show here ({size}), so it is attached.");
         Body::embed(Embed::new(title, note)).text_file(format!("{key}.txt"), value.to_owned())
     };
     if key != "system_prompt" {
@@ -154,7 +154,7 @@ pub fn ask_destroy(name: &str, deleted: Option<FileCount>, bound: Option<&Path>)
     };
     let stays = stays(bound);
     Body::text(format!(
-        "Destroy agent **{name}**? A running turn ends, its conversation is saved, its processes stop, its channel is deleted. {files}{stays}"
+        "Destroy agent **{name}**? Its running turn and its processes are stopped, its conversation is saved, its channel is deleted. {files}{stays}"
     ))
 }
 

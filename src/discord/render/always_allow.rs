@@ -41,7 +41,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
     let is_long = scopes.chars().count() > MAX_SHOWN;
     if is_long {
         scopes =
-            "It is too long for this message: **read the attached file before you confirm.**\n"
+            "The list is too long for this message: **read the attached file before you confirm.**\n"
                 .to_owned();
     }
     let description = format!(

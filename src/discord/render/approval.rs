@@ -133,7 +133,7 @@ pub fn reason_form(subject: Subject) -> Modal {
 /// Returns the message of an approval that is unknown, after a restart or long after its expiry.
 pub fn expired() -> Body {
     Body::embed(
-        Embed::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded),
+        Embed::new("Expired", "This question has ended. Nothing was run.").tone(Tone::Faded),
     )
 }
 
@@ -198,7 +198,7 @@ fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
     let options = open.filter(|(_, ended)| ended.is_none());
     Some(Menu {
         id: Subject::All(question.id()).component("pick"),
-        placeholder: "Decide about one call alone".to_owned(),
+        placeholder: "Decide on a single call".to_owned(),
         options: options
             .map(|((call, number), _)| MenuOption {
                 value: call.approval.to_string(),

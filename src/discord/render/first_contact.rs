@@ -42,10 +42,10 @@ pub(crate) fn no_access(agent: &AgentSummary, access: &Access, server: Option<&s
     );
     let reason = match access {
         Access::Roles(_) => {
-            "it answers only members with certain roles. An administrator of the server can let you in."
+            "it answers only members with certain roles. Ask an administrator of the server for access."
         }
         Access::Unreadable => {
-            "its configuration cannot be read, so only administrators can talk to it. An administrator of the server has to repair it."
+            "its configuration cannot be read, so only administrators can talk to it. Ask an administrator of the server to repair it."
         }
     };
     Body::text(format!(

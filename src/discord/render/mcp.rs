@@ -15,7 +15,7 @@ const INSTRUCTIONS: usize = 800;
 pub fn mcp_servers(views: &[ServerView], is_in_workspace: bool) -> Body {
     let mut note = String::new();
     if is_in_workspace {
-        note.push_str("The workspace has a `.mcp.json`, which is never loaded. `/mcp add` takes it as a file.");
+        note.push_str("The workspace has a `.mcp.json`, which is never loaded. Attach it to `/mcp add` to add its servers.");
     }
     if views.is_empty() {
         return Body::text(format!(
@@ -134,7 +134,7 @@ pub fn mcp_asked(server: &str, asked: Asked) -> Body {
     let server = text::code_span(server);
     Body::text(match asked {
         Asked::Card => format!(
-            "{server} was started once to read its tools. The card in the agent's channel shows what it would run and offer."
+            "{server} was started once to read its tools. The card in the agent's channel shows its command and its tools."
         ),
         Asked::Nothing(tools) => format!(
             "{server} has nothing to approve: {} as approved.",

@@ -159,13 +159,13 @@ fn no_models(known: Option<&Available>) -> String {
         .map(|(name, listed)| match &listed.error {
             Some(error) => format!("\n- {name}: {}", escape::text(error)),
             None => {
-                format!("\n- {name}: it has no models; load one, or name one as `{name}/model`")
+                format!("\n- {name}: it offers no models; load one, or name one as `{name}/model`")
             }
         })
         .collect();
     if lines.is_empty() {
-        return "No model is known yet. Set a key such as ANTHROPIC_API_KEY or name a server of your own in \
-                `providers` of config.json; `/settings validate-keys` asks for the lists."
+        return "No model is known yet. Set a key such as ANTHROPIC_API_KEY, or add your own server to \
+                `providers` of config.json; `/settings validate-keys` refreshes the list."
             .to_owned();
     }
     format!(
@@ -207,7 +207,7 @@ fn key_lines(found: &Available) -> Vec<String> {
         .map(|(name, listed)| match (listed.valid, &listed.error) {
             (true, None) => format!("**{name}**: valid ({})", listed_models(listed)),
             (true, Some(error)) => format!(
-                "**{name}**: not reached — {}; it had {} before",
+                "**{name}**: could not be reached — {}; it had {} before",
                 escape::text(error),
                 listed_models(listed)
             ),

@@ -62,7 +62,7 @@ pub fn servers(all: &[Listed]) -> Body {
     };
     let embed = Embed::new(
         "Servers",
-        "I serve your own servers, or those that `servers` in config.json lists, and those that you accepted.",
+        "I serve your own servers (or those that `servers` in config.json lists) and the servers that you accepted.",
     )
     .field("Served", lines(|one| one.why.is_some() && (one.is_in || one.why == Some(Reason::Accepted))))
     .field(
@@ -93,8 +93,7 @@ fn line(one: &Listed) -> String {
         Some(Reason::Owned) => "yours".to_owned(),
         Some(Reason::Listed) => "listed in the configuration".to_owned(),
         Some(Reason::Accepted) if row.decided_by.is_none() => {
-            "accepted: it had agents before servers were accepted, or before the database was lost"
-                .to_owned()
+            "accepted automatically: it already had agents".to_owned()
         }
         Some(Reason::Accepted) => format!("accepted{}", decided()),
         None if row.state == ServerState::Waiting => format!("I leave it{}", leaving(row)),

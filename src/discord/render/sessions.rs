@@ -79,7 +79,7 @@ pub fn restored(restored: &Restored) -> Body {
                 ", saved first as {}.",
                 escape::code(&saved.id.short())
             )),
-            None => text.push_str(", which were saved already."),
+            None => text.push_str(", which were already saved."),
         }
     }
     if restored.aborted {

@@ -135,7 +135,7 @@ fn judged(
     let path = Bound::letters(written).map_err(|error| refused(written, &error))?;
     let Some(root) = folders::root_of(roots, &path) else {
         let why = if roots.is_empty() {
-            "the operator has allowed no folders; the key `folders` in `config.json` lists them"
+            "the operator has allowed no folders; they are listed in `folders` in `config.json`"
         } else {
             "it is not one of the folders that the operator allows with `folders` in `config.json`, nor below one"
         };
@@ -162,7 +162,10 @@ fn judged(
         .dir_metadata()
         .map_err(|error| refused(&path, &error))?;
     if place.path() != path || !place.is(meta.dev(), meta.ino()) {
-        return Err(refused(&path, &"it was replaced at this moment; try again"));
+        return Err(refused(
+            &path,
+            &"it was replaced during the check; try again",
+        ));
     }
     if let Some(refusal) = Reserved::of_this_machine(Some(home)).refusal(&place, Use::Workspace) {
         return Err(refused(&path, &refusal));

@@ -41,7 +41,7 @@ fn widening(key: &Key, value: &Value, now: &Effective, profile: &ProfileRef) -> 
         ("permissions", Value::String(word))
             if word == "open" && *profile != ProfileRef::Named("open".to_owned()) =>
         {
-            "it will run commands, push and change its own settings without asking anybody."
+            "it will run commands, push and change its own settings without asking."
         }
         ("access_roles", Value::Array(roles))
             if roles.is_empty() && !now.access_roles.is_empty() =>

@@ -206,7 +206,7 @@ impl AgentFolders {
         };
         match self.deps.store.agent(id).await? {
             Some(row) if row.guild_id != new.guild => Err(ManagerError::refused(
-                "The kept files of this name belong to an agent of another server. Choose another name.",
+                "Files with this name are kept for an agent of another server. Choose another name.",
             )),
             Some(_) | None => Ok(()),
         }

@@ -276,7 +276,7 @@ pub(crate) fn named_or_written(
         Err(NoRole::Unknown) => {
             let (given, near, names) = hints(name, names_of(&roles));
             Err(ManagerError::refused(format!(
-                "There is no role `{given}`.{near} The roles are {names}. A charter of your own goes in as a text file with the option `file`."
+                "There is no role `{given}`.{near} The roles are {names}. Attach your own charter as a text file with the option `file`."
             )))
         }
     }
@@ -334,7 +334,7 @@ fn unknown(name: &str, roles: &Catalog, home: &Path) -> ManagerError {
     names.extend(names_of(roles));
     let (given, near, names) = hints(name, names);
     ManagerError::refused(format!(
-        "There is no role or template `{given}`.{near} The names are {names}. Another agent is named as `@name`."
+        "There is no role or template `{given}`.{near} The names are {names}. Write another agent as `@name`."
     ))
 }
 

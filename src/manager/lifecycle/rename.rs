@@ -213,7 +213,7 @@ impl Lifecycle {
                 if let Err(error) = store.settled(agent.id, IntentKind::ChannelName).await {
                     warn!(agent.id = %agent.id, "failed to note that the channel of {} keeps its name: {error}", agent.name);
                 }
-                format!(" Its channel keeps its name: {reason}")
+                format!(" Its channel could not be renamed: {reason}")
             }
         }
     }
@@ -241,7 +241,7 @@ impl Lifecycle {
                 Ok(Renamed::Now) => self.channel_is_named(agent, &name).await,
                 Ok(Renamed::After(wait)) => tokio::time::sleep(wait).await,
                 Err(reason) => {
-                    let text = format!("-# This channel keeps its name: {reason}");
+                    let text = format!("-# This channel could not be renamed: {reason}");
                     if store.notice(channel, &text).await.is_ok() {
                         self.deps.emit(Event::Outbox(channel));
                     }

@@ -21,7 +21,7 @@ use crate::store::{AgentRow, Registered, ServerState, StoreError};
 use crate::text::{self, escape};
 
 /// The notice in the channel of a rebuilt agent.
-const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be set again.";
+const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`). The open conversation is lost, and I have not read recent messages here. Set the server settings again (`/settings`), including who may talk to me.";
 
 /// Agents named in one message.
 const NAMED: usize = 20;
@@ -212,7 +212,7 @@ fn look(agents: &PathBuf, known: &HashSet<String>) -> (Vec<(AgentName, AgentConf
 
 /// What the operator is told about a lost database.
 fn lost(found: &[(AgentName, AgentConfig)], broken: &[String]) -> String {
-    let mut told = "The database was not there, so a new one was made. With it the settings of servers (`/settings`), open conversations, usage and audit are gone; `chorus restore --replace <backup>` brings them back.".to_owned();
+    let mut told = "The database was missing, so a new one was created. Server settings (`/settings`), open conversations, usage and audit are lost; `chorus restore --replace <backup>` brings them back.".to_owned();
     if !found.is_empty() {
         let mut names: Vec<String> = found
             .iter()

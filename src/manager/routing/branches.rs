@@ -186,7 +186,7 @@ impl Routing {
             .await?;
         let closed = closed
             .await
-            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
+            .map_err(|_| ManagerError::Failed("the agent ended in the meantime".to_owned()))?;
         Ok(closed?)
     }
 

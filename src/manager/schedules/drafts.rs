@@ -121,7 +121,9 @@ impl Schedules {
     ) -> Result<Draft, ManagerError> {
         let body = body.trim().to_owned();
         if body.is_empty() {
-            return Err(ManagerError::refused("The reminder has no text."));
+            return Err(ManagerError::refused(
+                "The reminder has no text. Write what to remind you of.",
+            ));
         }
         is_short_enough("The text of a reminder", &body, LONGEST_REMINDER)?;
         let timing = self.timing(&agent, &when, zone, CLOSEST)?;
@@ -262,7 +264,9 @@ impl Schedules {
         let last = self.deps.store.slot_runs(row.id, 10).await?;
         let base = if old.kind == ScheduleKind::Reminder {
             if edit.gate.is_some() {
-                return Err(ManagerError::refused("A reminder has no gate."));
+                return Err(ManagerError::refused(
+                    "A reminder cannot have a gate. Use `/schedule new` for that.",
+                ));
             }
             let words = (edit.when, edit.prompt);
             self.plan_reminder(agent, by, words, Some(&old.timezone), old.thread)?

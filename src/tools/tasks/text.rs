@@ -23,8 +23,7 @@ const ENDED_COMMAND: usize = 80;
 const LINE: usize = 400;
 
 /// Replaces a command, its output and its hooks' words if a role has to pass these before people get them.
-const NOT_SHOWN: &str =
-    "-# What it runs and prints is not shown: what this agent says passes a role first.";
+const NOT_SHOWN: &str = "-# What it runs and prints is not shown, because a role checks this agent's answers before people see them.";
 
 /// Most characters of output in a notice, as shown.
 const OUTPUT: usize = 600;
@@ -47,7 +46,7 @@ pub(super) fn notice(
             row.id,
             text::fenced_head(&text::one_line(line, LINE), "", LINE)
         ),
-        Cause::Timeout => format!("⏰ **{} still runs after {}**", row.id, age(row)),
+        Cause::Timeout => format!("⏰ **{} is still running after {}**", row.id, age(row)),
     };
     if row.hides_words {
         notice.push('\n');
@@ -101,7 +100,7 @@ pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
 /// Returns a notice when a pattern was given up.
 pub(super) fn too_slow(row: &TaskRow) -> String {
     format!(
-        "⚠️ A hook of **{}** no longer watches what it prints: its pattern takes too long on these lines.",
+        "⚠️ A hook of **{}** no longer watches its output: its pattern takes too long on these lines.",
         row.id
     )
 }

@@ -175,7 +175,7 @@ async fn it_goes_on_where_it_was_stopped() {
     let mut terminal = opens(&then, user.path(), &variables);
     terminal.sees("The bot's token (hidden): ").await;
     terminal.types("half a tok\u{3}").await;
-    terminal.sees("what was said so far is kept").await;
+    terminal.sees("your answers are saved").await;
     terminal.sees("ended with 1").await;
     terminal.sees(" echo ").await;
     terminal.ends().await;

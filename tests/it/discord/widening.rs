@@ -16,7 +16,7 @@ async fn a_value_that_widens_is_set_after_a_confirmation() {
     run_test(async |world| {
         for (key, value, risk) in [
             ("sandbox", "off", "without a sandbox"),
-            ("permissions", "open", "without asking anybody"),
+            ("permissions", "open", "without asking"),
         ] {
             let before = world.agent_json("lab")[key].clone();
             let command = format!("/agent config name:lab key:{key} value:{value}");
@@ -81,7 +81,7 @@ async fn a_server_whose_new_agents_ask_nobody_is_confirmed_too() {
             .ann
             .asks("/settings permissions permission_profile:open", "#lab")
             .await;
-        assert!(asked.contains("without asking anybody"), "{asked}");
+        assert!(asked.contains("without asking"), "{asked}");
         let rows = "SELECT value FROM settings WHERE key = 'default_permissions'";
         assert_eq!(world.ledger(rows).await, Vec::<String>::new());
         world.confirms().await;

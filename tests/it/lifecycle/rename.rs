@@ -159,7 +159,7 @@ async fn a_channel_that_may_not_be_renamed_keeps_its_name_and_it_is_said() {
             effect: Effect::Status(403),
         });
         let told = renames(world, "lab", "pad").await;
-        assert!(told.contains("keeps its name"), "{told}");
+        assert!(told.contains("could not be renamed"), "{told}");
         talks(world, "#lab", "Same channel.").await;
     })
     .await;

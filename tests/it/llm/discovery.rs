@@ -356,7 +356,7 @@ async fn a_provider_that_is_down_keeps_its_list() {
         assert_eq!(remembered(world), [MODEL]);
         for command in ["/settings show", "/settings validate-keys"] {
             let shown = world.ann.asks(command, "#lab").await;
-            let expected = "not reached — HTTP 503: not now; it had 1 model before";
+            let expected = "could not be reached — HTTP 503: not now; it had 1 model before";
             assert!(shown.contains(expected), "{shown}");
         }
         assert_eq!(remembered(world), [MODEL]);

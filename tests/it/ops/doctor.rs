@@ -148,15 +148,15 @@ async fn each_fault_has_its_line_and_its_way_out() {
             assert!(has.contains(seen) && does.contains(remedy), "{warned:?}");
         };
         said(0, ".env can be read by others", "chmod 600");
-        said(1, "CHORUS_HOST_EXEC is set and not used", "`sandbox`");
-        said(2, "anybody can invite the bot", "turn off Public Bot");
+        said(1, "CHORUS_HOST_EXEC is set but not used", "`sandbox`");
+        said(2, "anyone can invite the bot", "turn off Public Bot");
         fs::set_permissions(&dotenv, fs::Permissions::from_mode(0o600)).unwrap();
         let looked = seen(&mut command(world, &["doctor", "--json"])).await;
         assert!(!looked.out.contains(".env can be read"), "{}", looked.out);
         fs::remove_file(dotenv).unwrap();
         let made = seen(&mut command(world, &["init", "--non-interactive"])).await;
         assert!(
-            made.out.contains("Anybody can invite this bot") && made.out.contains("Public Bot"),
+            made.out.contains("Anyone can invite this bot") && made.out.contains("Public Bot"),
             "{}",
             made.out
         );

@@ -47,7 +47,7 @@ async fn a_token_that_discord_does_not_know() {
         let once = |said: &str| refused.err.matches(said).count() == 1;
         assert!(once(".env can be read by others"), "{}", refused.err);
         assert!(
-            once("CHORUS_SCOPE_PATH is set and not used"),
+            once("CHORUS_SCOPE_PATH is set but not used"),
             "{}",
             refused.err
         );

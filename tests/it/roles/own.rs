@@ -155,7 +155,7 @@ async fn what_is_no_file_or_no_text_is_refused_by_name() {
         std::fs::remove_file(&path).unwrap();
         world.exchange("gone", "Five.").await;
         world
-            .sees("#lab", "`charter.md` is gone. I work without a role.")
+            .sees("#lab", "`charter.md` was removed. I work without a role.")
             .await;
     })
     .await;

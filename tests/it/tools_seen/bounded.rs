@@ -428,7 +428,7 @@ async fn a_hook_whose_pattern_takes_too_long_is_given_up() {
         world
             .sees(
                 "#lab",
-                "no longer watches what it prints: its pattern takes too long on these lines.",
+                "no longer watches its output: its pattern takes too long on these lines.",
             )
             .await;
     })

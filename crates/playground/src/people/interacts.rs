@@ -119,7 +119,7 @@ pub(crate) fn visible(
         .message(channel, id)
         .ok_or("there is no such message")?;
     if message.only_for.is_some_and(|owner| owner != user) {
-        return Err("only somebody else can see that message".into());
+        return Err("only another user can see that message".into());
     }
     let is_direct = world
         .channels

@@ -131,8 +131,10 @@ impl FailureReport<'_> {
             EndReason::Interrupted => return self.interrupted(),
             EndReason::Stopped => "I stopped, and the model gave no closing answer.",
             EndReason::Refused => "The model declined to answer.",
-            EndReason::StepLimit => "I used all steps of this turn without an answer.",
-            EndReason::TimeLimit => "I used the working time of this turn without an answer.",
+            EndReason::StepLimit => "I used all steps of this turn before I had an answer.",
+            EndReason::TimeLimit => {
+                "I used all the working time of this turn before I had an answer."
+            }
             EndReason::Budget => "The budget is used up.",
             EndReason::Loop => "I kept repeating the same calls.",
             EndReason::Errors => "Five tool calls in a row failed.",
@@ -232,7 +234,7 @@ impl FailureReport<'_> {
 const fn way_out(exit: EndReason) -> &'static str {
     match exit {
         EndReason::Budget => {
-            "`/agent config` raises `budget_turn` and `budget_day`; the operator sets the others in `budgets` of config.json. A budget of a day or month renews when that ends (UTC)."
+            "`/agent config` raises `budget_turn` and `budget_day`; the operator sets the others in `budgets` of config.json. Budgets of a day or month renew when it ends (UTC)."
         }
         EndReason::Window => {
             "Use `/context compact`, or `/context clear save_first:true` for a fresh start."

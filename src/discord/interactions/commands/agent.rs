@@ -153,7 +153,9 @@ pub(super) async fn read_text(file: &Attachment) -> Result<String, Refusal> {
         .download()
         .await
         .map_err(|_| Refusal::new("The file could not be fetched from Discord. Try again."))?;
-    String::from_utf8(bytes).map_err(|_| Refusal::new("The file is not text in UTF-8."))
+    String::from_utf8(bytes).map_err(|_| {
+        Refusal::new("The file is not UTF-8 text. Save it as UTF-8 and attach it again.")
+    })
 }
 
 /// Returns the prompt of a new agent, and the charter it is created from: a file that is a charter is not a prompt.

@@ -69,7 +69,7 @@ async fn model(
     model: Option<String>,
 ) -> Result<(), Refusal> {
     let Some(model) = model else {
-        let question = "Which model do agents ask that name none?";
+        let question = "Which model should agents use by default?";
         return ask(ctx, &effective::DEFAULT_MODEL, question, "").await;
     };
     set_model(ctx, &effective::DEFAULT_MODEL, model).await
@@ -103,7 +103,7 @@ async fn tier(
         Tier::Full => &effective::TIER_FULL,
     };
     let Some(model) = model else {
-        return ask(ctx, key, "Which model do turns in this mode ask?", "").await;
+        return ask(ctx, key, "Which model should turns in this mode use?", "").await;
     };
     set_model(ctx, key, model).await
 }
@@ -130,7 +130,13 @@ async fn permissions(
 ) -> Result<(), Refusal> {
     let key = &effective::DEFAULT_PERMISSIONS;
     let Some(profile) = permission_profile else {
-        return ask(ctx, key, "Which permission profile do new agents have?", "").await;
+        return ask(
+            ctx,
+            key,
+            "Which permission profile should new agents have?",
+            "",
+        )
+        .await;
     };
     let profiles = bot(ctx).profiles.load();
     if is_default(&profile) || profiles.has(&profile).is_ok() {
@@ -210,7 +216,7 @@ fn widening(key: &Key, value: &Value, now: &Server) -> Option<Body> {
             if profile == "open" && now.default_permissions != "open" =>
         {
             (
-                "New agents will run commands, push and change their own settings without asking anybody.",
+                "New agents will run commands, push and change their own settings without asking.",
                 "open",
             )
         }

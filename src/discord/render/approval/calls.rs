@@ -137,7 +137,7 @@ fn whole(question: &Question) -> Option<String> {
 fn ends(question: &Question) -> String {
     let end = END / question.calls.len().max(1);
     format!(
-        "Too long for this message: **read the attached file before you decide.** It holds everything in full.\n{}",
+        "Too long for this message: **read the attached file before you decide.** It shows everything in full.\n{}",
         numbered(question, |call| call_ends(call, end))
     )
 }
