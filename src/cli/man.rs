@@ -62,7 +62,7 @@ impl Uses {
 const EXIT_STATUS: [(&str, &str); 4] = [
     ("0", "Done."),
     ("1", "The command failed; the reason is on standard error."),
-    ("2", "The arguments are wrong."),
+    ("2", "The arguments are not valid."),
     (
         "78",
         "The operator has to change something first: the configuration, the environment or the machine. systemd does not restart the service.",
@@ -74,15 +74,15 @@ const VARIABLES: [(&str, &str); 10] = [
     ("DISCORD_TOKEN", "The bot's token."),
     (
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY",
-        "Keys of the providers.",
+        "API keys of the providers.",
     ),
     (
         "ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL",
-        "Other servers that speak the providers' formats.",
+        "Addresses of other servers with the same API.",
     ),
     (
         "SERVERS",
-        "Ids of Discord servers with commas between, added to servers of config.json.",
+        "Ids of Discord servers, separated by commas; added to servers of config.json.",
     ),
     (
         "DEV_GUILD_ID",
@@ -92,33 +92,32 @@ const VARIABLES: [(&str, &str); 10] = [
     ("CHORUS_ALLOW_ROOT", "1: chorus run may run as root."),
     (
         "CHORUS_DISCORD_API_URL",
-        "The address of another Discord, such as a proxy.",
+        "An address to use instead of Discord's, such as that of a proxy.",
     ),
     (
         "CHORUS_LOG",
-        "What is logged, such as info,chorus::llm=debug.",
+        "The filter of the log, such as info,chorus::llm=debug.",
     ),
     (
         "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "A collector for spans, in a program built with the feature otlp.",
+        "The collector that receives spans, if the program was built with the feature otlp.",
     ),
 ];
 
 const HOME: (&str, &str) = (
     "CHORUS_HOME",
-    "The home [default: ~/.chorus-agents; of the machine's service: /var/lib/chorus].",
+    "The home [default: ~/.chorus-agents; for the machine's service: /var/lib/chorus].",
 );
 
 const COLOURS: [(&str, &str); 2] = [
-    ("NO_COLOR", "Set to anything: no colours."),
+    ("NO_COLOR", "With any value: no colours."),
     (
         "CLICOLOR, CLICOLOR_FORCE",
         "CLICOLOR=0: no colours; CLICOLOR_FORCE=1: colours even where standard output is not a terminal.",
     ),
 ];
 
-const SECRETS: &str = "A variable is looked for in the environment, a secret then in systemd's credentials, and both in the file of --env-file \
-    and in .env in the home; a secret in each place also in the file that the variable with _FILE after its name holds. Nothing is read from \
+const SECRETS: &str = "Chorus looks for a variable in the environment, then in the file of --env-file and in .env in the home. It looks for a secret also in systemd's credentials (after the environment), and in each place in the file that the variable with _FILE after its name names. Nothing is read from \
     the working directory.";
 
 const FILES: [(&str, &str); 7] = [
@@ -126,26 +125,26 @@ const FILES: [(&str, &str); 7] = [
         "$CHORUS_HOME/config.json",
         "The configuration; chorus schema describes it.",
     ),
-    ("$CHORUS_HOME/.env", "Secrets; readable by its owner only."),
+    ("$CHORUS_HOME/.env", "Secrets; readable only by its owner."),
     (
         "$CHORUS_HOME/db/chorus.db",
         "Messages, conversations, decisions and costs.",
     ),
     (
         "$CHORUS_HOME/agents/",
-        "A folder for each agent: agent.json, docs, sessions, workspace.",
+        "One folder for each agent: agent.json, docs, sessions, workspace.",
     ),
     (
         "$CHORUS_HOME/available_models.json",
-        "The models that providers listed last.",
+        "The latest model lists of the providers.",
     ),
     (
         "/etc/chorus/credentials/, ~/.config/chorus/credentials/",
-        "Secrets of the service, a file for each, named as its variable.",
+        "Secrets of the service: one file for each, with the name of its variable.",
     ),
     (
         "/etc/systemd/system/chorus.service, ~/.config/systemd/user/chorus.service",
-        "The service, as chorus service install writes it.",
+        "The service file that chorus service install writes.",
     ),
 ];
 

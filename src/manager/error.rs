@@ -31,7 +31,7 @@ pub enum ManagerError {
     #[error("{0}")]
     Refused(String),
     #[error(
-        "That could not be stored: {0}. Nothing was changed. Please try again once the problem is fixed."
+        "The change could not be stored: {0}. Nothing was changed. Try again once the problem is fixed."
     )]
     Store(#[from] StoreError),
     /// Something else failed; the operator finds the cause in the log.

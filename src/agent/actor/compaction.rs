@@ -67,7 +67,7 @@ impl Actor {
             let summary = summary.ok_or(if stop.is_cancelled() {
                 "The compaction was stopped before it had a summary, so nothing was changed. Run `/context compact` to try again."
             } else {
-                "The model gave no summary, so nothing was changed. Try again, or choose another model with `/agent config`."
+                "The model returned no summary, so nothing was changed. Try again, or choose another model with `/agent config`."
             });
             let compacted = match summary {
                 Ok(summary) => self.compact(id, items, cut, summary).await,
@@ -87,7 +87,7 @@ impl Actor {
     ) -> Result<String, SessionError> {
         let shorter = summaries::shorter(&items, cut, &summary).ok_or_else(|| {
             refused(
-                "A summary would not be shorter than the messages it replaces, so nothing was changed.",
+                "A summary would not be shorter than the messages that it replaces, so nothing was changed.",
             )
         })?;
         let summary = Summary::of(&summary);

@@ -47,7 +47,7 @@ pub(in crate::agent) struct TurnContext {
     pub(in crate::agent) asker: Option<UserId>,
     /// The turn that caused this one.
     pub(in crate::agent) parent: Option<TurnId>,
-    /// Another model than the agent's.
+    /// A model other than the agent's.
     pub(in crate::agent) model: Option<String>,
     /// The mode that this turn was asked to run in.
     pub(in crate::agent) asked_mode: Option<Mode>,

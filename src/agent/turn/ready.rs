@@ -36,7 +36,7 @@ pub(in crate::agent) struct Ready {
     /// The role that its branch works as, if any.
     lineage: Vec<Arc<Role>>,
     worker: Worker,
-    /// Another model than the agent's.
+    /// A model other than the agent's.
     model: Option<String>,
     /// The mode that was asked for.
     pub(super) mode: Option<Mode>,

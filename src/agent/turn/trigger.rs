@@ -21,7 +21,7 @@ pub struct Trigger {
 /// What differs from an ordinary turn, this once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Another model than the agent's.
+    /// A model other than the agent's.
     pub model: Option<String>,
     /// Another mode than the agent's.
     pub mode: Option<Mode>,

@@ -24,7 +24,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
         return vec![Check::failure(
             "models",
             "no model provider has a key or an address",
-            "run chorus init, which offers the model servers of this machine and tries keys; or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, \
+            "run chorus init, which finds the model servers of this machine and checks keys; or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, \
              or name a server in `providers` of config.json",
         )];
     }

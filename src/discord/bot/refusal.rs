@@ -28,6 +28,8 @@ impl From<ManagerError> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         error!(%error, "failed to run a command");
-        Self(format!("The database could not be used: {error}."))
+        Self(format!(
+            "The database could not be used: {error}. Try again later."
+        ))
     }
 }

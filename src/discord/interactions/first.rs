@@ -33,7 +33,7 @@ fn form(name_is_free: bool) -> Modal {
     let name = TextInput::line("name", "Name: 2 to 32 of a-z, 0-9, - and _")
         .length(2, 32)
         .value(name);
-    let label = "What it is for and how it works (optional)";
+    let label = "Purpose and way of working (optional)";
     let prompt = TextInput::paragraph("system_prompt", label).optional();
     Modal::new(FIRST_AGENT, "Make an agent")
         .field(name)

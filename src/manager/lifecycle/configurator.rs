@@ -252,8 +252,8 @@ impl Configurator {
             })
             .await?;
         let stays = match value {
-            Value::Null => "It works in its own folder; the folder where it worked stays as it is.",
-            _ => "It works there; its own folder stays as it is.",
+            Value::Null => "It works in its own folder now; the previous folder is kept.",
+            _ => "It works there now; its own folder is kept.",
         };
         Ok(format!(
             "{} of `{}` is now {}. {stays} It applies from the next request.",

@@ -67,7 +67,7 @@ impl Lifecycle {
         }
         if self.is_busy(agent).await {
             return Err(ManagerError::refused(
-                "A turn or a task of this agent runs. Rename it when it is done, or stop it first.",
+                "A turn or a task of this agent runs. Rename the agent when it is done, or stop it first.",
             ));
         }
         Ok(())

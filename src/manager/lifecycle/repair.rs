@@ -51,7 +51,7 @@ impl Lifecycle {
         let path = self.deps.paths.agent(agent.name.as_str());
         if lost == LostFolder::Ask && !is_there(&path).await {
             return Ok(Repaired::NeedsFolder(format!(
-                "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
+                "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder keeps channel, model and permissions; the system prompt, the notes, the workspace and the files of saved sessions are lost.",
                 agent.name,
                 path.display()
             )));

@@ -54,7 +54,7 @@ async function offer() {
       ? h("ul.models", {}, servers.map((one) => h("li", {},
         h("button.press.primary", { type: "button", onclick: (event) => choose({ use: "server", name: one.name }, event.currentTarget) }, `Use ${one.label}`),
         h("span.quiet.cut", {}, one.models.slice(0, 5).join(", ")))))
-      : h("p.quiet", {}, "No model server answers here. Ollama, LM Studio, llama.cpp and vLLM are searched at their usual ports each time this opens."),
+      : h("p.quiet", {}, "No model server answers here. The page looks for Ollama, LM Studio, llama.cpp and vLLM at their usual ports each time this opens."),
     h("h3", {}, "With a key"),
     h("label.field-label", {}, h("span", {}, "Provider"), vendor),
     h("label.field-label", {}, h("span", {}, "Key"), key),

@@ -129,7 +129,7 @@ impl FailureReport<'_> {
         let reason = match self.exit {
             EndReason::Aborted => return self.aborted(),
             EndReason::Interrupted => return self.interrupted(),
-            EndReason::Stopped => "I stopped, and the model gave no closing answer.",
+            EndReason::Stopped => "I stopped, and the model gave no final answer.",
             EndReason::Refused => "The model declined to answer.",
             EndReason::StepLimit => "I used all steps of this turn before I had an answer.",
             EndReason::TimeLimit => {

@@ -6,7 +6,7 @@ use crate::discord::render;
 use crate::manager::AgentSummary;
 use crate::store::AuditFilter;
 
-/// Show the latest decisions: what was allowed, asked and denied, and by whom
+/// Show the latest decisions on tool calls: allowed, asked and denied, and by whom
 #[poise::command(
     category = "Server",
     slash_command,

@@ -6,7 +6,7 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::domain::GuildId;
 
-/// List, add and withdraw what was decided in this server
+/// List, add and withdraw decisions of this server
 #[poise::command(
     category = "Agents",
     slash_command,
@@ -19,7 +19,7 @@ pub(super) async fn decisions(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// List what was decided in this server
+/// List the decisions of this server
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -32,7 +32,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 async fn add(
     ctx: Context<'_>,
-    #[description = "What was decided, in a sentence"]
+    #[description = "The decision, in one sentence"]
     #[max_length = 500]
     text: String,
 ) -> Result<(), Refusal> {

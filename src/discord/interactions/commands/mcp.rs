@@ -43,7 +43,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Show a server: its tools with marks, its instructions, its sandbox, its last words
+/// Show a server: tools with marks, instructions, sandbox, latest output
 #[poise::command(slash_command, hide_in_help)]
 async fn show(
     ctx: Context<'_>,
@@ -72,7 +72,7 @@ async fn add(
     #[description = "The address of a server over HTTP; not supported yet"]
     #[max_length = 1000]
     url: Option<String>,
-    #[description = "A .mcp.json of at most 64 KiB, as other clients have it"] file: Option<
+    #[description = "A .mcp.json of at most 64 KiB, in the format of other clients"] file: Option<
         Attachment,
     >,
 ) -> Result<(), Refusal> {
@@ -101,7 +101,7 @@ async fn add(
     .await
 }
 
-/// Remove a server of this channel's agent, with what was approved of it
+/// Remove a server of this channel's agent, with its approvals
 #[poise::command(slash_command, hide_in_help)]
 async fn remove(
     ctx: Context<'_>,
@@ -124,7 +124,7 @@ async fn remove(
     .await
 }
 
-/// Start a server once to read its tools, and post the card of what waits for approval
+/// Start a server once to read its tools, and post the card for approval
 #[poise::command(slash_command, hide_in_help)]
 async fn approve(
     ctx: Context<'_>,
@@ -141,7 +141,7 @@ async fn approve(
     .await
 }
 
-/// Say what may be done with a tool: read, write (asks) or off
+/// Set what a tool may do: read, write (asks) or off
 #[poise::command(slash_command, hide_in_help)]
 async fn tool(
     ctx: Context<'_>,
@@ -169,7 +169,7 @@ async fn tool(
     .await
 }
 
-/// End the process of a server; the next call starts it again
+/// Stop the process of a server; the next call starts it again
 #[poise::command(slash_command, hide_in_help)]
 async fn restart(
     ctx: Context<'_>,

@@ -3,7 +3,7 @@
 use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
-/// List the models that can be used, by provider
+/// List the available models, by provider
 #[poise::command(category = "Server", slash_command, guild_only)]
 pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

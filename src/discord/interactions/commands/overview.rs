@@ -6,7 +6,7 @@ use crate::discord::render;
 use crate::domain::{DaemonState, RunState};
 use crate::manager::OverviewSource;
 
-/// Show what runs and waits, what was spent today, and what failed; for the operator of this bot
+/// Show running and waiting work, today's spending, and failures; for the operator of this bot
 #[poise::command(
     slash_command,
     guild_only,

@@ -21,7 +21,7 @@ pub(super) async fn remind(
     #[description = "What to remind you of"]
     #[max_length = 1000]
     text: String,
-    #[description = "Time zone, e.g. Europe/Berlin; default: that of this server"]
+    #[description = "Time zone, e.g. Europe/Berlin (default: the server's)"]
     #[autocomplete = "complete::zone"]
     timezone: Option<String>,
 ) -> Result<(), Refusal> {

@@ -63,10 +63,10 @@ impl Named for Format {
 #[poise::command(slash_command)]
 async fn show(
     ctx: Context<'_>,
-    #[description = "Its id (default: the latest run of this channel)"]
+    #[description = "Id of the run (default: the latest in this channel)"]
     #[autocomplete = "complete::run"]
     id: Option<String>,
-    #[description = "How to show it (default: text)"] format: Option<Choice<Format>>,
+    #[description = "Format (default: text)"] format: Option<Choice<Format>>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);

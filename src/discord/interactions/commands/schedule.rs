@@ -80,23 +80,23 @@ async fn new(
     #[description = "A command that runs first; if it prints nothing, the agent is not asked"]
     #[max_length = 1000]
     gate: Option<String>,
-    #[description = "turn asks the agent; post only posts the output of the gate"] then: Option<
+    #[description = "turn: ask the agent; post: only post the output of the gate"] then: Option<
         Choice<Then>,
     >,
     #[description = "Its name"]
     #[max_length = 32]
     name: Option<String>,
-    #[description = "fresh: a conversation of its own each time; main: the main one; thread: one thread"]
+    #[description = "fresh: a new conversation each time; main: the main one; thread: one thread"]
     r#where: Option<Choice<SchedulePlace>>,
-    #[description = "Another model than the agent's"]
+    #[description = "A model other than the agent's"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
-    #[description = "Times missed while the daemon was away: once runs the latest, skip none, all up to 24"]
+    #[description = "Missed times while the daemon was off: once (the latest), skip (none), all (up to 24)"]
     missed: Option<Choice<Missed>>,
     #[description = "What one run may cost, in US dollars"]
     #[min = 0.0]
     budget: Option<f64>,
-    #[description = "Time zone, e.g. Europe/Berlin; default: that of this server"]
+    #[description = "Time zone, e.g. Europe/Berlin (default: the server's)"]
     #[autocomplete = "complete::zone"]
     timezone: Option<String>,
 ) -> Result<(), Refusal> {
@@ -121,7 +121,7 @@ async fn new(
     .await
 }
 
-/// List what this channel's agent has planned
+/// List the schedules and reminders of this channel's agent
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -132,7 +132,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Show one with its next times and its latest runs
+/// Show a schedule with its next times and latest runs
 #[poise::command(slash_command)]
 async fn show(
     ctx: Context<'_>,
@@ -148,7 +148,7 @@ async fn show(
     .await
 }
 
-/// Run one now, in addition to its times
+/// Run a schedule now, in addition to its times
 #[poise::command(slash_command)]
 async fn run(
     ctx: Context<'_>,
@@ -165,29 +165,29 @@ async fn run(
     .await
 }
 
-/// Pause one: it has no times until it is resumed
+/// Pause a schedule: it does not run until it is resumed
 #[poise::command(slash_command)]
 async fn pause(
     ctx: Context<'_>,
-    #[description = "Its name, or all of yours"]
+    #[description = "Name of the schedule, or all of yours"]
     #[autocomplete = "complete::schedules_or_all"]
     name: String,
 ) -> Result<(), Refusal> {
     change(ctx, name, ScheduleChange::Pause).await
 }
 
-/// Resume one that is paused
+/// Resume a paused schedule
 #[poise::command(slash_command)]
 async fn resume(
     ctx: Context<'_>,
-    #[description = "Its name, or all of yours"]
+    #[description = "Name of the schedule, or all of yours"]
     #[autocomplete = "complete::schedules_or_all"]
     name: String,
 ) -> Result<(), Refusal> {
     change(ctx, name, ScheduleChange::Resume).await
 }
 
-/// Change the time, the prompt and the gate of one
+/// Change the time, the prompt and the gate of a schedule
 #[poise::command(slash_command)]
 async fn edit(
     ctx: Context<'_>,
@@ -273,7 +273,7 @@ pub(in crate::discord) async fn edited(
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
-/// Delete one
+/// Delete a schedule
 #[poise::command(slash_command)]
 async fn delete(
     ctx: Context<'_>,

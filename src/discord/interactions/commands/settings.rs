@@ -94,7 +94,7 @@ impl Named for Tier {
 async fn tier(
     ctx: Context<'_>,
     #[description = "The mode"] tier: Choice<Tier>,
-    #[description = "The model, or the word default for the agent's own"]
+    #[description = "The model, or default for the agent's own"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
 ) -> Result<(), Refusal> {
@@ -266,7 +266,7 @@ pub(in crate::discord) async fn loosened(
     let _ = responder.replace(work).await;
 }
 
-/// Set the idle time after which a conversation is saved and cleared
+/// Set how long a conversation may be idle before it is saved and cleared
 #[poise::command(slash_command, rename = "idle-timeout")]
 async fn idle_timeout(
     ctx: Context<'_>,
@@ -288,7 +288,7 @@ async fn approval_timeout(
 #[poise::command(slash_command)]
 async fn timezone(
     ctx: Context<'_>,
-    #[description = "e.g. Europe/Berlin, or the word default"]
+    #[description = "e.g. Europe/Berlin, or default"]
     #[autocomplete = "complete::zone"]
     zone: String,
 ) -> Result<(), Refusal> {

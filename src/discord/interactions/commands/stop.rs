@@ -6,7 +6,7 @@ use crate::agent::{Stop, Stopped, Target};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Stop the running turn after this step; it answers with what it has
+/// Stop the running turn after this step; the agent answers with what it has
 #[poise::command(category = "Talk", slash_command, guild_only)]
 pub(super) async fn stop(
     ctx: Context<'_>,

@@ -21,14 +21,14 @@ const UNSEEN: &str = "(other agents)";
 #[poise::command(category = "Server", slash_command, guild_only)]
 pub(super) async fn usage(
     ctx: Context<'_>,
-    #[description = "How many days back (default: 30)"]
+    #[description = "Number of days (default: 30)"]
     #[min = 1]
     #[max = 365]
     days: Option<u32>,
     #[description = "Only this agent's"]
     #[autocomplete = "complete::agent_on_record"]
     agent_name: Option<String>,
-    #[description = "Only what this person is charged for"] user: Option<serenity::all::UserId>,
+    #[description = "Only what is charged to this person"] user: Option<serenity::all::UserId>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let (bot, guild) = (bot(ctx), guild(ctx)?);
