@@ -20,7 +20,7 @@ const BUFFER: u64 = 20;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ModelError {
     #[error(
-        "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own under `providers` in config.json"
+        "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add your own server under `providers` in config.json"
     )]
     NoProvider,
     /// No provider listed a model; what each of them said.

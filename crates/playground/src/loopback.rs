@@ -53,7 +53,7 @@ pub(super) async fn programs_only(
             .get(HeaderName::from_static("sec-fetch-site"))
             .is_some_and(|site| site != "none");
     if is_of_page || !is_addressed(&request, own) {
-        let words = "This address is only for programs on this machine, by its loopback address.";
+        let words = "Only programs on this machine may use this address; use the loopback address.";
         return (StatusCode::FORBIDDEN, words).into_response();
     }
     next.run(request).await

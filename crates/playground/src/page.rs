@@ -93,7 +93,7 @@ pub(super) async fn serve(
 async fn guard(request: Request, next: Next) -> Response {
     if !is_of_this_machine(&request) {
         let words =
-            "This page is only for a browser on this machine; open it by its loopback address.";
+            "This page is only for browsers on this machine; open it at its loopback address.";
         return (StatusCode::FORBIDDEN, words).into_response();
     }
     let mut response = next.run(request).await;

@@ -293,7 +293,7 @@ fn ask_whose(env: &Env) -> anyhow::Result<Whose> {
     print_line!("Who is it for?");
     let you = format!("for you: home {}", env.paths.home.display());
     let machine = format!(
-        "for this machine: home {}, a service with a user of its own (needs root)",
+        "for this machine: home {}, a service with its own user (needs root)",
         service::MACHINE_HOME
     );
     let is_root = rustix::process::geteuid().is_root();

@@ -21,7 +21,7 @@ use crate::config::{Config, ConfigError, Env};
 pub(super) enum Whose {
     /// You: your home, your own service
     You,
-    /// This machine: /var/lib/chorus, a service with a user of its own; needs root
+    /// This machine: /var/lib/chorus, a service with its own user; needs root
     Machine,
 }
 

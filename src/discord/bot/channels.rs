@@ -68,7 +68,7 @@ impl GuildChannels {
             }
         }
         Err(ChannelError(
-            "there are more categories than a server holds".to_owned(),
+            "there are more categories than a server may have".to_owned(),
         ))
     }
 

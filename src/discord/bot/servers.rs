@@ -40,7 +40,7 @@ impl Bot {
             cause: format!("server:{}", row.guild),
             body: render::server_request(row).row(buttons(row.guild)),
             in_log: format!(
-                "the bot was added to a server that is not served: {} ({}), owner {}. Accept it with `/servers accept`, or list it in `servers` of config.json; otherwise the bot leaves it after 7 days",
+                "the bot was added to a server that is not accepted: {} ({}), owner {}. Accept it with `/servers accept`, or list it in `servers` of config.json; otherwise the bot leaves it after 7 days",
                 crate::text::visible(&row.name).0,
                 row.guild,
                 row.owner.unwrap_or(UserId(0))

@@ -148,11 +148,11 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
             None => format!("An option cannot be used: {error}."),
         },
         FrameworkError::CommandStructureMismatch { .. } => {
-            "This command has changed since your Discord learned it. Reload Discord (Ctrl+R) and try again.".to_owned()
+            "This command has changed since your Discord loaded it. Reload Discord (Ctrl+R) and try again.".to_owned()
         }
         other => {
             error!(failure = %other, "failed to run a command");
-            "Something went wrong. The bot's operator can find the details in the log.".to_owned()
+            "The command failed because of an error in Chorus. The bot's operator can find the details in the log.".to_owned()
         }
     };
     let _ = responder(ctx)

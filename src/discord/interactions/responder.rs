@@ -139,7 +139,7 @@ impl Responder {
         match shown {
             Ok(shown) => Some((shown, rest)),
             Err(error) => {
-                let why = format!("Nothing was started: {error}. Please try again.");
+                let why = format!("Nothing was started: {error}. Try again.");
                 let _ = self.refuse_later(Refusal(why)).await;
                 None
             }

@@ -33,7 +33,7 @@ pub fn plan(draft: &Draft) -> Body {
     .field("Time", time)
     .field(next_title(draft.next.len()), moments(&draft.next));
     if let Some(gate) = &draft.gate {
-        embed = embed.field("Gate, which runs first", gate_block(gate));
+        embed = embed.field("Gate (runs first)", gate_block(gate));
         if draft.gate_binding.is_some() {
             embed = embed.field(
                 "Approval",
@@ -92,7 +92,7 @@ pub fn runs_now(row: &ScheduleRow) -> Body {
 pub fn planned(row: &ScheduleRow) -> Body {
     let next = row.next_at.map(times::in_full).unwrap_or_default();
     Body::text(format!(
-        "{} is set. Its next time is {next}. `/schedule list` shows all, `/schedule delete` deletes one.",
+        "{} is set for {next}. `/schedule list` shows all, `/schedule delete` deletes one.",
         escape::code(&row.schedule.name)
     ))
 }
@@ -109,7 +109,7 @@ pub fn schedules(views: &[ScheduleView]) -> Body {
         let next = match (row.state, view.next.first()) {
             (ScheduleState::Paused, _) => "paused".to_owned(),
             (_, Some(next)) => format!("next {}", times::ago(*next)),
-            (_, None) => "no further time".to_owned(),
+            (_, None) => "no next run".to_owned(),
         };
         format!(
             "**{}** · {} of <@{}> · {} · {next}\n-# {}",
@@ -217,10 +217,10 @@ fn gate_block(gate: &str) -> String {
 const fn place(place: SchedulePlace) -> &'static str {
     match place {
         SchedulePlace::Fresh => {
-            "A conversation of its own each time. A reply within 24 hours continues it."
+            "A new conversation each time. A reply within 24 hours continues it."
         }
         SchedulePlace::Main => "The main conversation.",
-        SchedulePlace::Thread => "A thread of its own.",
+        SchedulePlace::Thread => "Its own thread.",
     }
 }
 

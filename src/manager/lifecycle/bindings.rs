@@ -212,8 +212,8 @@ impl Taken {
         let by = &self.by;
         let why = match relation {
             Relation::Equal => format!("agent `{by}` works in it"),
-            Relation::Within => format!("it lies in {other}, in which agent `{by}` works"),
-            Relation::Contains => format!("it contains {other}, in which agent `{by}` works"),
+            Relation::Within => format!("it is inside {other}, where agent `{by}` works"),
+            Relation::Contains => format!("it contains {other}, where agent `{by}` works"),
         };
         refused(path, &why)
     }

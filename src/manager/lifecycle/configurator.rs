@@ -101,7 +101,7 @@ impl Configurator {
         let file = folder::load(folder).await?;
         Ok(match file.raw.get(key.name) {
             None | Some(Value::Null) if key.kind == ValueKind::Folder => {
-                "(not set: a folder of its own)".to_owned()
+                "(not set: its own folder)".to_owned()
             }
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),

@@ -159,7 +159,7 @@ impl Schedules {
             return settled(handed);
         };
         if !self.servers.serves(agent.guild) {
-            let reason = "this server is not served";
+            let reason = "this server is not accepted";
             let end = RunEnd::unseen(key, SlotState::Skipped, reason);
             self.end(&of, end).await?;
             return settled(handed);

@@ -105,7 +105,7 @@ impl Budgets {
                     .find(|agent| agent.id.to_string() == budget.scope)
                     .ok_or_else(|| {
                         ManagerError::refused(
-                            "The agent of this budget is gone, so nothing was raised.",
+                            "The agent of this budget no longer exists, so nothing was raised.",
                         )
                     })?;
                 let identity = self.directory.identity(agent);

@@ -79,7 +79,7 @@ export async function act(what, fields = {}) {
     body: JSON.stringify({ as: state.me, do: what, ...fields }),
   }).catch(() => null);
   if (!response) {
-    toast("The playground does not answer. Is it still running?");
+    toast("The playground does not answer. Check that it is still running.");
     return null;
   }
   const body = await response.json().catch(() => ({}));

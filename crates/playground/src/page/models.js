@@ -33,7 +33,7 @@ async function choose(choice, pressed) {
   const body = await response?.json().catch(() => null);
   if (!response?.ok) {
     const error = document.getElementById("model-error");
-    replace(error, body?.error ?? "The playground does not answer. Is it still running?");
+    replace(error, body?.error ?? "The playground does not answer. Check that it is still running.");
     return;
   }
   closeDialog();

@@ -108,7 +108,7 @@ pub fn create(sessions: &Path, stem: &str, mut file: SessionFile) -> Result<Writ
     }
     Err(failed(
         &sessions.join(stem),
-        io::Error::other("every name like it is taken"),
+        io::Error::other("every similar name is taken"),
     ))
 }
 
