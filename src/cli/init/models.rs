@@ -67,10 +67,10 @@ pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
         .map(|vendor| format!("{}, with a key", vendor.label));
     let others = [
         "another server that speaks OpenAI's format, by its address".to_owned(),
-        "nobody yet".to_owned(),
+        "decide later".to_owned(),
     ];
     let offered: Vec<String> = local.chain(vendors).chain(others).collect();
-    print_line!("  Who answers?");
+    print_line!("  Which provider or server should answer?");
     let chosen = terminal::choose("Number", &offered)?;
     if let Some(server) = servers.get(chosen) {
         keep_server(&guide.place, server.name, json!({}))?;
@@ -238,7 +238,7 @@ pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
 pub(super) enum NoModel {
     #[error("There is no model {name}.{hint}")]
     Unknown { name: String, hint: String },
-    #[error("Whether there is a model {name} could not be checked: {reason}")]
+    #[error("Could not check the model {name}: {reason}")]
     Unasked { name: String, reason: String },
 }
 

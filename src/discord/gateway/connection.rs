@@ -61,7 +61,7 @@ pub(super) enum ConnectionError {
     NoInterval,
     #[error("{}", text::with_causes(.0))]
     WebSocket(tungstenite::Error),
-    #[error("the gateway takes nothing any more")]
+    #[error("the gateway no longer accepts data")]
     Stuck,
 }
 

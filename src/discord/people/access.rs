@@ -22,7 +22,7 @@ pub enum MayNotPress {
     #[error("{}", who_may(.0))]
     NotTheirs(Vec<RoleId>),
     #[error(
-        "Only members who may grant the profile `open` can use **Always allow**: {0}. You can still press **Allow** or **Deny**."
+        "You cannot use **Always allow** here: {0}. You can still press **Allow** or **Deny**."
     )]
     Always(#[source] NotGranted),
 }

@@ -97,7 +97,9 @@ async fn it_leads_from_nothing_to_a_service() {
     discord.invites_bot(discord.guild());
     terminal.sees("it has all permissions it needs.").await;
 
-    terminal.sees("Who answers?").await;
+    terminal
+        .sees("Which provider or server should answer?")
+        .await;
     terminal.chooses("Anthropic (Claude), with a key").await;
     terminal
         .answers("key (empty: back) (hidden): ", "sk-wrong")
@@ -195,7 +197,7 @@ async fn it_goes_on_where_it_was_stopped() {
     terminal
         .answers("(Press Enter to continue without.)", "")
         .await;
-    terminal.chooses("nobody yet").await;
+    terminal.chooses("decide later").await;
     // By its path: no shell finds it by its name here.
     let start = format!("Start it: {} run", program().display());
     terminal.sees(&start).await;
@@ -208,7 +210,7 @@ async fn it_goes_on_where_it_was_stopped() {
     terminal
         .answers("(Press Enter to continue without.)", "")
         .await;
-    terminal.chooses("nobody yet").await;
+    terminal.chooses("decide later").await;
     terminal.sees("Start it: chorus run").await;
     terminal.sees("Check it at any time: chorus doctor").await;
     terminal.ends().await;

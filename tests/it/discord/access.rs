@@ -55,7 +55,7 @@ fn manage_server_always_decides() {
 fn always_allow_is_for_who_may_grant_open() {
     let ann = [UserId(1)];
     let refused = may_press(&person(1, &[]), Choice::AlwaysAllow, &deciders(&[], &ann));
-    assert_snapshot!(refused.unwrap_err(), @"Only members who may grant the profile `open` can use **Always allow**: none of your roles may grant the profile `open`; an Administrator can allow it with `/settings grants`. You can still press **Allow** or **Deny**.");
+    assert_snapshot!(refused.unwrap_err(), @"You cannot use **Always allow** here: none of your roles may grant the profile `open`; an Administrator can allow it with `/settings grants`. You can still press **Allow** or **Deny**.");
     let may_grant = Deciders {
         open: Ok(()),
         ..deciders(&[], &ann)

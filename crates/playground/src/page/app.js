@@ -190,7 +190,7 @@ function guide() {
       h("button.press.primary", { type: "button", onclick: () => composer.begin("agent init", { name: "lab" }) }, "Make your first agent")];
   }
   if (!all.length || all.at(-1).author.bot) return null;
-  return [h("span", {}, `No agent lives in #${now.name}, so no agent answers here.`),
+  return [h("span", {}, `No agent lives in #${now.name}, so nobody answers here.`),
     homes.slice(0, 3).map((one) => h("button.chip", { type: "button", onclick: () => go(one.id) }, `Go to #${one.name}`))];
 }
 

@@ -164,7 +164,7 @@ async function setRole(id, role) {
   for (const name of ROLES.slice(0, 2)) {
     if (!(await act("set_role", { user: id, role: name, has: name === role }))) return;
   }
-  toastDone("The role is changed.");
+  toastDone("The role was changed.");
 }
 
 const EMOJI = ["👍", "👎", "❤️", "🎉", "👀", "✅", "❌", "🚀"];

@@ -73,7 +73,7 @@ async fn buttons_lead_to_the_first_result() {
     browser.clicks("#composer-text", "").await;
     browser.types("anybody?").await;
     browser.presses_enter().await;
-    is_offered(&mut browser, "so no agent answers here").await;
+    is_offered(&mut browser, "so nobody answers here").await;
     browser.clicks("#guide .chip", "Go to #lab").await;
     browser
         .sees("document.querySelector('#title').innerText.includes('lab')")
