@@ -43,7 +43,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
             return vec![Check::failure(
                 "discord",
                 format!("{} {}", api.base, llm::of_connection_in_words(&error)),
-                "check network, proxy and firewall; outbound HTTPS (port 443) is all that is needed",
+                "check network, proxy and firewall; the bot needs only outbound HTTPS (port 443)",
             )];
         }
     };

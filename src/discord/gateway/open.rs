@@ -104,7 +104,7 @@ impl Gateway {
             Err(error) => return Err(lost(error.to_string())),
         };
         let Some(address) = answer["url"].as_str() else {
-            return Err(lost("Discord named no address of its gateway".into()));
+            return Err(lost("Discord returned no gateway address".into()));
         };
         Ok((address.to_owned(), budget(&answer["session_start_limit"])))
     }

@@ -98,7 +98,7 @@ impl Person {
                 .get(&interaction)
                 .ok_or("no such interaction")?;
             let Answer::Form(form) = &found.answer else {
-                return Err("that was not answered by a form".into());
+                return Err("that interaction was not answered by a form".into());
             };
             let rows = command::filled(form, fields)?;
             let data = json!({"custom_id": form["custom_id"], "components": rows});
