@@ -193,6 +193,7 @@ impl AgentManager {
         ));
         let mcp = Arc::new(McpServers {
             deps: Arc::clone(&deps),
+            directory: Arc::clone(&directory),
             audit: Arc::clone(&audit),
             grants: Arc::clone(&grants),
         });

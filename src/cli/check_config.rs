@@ -62,7 +62,10 @@ impl CheckConfig {
         if path.exists() {
             print_line!("{}: OK", path.display());
         } else {
-            print_line!("{} does not exist: every key has its default", path.display());
+            print_line!(
+                "{} does not exist: every key has its default",
+                path.display()
+            );
         }
         Ok(())
     }

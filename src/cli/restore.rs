@@ -275,10 +275,7 @@ fn restore(
         }
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
-        notes.add(format!(
-            "the previous home is now {}",
-            aside.display()
-        ));
+        notes.add(format!("the previous home is now {}", aside.display()));
     } else if home.exists() {
         fs::remove_dir(home).with_context(|| format!("replacing {}", home.display()))?;
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::audit::Audit;
-use super::directory::folder;
 use super::directory::registry::AgentSummary;
+use super::directory::{Directory, folder};
 use super::error::ManagerError;
 use super::servers::grants::GrantRules;
 use crate::agent::AgentDeps;
@@ -23,6 +23,7 @@ use crate::store::AuditRow;
 /// The MCP servers of agents, as people manage them.
 pub(crate) struct McpServers {
     pub(crate) deps: Arc<AgentDeps>,
+    pub(crate) directory: Arc<Directory>,
     pub(crate) audit: Arc<Audit>,
     pub(crate) grants: Arc<GrantRules>,
 }
