@@ -19,6 +19,12 @@ pub use writer::{HookRequest, HookWriter, INSTRUCTIONS, write};
 /// Seconds between two notices of one hook, unless it sets another time: a chatty task must not flood a channel.
 pub const MIN_INTERVAL: f64 = 180.0;
 
+/// Firings that may follow each other at once.
+const FEW: u32 = 10;
+
+/// Least seconds between two of more firings.
+const LEAST_INTERVAL: f64 = 10.0;
+
 /// Seconds between a matching line and its hook, so that the lines after it are included.
 pub const MATCH_DELAY: f64 = 2.0;
 
@@ -146,16 +152,17 @@ impl HookSpec {
 
     /// Returns the least time between two firings; zero if none is needed.
     pub fn spacing(&self) -> Duration {
-        let spaced = match self.action {
-            HookAction::NotifyChannel => true,
-            HookAction::InjectContext | HookAction::SpawnBranch => self.max_fires == 0,
-            HookAction::StopProcess | HookAction::StopBranch => false,
+        let has_few = self.fires_at_most() <= FEW;
+        let seconds = match self.action {
+            HookAction::NotifyChannel if has_few => self.min_message_interval,
+            HookAction::InjectContext | HookAction::SpawnBranch if has_few => 0.0,
+            // Each posts at least a line, so a command that prints without end would fill the channel.
+            HookAction::NotifyChannel | HookAction::InjectContext | HookAction::SpawnBranch => {
+                self.min_message_interval.max(LEAST_INTERVAL)
+            }
+            HookAction::StopProcess | HookAction::StopBranch => 0.0,
         };
-        if spaced {
-            Duration::from_secs_f64(self.min_message_interval)
-        } else {
-            Duration::ZERO
-        }
+        Duration::from_secs_f64(seconds)
     }
 
     /// Returns time between the trigger and the firing.
@@ -196,6 +203,32 @@ impl fmt::Display for HookSpec {
         match &self.model {
             Some(model) => write!(f, " with {model}"),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_firings_are_apart_whatever_the_hook_says() {
+        let hook = |action, max_fires, min_message_interval| HookSpec {
+            action,
+            max_fires,
+            min_message_interval,
+            ..HookSpec::notice_at_exit()
+        };
+        for (hook, seconds) in [
+            (hook(HookAction::NotifyChannel, 2, 0.0), 0),
+            (hook(HookAction::NotifyChannel, 1, 180.0), 180),
+            (hook(HookAction::NotifyChannel, 0, 0.0), 10),
+            (hook(HookAction::InjectContext, 2, 180.0), 0),
+            (hook(HookAction::InjectContext, 100_000, 0.0), 10),
+            (hook(HookAction::SpawnBranch, 0, 180.0), 180),
+            (hook(HookAction::StopProcess, 0, 180.0), 0),
+        ] {
+            assert_eq!(hook.spacing().as_secs(), seconds, "{hook}");
         }
     }
 }

