@@ -334,3 +334,26 @@ async fn its_owner_is_asked_and_an_interrupted_one_goes_on() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn missed_slots_keep_the_zone_of_their_schedule() {
+    run_test(async |world| {
+        plans(world, "when:daily at 9:00 prompt:Look. name:far missed:all timezone:Asia/Kolkata").await;
+        // Another zone of the server moves nothing.
+        world.ann.asks("/settings timezone zone:America/New_York", "#lab").await;
+        world.stops().await;
+        world.clock.moves(TimeDelta::hours(49));
+        world.model.always_answers("schedule", "Looked.");
+        world.starts().await;
+        world
+            .ledger_says("SELECT state FROM schedule_runs", &["done", "done"])
+            .await;
+        world
+            .ledger_says(
+                "SELECT DISTINCT substr(slot, 12, 5) || ' ' || (SELECT substr(next_at, 12, 5) FROM schedules) FROM schedule_runs",
+                &["03:30 03:30"],
+            )
+            .await;
+    })
+    .await;
+}
