@@ -48,9 +48,10 @@ pub use conversation::mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
     ConversationState, NewBranch, Place, Prompt, Restored, RunningTurn, Stopped, Target,
 };
+pub use deps::deliveries::{Deliveries, DeliveryFigures};
 pub use deps::identity::Identity;
 pub use deps::interruptions::Pending;
-pub use deps::planned::{HandedRun, LATENESS_BOUNDS, PlannedRuns, RunFigures};
+pub use deps::planned::{HandedKey, HandedRun, LATENESS_BOUNDS, PlannedRuns, RunFigures};
 pub use deps::questions::{OpenToPeople, PersonEnd};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use files::access::{Access, NoAccess};
@@ -70,5 +71,6 @@ pub use turn::end::planned::{NOTHING, due_line, failure_line, pausing_after};
 pub use turn::end::{CUT_BY_CRASH, EndReason};
 pub use turn::resume::WENT_ON;
 pub use turn::trigger::{
-    BUDGET_OF_RUN, Note, Overrides, Planned, PlannedRun, Resume, Source, ToldOfNote, Trigger,
+    BUDGET_OF_RUN, Note, Overrides, Planned, PlannedKind, PlannedRun, Resume, Source, ToldOfNote,
+    Trigger,
 };

@@ -19,6 +19,7 @@ mod secret;
 pub mod units;
 mod value_kind;
 mod values;
+mod webhooks;
 
 pub use day_budget::{DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, DayBudget, DaySet, UnattendedDay};
 pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
@@ -35,3 +36,4 @@ pub use paths::Paths;
 pub use problem::Problem;
 pub use secret::Secret;
 pub use value_kind::{BadValue, PROMPT_MAX, ValueKind, is_default};
+pub use webhooks::{WEBHOOK_KEY, WebhookAddress, WebhooksConfig, check_webhook_key};

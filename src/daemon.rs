@@ -22,6 +22,7 @@ mod shut_down;
 mod started;
 mod watchdog;
 mod web;
+mod webhooks;
 
 use anyhow::Context;
 use futures_util::future::BoxFuture;
@@ -32,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error, info, warn};
 
-use crate::config::{Config, Env, SECRETS};
+use crate::config::{Config, Env, SECRETS, check_webhook_key};
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
 use allowed_hosts::AllowedHosts;
@@ -75,6 +76,8 @@ async fn run_until_stopped(
     warn_of_environment(&options.env, &options.config);
     raise_open_files();
     let hosts = AllowedHosts::new(&options.config.metrics_hosts);
+    check_webhook_key(&options.config, &options.env)
+        .map_err(|fault| DaemonError::Configuration(fault.to_string()))?;
     let web = match options.config.metrics_listen {
         Some(address) => Some(Web::bind(address).await?),
         None => None,
@@ -127,8 +130,10 @@ async fn run_until_stopped(
     helpers.start(|stop| app.clone().redeliver(unclaimed, health.clone(), stop));
     helpers.start(|stop| app.manager.recovery.clone().end_cards(stop));
     helpers.start(|stop| app.clone().keep_schedules(health.clone(), stop));
+    helpers.start(|stop| app.clone().keep_webhooks(health.clone(), stop));
+    helpers.start(|stop| webhooks::receive(app.clone(), stop));
     if let Some(web) = web {
-        let planned = app.manager.planned_runs();
+        let planned = (app.manager.planned_runs(), app.manager.deliveries());
         let metrics = Metrics::new(
             app.store.clone(),
             health.clone(),

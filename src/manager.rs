@@ -7,6 +7,7 @@
 //! routing      messages and commands to the agents' actors; branches, tasks
 //! lifecycle    `/agent init`, `config`, `repair`, `destroy`
 //! schedules    reminders and schedules: planned, and begun at their time
+//! webhooks     webhooks: made by people, and what arrives at them
 //! mcp          the MCP servers of agents, as people manage them
 //! recovery     what a crash interrupted, and what agents have lost
 //! ```
@@ -20,12 +21,15 @@ mod lifecycle;
 mod mcp;
 mod names;
 mod overview;
+mod planned_work;
 mod ports;
 pub mod recovery;
 mod routing;
 mod schedules;
 mod servers;
+mod timer;
 mod tool_ports;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -53,7 +57,8 @@ use self::servers::budgets::Budgets;
 use self::servers::grants::GrantRules;
 use self::servers::records::ServerRecords;
 use self::servers::settings::ServerSettings;
-use crate::agent::{AgentDeps, Members, PlannedRuns};
+use self::webhooks::Webhooks;
+use crate::agent::{AgentDeps, Deliveries, Members, PlannedRuns};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
@@ -71,7 +76,7 @@ pub use lifecycle::new_agent::{Basis, Made, NewAgent, Refine};
 pub use lifecycle::repair::{LostFolder, Repaired};
 pub use mcp::{Manages, ServerInFull, ServerView};
 pub use overview::OverviewSource;
-pub use ports::{ChannelError, Channels, Renamed};
+pub use ports::{ChannelError, Channels, Renamed, Threads};
 pub use recovery::Lacks;
 pub use routing::Received;
 pub use routing::branches::{BranchHistory, BranchTarget, BranchView, StepView};
@@ -79,6 +84,10 @@ pub use schedules::{Draft, ScheduleChange, ScheduleEdit, ScheduleRequest, Schedu
 pub use servers::budgets::{RaisedBudget, Share};
 pub use servers::records::{Reason, SeenServer, Standing, leaves_at};
 pub use tool_ports::ToolPorts;
+pub use webhooks::{
+    Incoming, IncomingAnswer, ListenerState, WebhookChange, WebhookRequest, WebhookView,
+    WebhookWithSecret,
+};
 
 /// All agents of the daemon. Clones share everything.
 #[derive(Clone)]
@@ -96,6 +105,7 @@ pub struct AgentManager {
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) configurator: Arc<Configurator>,
     pub(crate) schedules: Arc<Schedules>,
+    pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) mcp: Arc<McpServers>,
     pub(crate) recovery: Arc<Recovery>,
 }
@@ -191,6 +201,12 @@ impl AgentManager {
             Arc::clone(&audit),
             Arc::clone(&routing),
         ));
+        let webhooks = Arc::new(Webhooks::new(
+            Arc::clone(&deps),
+            (Arc::clone(&directory), Arc::clone(&servers)),
+            (Arc::clone(&audit), Arc::clone(&grants)),
+            Arc::clone(&routing),
+        ));
         let mcp = Arc::new(McpServers {
             deps: Arc::clone(&deps),
             directory: Arc::clone(&directory),
@@ -266,6 +282,7 @@ impl AgentManager {
             lifecycle,
             configurator,
             schedules,
+            webhooks,
             mcp,
             recovery,
         }
@@ -274,6 +291,11 @@ impl AgentManager {
     /// Returns the runs of schedules that are with their agents, with the figures of all runs.
     pub(crate) fn planned_runs(&self) -> PlannedRuns {
         self.deps.planned.clone()
+    }
+
+    /// Returns the deliveries of webhooks that are with their agents, with the figures of all.
+    pub(crate) fn deliveries(&self) -> Deliveries {
+        self.deps.deliveries.clone()
     }
 
     /// Connects the port through which members' roles are read.

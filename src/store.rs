@@ -25,6 +25,7 @@ mod causes;
 mod children;
 mod codec;
 mod conversations;
+mod deliveries;
 mod durability;
 mod error;
 mod inbound;
@@ -56,6 +57,8 @@ mod turn_causes;
 mod turn_rows;
 mod turns;
 mod unfinished;
+mod webhooks;
+mod work;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -85,7 +88,11 @@ pub use calls::{CallEnd, Decision, NewQuestion, OpenQuestion, Settled};
 use causes::Reserved;
 pub use causes::{KeptNote, NewKeptNote, ReservedTurn};
 pub use children::{EndedBelow, NewChild, NextStage, ToldOfEnd};
-pub use conversations::{ConversationRow, NewConversation};
+pub use conversations::{ConversationRow, NewConversation, PlanOf};
+pub use deliveries::{
+    Arrived, DeliveriesKey, DeliveriesOf, DeliveryId, DeliveryState, DeliveryView, MOST_JOINED,
+    NewDelivery, WaitingDeliveries, WaitingDelivery,
+};
 pub use error::{DiskFault, StoreError, UnknownWord};
 pub use inbound::{Accepted, MessagesOfBots, Queued};
 pub use items::SavedAs;
@@ -113,10 +120,7 @@ pub use resumes::{
 pub use runs::{
     EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, Words, exit_code,
 };
-pub use schedule_runs::{
-    Pausing, Repeats, RunByHand, RunEnd, RunEnded, RunOf, RunPost, RunsOf, SlotKey, SlotRun,
-    SlotState, TakenSlot,
-};
+pub use schedule_runs::{RunByHand, RunOf, RunsOf, SlotKey, SlotRun, SlotState, TakenSlot};
 pub use schedules::{
     NewSchedule, ScheduleCounts, ScheduleKind, SchedulePlace, ScheduleRow, ScheduleState,
 };
@@ -131,6 +135,8 @@ pub use turns::{
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };
+pub use webhooks::{NewWebhook, WebhookOptions, WebhookRow, WebhookState, WebhookThen};
+pub use work::{Pausing, Repeats, RunEnd, RunEnded, RunPost, WorkKey};
 
 /// The database of one home.
 #[derive(Clone)]

@@ -364,7 +364,7 @@ impl Actor {
             && self
                 .conversations
                 .values()
-                .any(|conversation| conversation.len() > 0 && conversation.schedule.is_none())
+                .any(|conversation| conversation.len() > 0 && conversation.plan.is_none())
         {
             self.timer.set_timeout(self.idle_timeout().await);
             self.timer.resume(latest, clock::now());
@@ -385,7 +385,7 @@ impl Actor {
                 channel: row.thread.unwrap_or(self.agent.channel),
                 role: row.role.clone(),
                 reports_to: row.reports_to,
-                schedule: row.schedule,
+                plan: row.plan.clone(),
                 items: match row.items {
                     0 => Items::Here(Arc::default()),
                     _ => Items::Stored,

@@ -22,6 +22,7 @@ use crate::agent::stop::{Stop, StopSignal, Stopper};
 use crate::agent::turn::Calibration;
 use crate::agent::turn::trigger::Trigger;
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, TurnId};
+use crate::store::PlanOf;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -34,8 +35,8 @@ pub(super) struct Conversation {
     pub role: Option<String>,
     /// The conversation that gets the report of its first turn.
     pub reports_to: Option<ConversationId>,
-    /// The schedule whose run it is for; a reply within a day continues it, and nothing else does.
-    pub schedule: Option<i64>,
+    /// The schedule or webhook whose run it is for; a reply continues it for a while, and nothing else does.
+    pub plan: Option<PlanOf>,
     pub items: Items,
     /// Number of items, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,

@@ -2,6 +2,7 @@
 
 pub(super) mod budgets;
 mod causes;
+pub(super) mod deliveries;
 pub(super) mod identity;
 pub(super) mod interruptions;
 pub(super) mod planned;
@@ -21,6 +22,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::mpsc;
 use tracing::error;
 
+use self::deliveries::Deliveries;
 use self::identity::Identity;
 use self::interruptions::Interruptions;
 use self::planned::PlannedRuns;
@@ -125,6 +127,8 @@ pub struct AgentDeps {
     pub unattended: UnattendedPlaces,
     /// Runs of schedules that are with their agents.
     pub planned: PlannedRuns,
+    /// Deliveries of webhooks that are with their agents.
+    pub deliveries: Deliveries,
     /// Requests of turns that panicked before these were stored.
     pub unstored: Unstored,
     /// Turns that stopped but could not be ended in the ledger yet.

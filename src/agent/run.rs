@@ -79,10 +79,11 @@ pub(super) async fn run(
     }
     if matches!(
         turn.context.run.cause,
-        TurnCause::Schedule | TurnCause::Resume
+        TurnCause::Schedule | TurnCause::Webhook | TurnCause::Resume
     ) {
-        // The next run of its schedule may wait for this one.
+        // The next run of its schedule or webhook may wait for this one.
         turn.context.deps.planned.ring();
+        turn.context.deps.deliveries.handed.ring();
     }
     if settled.is_ok() {
         let (context, caps) = (&turn.context, turn.context.caps(&turn.setup));

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
-use crate::domain::{AgentConfig, Mode};
+use crate::domain::{AgentConfig, Mode, ProfileRef};
 use crate::llm::local::Reach;
 use crate::mcp::{self, Roster, RosterServer, RosterTool};
 use crate::tools::WorkspaceState;
@@ -30,8 +30,8 @@ const RECORD_DECISION: &str = "record_decision";
 /// The tool that plans work at a time.
 pub(super) const SCHEDULE: &str = "schedule";
 
-/// The tool that changes an agent's own permissions, which no turn has that no person began.
-pub(super) const SELF_EDIT_PERMISSIONS: &str = "self_edit_permissions";
+/// The tool that asks for other permissions.
+pub(super) const PERMISSIONS: &str = "self_edit_permissions";
 
 /// Tools that no child turn has: they outlive it, or change the agent itself.
 const NOT_FOR_CHILDREN: [&str; 9] = [
@@ -41,7 +41,7 @@ const NOT_FOR_CHILDREN: [&str; 9] = [
     SCHEDULE,
     "self_edit_docs",
     "self_edit_model",
-    "self_edit_permissions",
+    PERMISSIONS,
     "self_edit_system_prompt",
     "self_edit_web_search",
 ];
@@ -72,6 +72,16 @@ pub struct Setup {
     pub(super) mcp: Arc<Roster>,
     /// In a turn that works for another agent: that agent, whose rights bound this one's.
     pub(super) above: Option<Arc<Self>>,
+    /// The profile that decides besides: that of the webhook whose deliveries began the run.
+    pub(super) outer: Option<OuterProfile>,
+}
+
+/// A profile that decides besides those of an agent and its roles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OuterProfile {
+    /// Its source, as reasons name it.
+    pub source: String,
+    pub profile: ProfileRef,
 }
 
 impl Setup {
@@ -86,6 +96,7 @@ impl Setup {
             workspace: Arc::default(),
             mcp: Arc::default(),
             above: None,
+            outer: None,
         }
     }
 
@@ -149,7 +160,13 @@ impl Setup {
             workspace: self.workspace,
             mcp: self.mcp,
             above: self.above,
+            outer: self.outer,
         }
+    }
+
+    /// The agent, with one more profile that decides.
+    pub(super) fn within(self, outer: Option<OuterProfile>) -> Self {
+        Self { outer, ..self }
     }
 
     /// Every role that narrows what it may do.

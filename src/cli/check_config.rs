@@ -10,7 +10,7 @@ use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::{self, print_json, print_line};
 use crate::agent::MOST_CORE_AGENTS;
-use crate::config::{Config, Env, Settings, effective};
+use crate::config::{Config, Env, Settings, check_webhook_key, effective};
 use crate::domain::AgentConfig;
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
@@ -93,6 +93,8 @@ impl CheckConfig {
                 folder.display()
             )));
         }
+        check_webhook_key(&config, env)
+            .map_err(|fault| Failure::Configuration(format!("{}: {fault}", path.display())))?;
         let providers = Providers::from_config(&config, env)
             .map_err(|error| Failure::Configuration(format!("{}: {error}", path.display())))?;
         if config.budgets.user_day.is_some() {

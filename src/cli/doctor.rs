@@ -8,6 +8,7 @@ mod machine;
 mod mcp;
 mod models;
 mod sources;
+mod webhooks;
 
 use anstyle::AnsiColor;
 
@@ -88,6 +89,7 @@ async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     progress.stage("trying the sandbox");
     checks.push(machine::sandbox(&config).await);
     checks.extend(mcp::checks(env, &config));
+    checks.extend(webhooks::checks(env, &config));
     (config, checks)
 }
 

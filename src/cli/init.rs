@@ -20,7 +20,7 @@ use self::place::{Place, Whose};
 use super::environment::EnvFile;
 use super::failure::Failure;
 use super::output::print_line;
-use crate::config::{Config, DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD};
+use crate::config::{Config, DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, WEBHOOK_KEY};
 
 /// Set up the daemon step by step: token, server, model, service. Existing settings are kept.
 ///
@@ -129,6 +129,18 @@ fn write_config(place: &Place, model: Option<&str>, profile: Option<&str>) -> Re
         "By default each agent may spend ${DEFAULT_DAY_USD:.2} a day, and {} million tokens of models without a known price. `budgets.agent_day` in that file sets another limit; 0 means none",
         DEFAULT_DAY_TOKENS / 1_000_000
     );
+    Ok(())
+}
+
+/// Creates the key that the secrets of webhooks are derived from, unless there is one.
+fn keep_webhook_key(place: &Place) -> Result<(), Failure> {
+    if place.env()?.webhook_key.is_some() {
+        return Ok(());
+    }
+    let mut key = [0_u8; 32];
+    getrandom::fill(&mut key).map_err(anyhow::Error::from)?;
+    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    place.keep_secret(WEBHOOK_KEY, &digits)?;
     Ok(())
 }
 

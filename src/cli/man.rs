@@ -70,7 +70,7 @@ const EXIT_STATUS: [(&str, &str); 4] = [
 ];
 
 /// Variables of a command that talks to Discord and to models.
-const VARIABLES: [(&str, &str); 10] = [
+const VARIABLES: [(&str, &str); 11] = [
     ("DISCORD_TOKEN", "The bot's token."),
     (
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY",
@@ -79,6 +79,10 @@ const VARIABLES: [(&str, &str); 10] = [
     (
         "ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL",
         "Addresses of other servers with the same API.",
+    ),
+    (
+        "WEBHOOK_KEY",
+        "The key of webhooks' secrets, 64 hexadecimal digits.",
     ),
     (
         "SERVERS",

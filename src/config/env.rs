@@ -19,6 +19,7 @@ use std::path::{Component, Path, PathBuf};
 use self::variables::Variables;
 use super::paths::Paths;
 use super::secret::Secret;
+use super::webhooks::WEBHOOK_KEY;
 use crate::domain::GuildId;
 
 use dotenv::Repeated;
@@ -50,17 +51,20 @@ pub struct Env {
     pub openai: ProviderEnv,
     /// `GEMINI_API_KEY`, `GEMINI_BASE_URL`.
     pub gemini: ProviderEnv,
+    /// The key that the secrets of webhooks are derived from (`WEBHOOK_KEY`, 64 hexadecimal digits).
+    pub webhook_key: Option<Secret>,
     /// The file of `--env-file`, absolute.
     env_file: Option<PathBuf>,
     variables: Variables,
 }
 
 /// The secrets that need no configuration, by their variables.
-pub const SECRETS: [&str; 4] = [
+pub const SECRETS: [&str; 5] = [
     "DISCORD_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
+    WEBHOOK_KEY,
 ];
 
 /// The addresses that secrets and requests are sent to, by their variables.
@@ -136,6 +140,7 @@ impl Env {
             anthropic: variables.provider("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")?,
             openai: variables.provider("OPENAI_API_KEY", "OPENAI_BASE_URL")?,
             gemini: variables.provider("GEMINI_API_KEY", "GEMINI_BASE_URL")?,
+            webhook_key: variables.secret(WEBHOOK_KEY)?.map(|(key, _)| key),
             env_file,
             variables,
         })
@@ -241,6 +246,7 @@ impl Env {
             &self.anthropic.key,
             &self.openai.key,
             &self.gemini.key,
+            &self.webhook_key,
         ]
         .into_iter()
         .flatten()

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::day_budget::DEFAULT_UNATTENDED_DAY;
 use super::units::{Bytes, Count, Seconds, Usd};
 use super::values::{host_names, loopback};
+use super::webhooks::WebhooksConfig;
 use crate::domain::read_ids::{ids, optional_id};
 use crate::domain::{ChannelId, GuildId, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
@@ -164,6 +165,9 @@ pub struct Config {
     #[schemars(with = "Vec<String>")]
     #[schemars(extend("x-at-start" = true))]
     pub metrics_hosts: Vec<String>,
+    /// Where webhooks are received.
+    #[schemars(extend("x-at-start" = true))]
+    pub webhooks: WebhooksConfig,
 }
 
 impl Default for Config {
@@ -215,6 +219,7 @@ impl Default for Config {
             forges: BTreeMap::new(),
             metrics_listen: None,
             metrics_hosts: Vec::new(),
+            webhooks: WebhooksConfig::default(),
         }
     }
 }

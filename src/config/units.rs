@@ -182,7 +182,7 @@ impl Visitor<'_> for Kind {
 }
 
 /// Returns the seconds in a text with a unit.
-pub(super) fn parse_duration(text: &str) -> Option<u64> {
+pub fn parse_duration(text: &str) -> Option<u64> {
     humantime::parse_duration(text)
         .ok()
         .map(|length| length.as_secs())

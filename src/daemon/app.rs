@@ -149,6 +149,7 @@ impl App {
             reservations: Default::default(),
             unattended: Default::default(),
             planned: Default::default(),
+            deliveries: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),
@@ -164,6 +165,11 @@ impl App {
         let manager =
             AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;
         link.join(manager.clone());
+        if let Some(key) = &env.webhook_key
+            && let Ok(key) = chorus_webhook::Key::from_hex(key.expose())
+        {
+            manager.webhooks.use_key(key);
+        }
         let app = Self {
             paths,
             config,
@@ -253,6 +259,17 @@ impl App {
             .is_some()
         {
             self.manager.schedules.clone().serve(stop).await;
+        }
+    }
+
+    /// Begins deliveries of webhooks, once people's rights can be looked up.
+    pub(super) async fn keep_webhooks(self, health: GatewayHealth, stop: CancellationToken) {
+        if stop
+            .run_until_cancelled(health.becomes_ready())
+            .await
+            .is_some()
+        {
+            self.manager.webhooks.clone().serve(stop).await;
         }
     }
 

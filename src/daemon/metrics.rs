@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
+use chorus_webhook::Kind;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -20,7 +21,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Mutex;
 
 use super::process;
-use crate::agent::{LATENESS_BOUNDS, PlannedRuns, RunFigures};
+use crate::agent::{Deliveries, DeliveryFigures, LATENESS_BOUNDS, PlannedRuns, RunFigures};
 use crate::discord::GatewayHealth;
 use crate::llm::places::Places;
 use crate::store::{CALL_BOUNDS, COST_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
@@ -36,6 +37,7 @@ pub(super) struct Metrics {
     gateway: GatewayHealth,
     places: Places,
     planned: PlannedRuns,
+    deliveries: Deliveries,
     tally: Arc<Mutex<Tally>>,
 }
 
@@ -44,13 +46,14 @@ impl Metrics {
         store: Store,
         gateway: GatewayHealth,
         places: Places,
-        planned: PlannedRuns,
+        (planned, deliveries): (PlannedRuns, Deliveries),
     ) -> Self {
         Self {
             store,
             gateway,
             places,
             planned,
+            deliveries,
             tally: Arc::default(),
         }
     }
@@ -66,6 +69,7 @@ impl Metrics {
         self.under_way(ours).await?;
         self.approvals(ours).await?;
         schedules(ours, &self.planned.figures());
+        deliveries(ours, &self.deliveries.figures());
         let mut tally = self.tally.lock().await;
         self.store.bring_up_to_date(&mut tally).await?;
         turns(ours, &tally);
@@ -309,6 +313,30 @@ fn schedules(registry: &mut Registry, figures: &RunFigures) {
         "How long after their time runs of schedules began, since the start",
         LATENESS_BOUNDS,
         vec![(Vec::new(), lateness)],
+    );
+}
+
+/// How deliveries of webhooks end.
+const DELIVERY_OUTCOMES: [&str; 4] = ["done", "quiet", "filtered", "failed"];
+
+fn deliveries(registry: &mut Registry, figures: &DeliveryFigures) {
+    let count = Count::default();
+    for kind in Kind::ALL {
+        // What has not happened is 0, as above.
+        for outcome in DELIVERY_OUTCOMES {
+            let ended = figures.get(&(kind.word(), outcome)).copied();
+            count
+                .get_or_create(&vec![
+                    ("kind", kind.word().to_owned()),
+                    ("outcome", outcome.to_owned()),
+                ])
+                .inc_by(ended.unwrap_or_default());
+        }
+    }
+    registry.register(
+        "deliveries",
+        "Deliveries of webhooks that ended since the start, by kind and outcome",
+        count,
     );
 }
 

@@ -5,6 +5,7 @@ pub(super) mod always_allow;
 pub mod approval;
 mod decisions;
 pub(super) mod first_contact;
+mod hooks;
 mod lists;
 mod mcp;
 mod overview;
@@ -22,6 +23,7 @@ mod turns;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use decisions::{decision_added, decision_withdrawn, decisions};
+pub use hooks::{hook, hook_made, hook_rotated, hook_tested, hooks, hooks_changed};
 pub use mcp::{mcp_asked, mcp_decided, mcp_marked, mcp_server, mcp_servers};
 pub use overview::overview;
 pub use records::{ShownUse, ask_purge, audit, purged, usage};

@@ -135,6 +135,7 @@ pub async fn run(
         registering: tokio::sync::Mutex::default(),
     });
     manager.connect(Arc::new(bot.clone()));
+    manager.webhooks.connect(Arc::new(bot.clone()));
     let outbound = Outbound::new(OutboundContext {
         bot: bot.clone(),
         previews: previews(&config.config.load()),

@@ -7,6 +7,13 @@ use async_trait::async_trait;
 use crate::domain::{ChannelId, GuildId, MessageId};
 use crate::manager::lifecycle::new_agent::Made;
 
+/// Threads below the channels of agents.
+#[async_trait]
+pub trait Threads: Send + Sync {
+    /// Opens a thread that all who see the channel can see.
+    async fn open_thread(&self, below: ChannelId, name: &str) -> Result<ChannelId, ChannelError>;
+}
+
 /// The outcome of renaming a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renamed {

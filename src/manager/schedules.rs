@@ -13,7 +13,6 @@ mod hand_over;
 mod limits;
 mod runs;
 mod slots;
-mod timer;
 
 use std::sync::Arc;
 

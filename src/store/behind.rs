@@ -32,10 +32,12 @@ impl Store {
     /// Returns the authors of all words in `turn`, in the turns that led to it and in the child turns of those: first the
     /// owner of its schedule, then authors of messages, earliest first. A message to a child is part of its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        // If a row cannot be read, its author becomes user 0, which does not exist. The owner of a schedule counts as
-        // the author of its turns.
+        // If a row cannot be read, its author becomes user 0, which does not exist. The owner of a schedule or a webhook
+        // counts as the author of its turns.
         let authors = "SELECT s.owner_id AS user, 0 AS position FROM chain JOIN turns ON turns.id = chain.id
                  JOIN schedules s ON s.id = CAST(turns.cause_id AS INTEGER) WHERE turns.cause = 'schedule'
+             UNION ALL SELECT w.owner_id, 0 FROM chain JOIN turns ON turns.id = chain.id
+                 JOIN webhooks w ON w.id = substr(turns.cause_id, 1, 32) WHERE turns.cause = 'webhook'
              UNION ALL SELECT coalesce(CASE WHEN json_valid(inbound.body)
                  THEN json_extract(inbound.body, '$.author.id') END, 0), inbound.message_id
              FROM inbound WHERE inbound.turn_id IN (SELECT id FROM all_of)

@@ -30,8 +30,21 @@ pub struct NewConversation {
     pub opened_by: Option<TurnId>,
     /// The conversation from which its first items come.
     pub from: Option<ConversationId>,
-    /// The schedule that opens it for a run.
-    pub schedule: Option<i64>,
+    /// The schedule or webhook whose run it is for.
+    pub plan: Option<PlanOf>,
+}
+
+/// What a conversation was opened for, other than a person or a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanOf {
+    /// A run of the schedule with this id.
+    Schedule(i64),
+    /// Deliveries of a webhook.
+    Webhook {
+        id: String,
+        /// The value of `thread_by` that they share; without one, each turn has a conversation of its own.
+        thread: Option<String>,
+    },
 }
 
 /// One conversation of an agent.
@@ -51,8 +64,8 @@ pub struct ConversationRow {
     pub reports_to: Option<ConversationId>,
     /// The turn that opened a branch, if a turn did.
     pub opened_by: Option<TurnId>,
-    /// The schedule that opened it for a run.
-    pub schedule: Option<i64>,
+    /// The schedule or webhook whose run a branch was opened for.
+    pub plan: Option<PlanOf>,
     pub opened_at: DateTime<Utc>,
     /// When an item was last added to it.
     pub last_active_at: DateTime<Utc>,
@@ -328,10 +341,15 @@ async fn open_branch(
     .one(db, scalar)
     .await?;
     let opened = now();
+    let (schedule, webhook, webhook_thread) = match branch.plan {
+        None => (None, None, None),
+        Some(PlanOf::Schedule(id)) => (Some(id), None, None),
+        Some(PlanOf::Webhook { id, thread }) => (None, Some(id), thread),
+    };
     checked(query!(
-        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, schedule_id, hides_words, opened_at,
-             last_active_at)
-         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
+        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_by, schedule_id, webhook_id,
+             webhook_thread, hides_words, opened_at, last_active_at)
+         VALUES (?, ?, 'branch', ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT root.hides_words FROM turns t JOIN turns root ON root.id = t.run_id
              WHERE t.id = ?), (SELECT c.hides_words FROM conversations c WHERE c.id = ?), 0), ?, ?)
          RETURNING *, 0 AS items, opened_at AS turn_at, 0 AS has_kept_notes",
         agent.to_string(),
@@ -341,7 +359,9 @@ async fn open_branch(
         branch.role,
         branch.reports_to.map(|conversation| conversation.0),
         branch.opened_by.map(|turn| turn.to_string()),
-        branch.schedule,
+        schedule,
+        webhook,
+        webhook_thread,
         branch.opened_by.map(|turn| turn.to_string()),
         branch.from.map(|conversation| conversation.0),
         &opened,
@@ -383,7 +403,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
             .try_get::<Option<i64>, _>("parent_id")?
             .map(ConversationId),
         opened_by: parsed_option(row, "opened_by")?,
-        schedule: row.try_get("schedule_id")?,
+        plan: plan_of(row)?,
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,
@@ -395,6 +415,14 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
         has_kept_notes: row.try_get("has_kept_notes")?,
         hides_words: row.try_get("hides_words")?,
     })
+}
+
+fn plan_of(row: &SqliteRow) -> Result<Option<PlanOf>, StoreError> {
+    let schedule: Option<i64> = row.try_get("schedule_id")?;
+    let webhook: Option<String> = row.try_get("webhook_id")?;
+    let thread = row.try_get("webhook_thread")?;
+    let of_webhook = webhook.map(|id| PlanOf::Webhook { id, thread });
+    Ok(schedule.map(PlanOf::Schedule).or(of_webhook))
 }
 
 /// Reads the time of the last activity. A turn with unreadable times makes its own row unreadable, not its

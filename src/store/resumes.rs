@@ -17,10 +17,10 @@ use super::codec::{cost, now, parsed, parsed_option, stamp, text_option, time, t
 use super::error::StoreError;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::schedule_runs::end_run_of;
 use super::statement::{Statement, checked, scalar, sql};
 use super::turn_rows::{TurnRow, turn_row};
 use super::unfinished::Told;
+use super::work::end_work_of;
 use crate::domain::{
     AgentId, CallId, ChannelId, ConversationId, Cost, MessageId, TurnId, Usage, UserId,
 };
@@ -277,7 +277,7 @@ impl Store {
             ))
             .must_change("card that nobody answered");
         if choice == ResumeChoice::Leave {
-            end_run_of(&mut batch, turn, INTERRUPTED_RUN);
+            end_work_of(&mut batch, turn, INTERRUPTED_RUN);
         }
         say(&mut batch, told)?;
         match self.run(batch).await {
@@ -309,7 +309,7 @@ impl Store {
                 turn.to_string()
             ))
             .must_change("interrupted turn that is not settled");
-        end_run_of(&mut batch, turn, INTERRUPTED_RUN);
+        end_work_of(&mut batch, turn, INTERRUPTED_RUN);
         say(&mut batch, end.told)?;
         unless_settled(self.run(batch).await.map(drop))
     }

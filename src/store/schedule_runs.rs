@@ -19,10 +19,10 @@ use super::batch::Batch;
 use super::codec::{now, parsed, stamp, time, time_option, words};
 use super::error::StoreError;
 use super::outbox::queue;
-use super::part::NewPart;
 use super::schedules::{ScheduleRow, schedule_row};
 use super::statement::{checked, scalar};
-use crate::domain::{ChannelId, Cost, TurnId};
+use super::work::{Repeats, RunEnd, RunEnded, end_work};
+use crate::domain::{Cost, TurnId};
 
 words! {
     /// The progress of a slot's run.
@@ -105,69 +105,7 @@ pub enum RunsOf {
     Work,
 }
 
-/// The message about the end of a run, if there is one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunPost {
-    pub channel: ChannelId,
-    pub part: NewPart,
-}
-
-/// How a run ends, and the messages about it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunEnd {
-    pub key: SlotKey,
-    pub state: SlotState,
-    pub reason: Option<String>,
-    pub posts: Vec<RunPost>,
-    /// Whether `posts` may repeat an earlier message.
-    pub repeats: Repeats,
-    /// What happens after too many failures in a row.
-    pub pausing: Option<Pausing>,
-}
-
-impl RunEnd {
-    /// Creates the end of a run without a message.
-    pub fn unseen(key: SlotKey, state: SlotState, reason: impl Into<String>) -> Self {
-        Self {
-            key,
-            state,
-            reason: Some(reason.into()),
-            posts: Vec::new(),
-            repeats: Repeats::Always,
-            pausing: None,
-        }
-    }
-}
-
-/// Whether the same failure is posted again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeats {
-    Always,
-    OnceADay,
-}
-
-/// Pauses a schedule whose runs keep failing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pausing {
-    /// Failures in a row.
-    pub after: u32,
-    /// The reason, as shown by `/schedule show`.
-    pub reason: String,
-    /// The message that tells people about it.
-    pub told: Option<RunPost>,
-}
-
-/// The outcome of the attempt to end a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEnded {
-    /// It had ended before.
-    Before,
-    Now,
-    /// It had failed too often: its schedule is paused.
-    AndPaused,
-}
-
-/// Whether a manual run was added.
+/// Whether a run by hand was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunByHand {
     Added,
@@ -310,9 +248,10 @@ impl Store {
             .await
     }
 
-    /// Ends the run of a slot (S3), and queues the message about it. A schedule without a further slot ends with it.
+    /// Ends the run of a slot (S3) or deliveries, and queues what people see of it. A schedule without a further slot is over
+    /// with it.
     pub async fn finish_run(&self, end: RunEnd) -> Result<RunEnded, StoreError> {
-        self.write(move |db| Box::pin(end_run(db, end))).await
+        self.write(move |db| Box::pin(end_work(db, end))).await
     }
 
     /// Returns the run that a turn belongs to, if that run has not ended.
@@ -432,10 +371,11 @@ pub(super) fn skip_due(batch: &mut Batch, schedule: i64, reason: &str) {
 /// Ends a run, counts its failure, and pauses its schedule after too many.
 pub(super) async fn end_run(
     db: &mut SqliteConnection,
+    key: SlotKey,
     end: RunEnd,
 ) -> Result<RunEnded, StoreError> {
     let RunEnd {
-        key,
+        key: _,
         state,
         reason,
         posts,

@@ -9,8 +9,10 @@ use super::batch::Batch;
 use super::codec::{now, parsed, stamp, time, time_option, words};
 use super::error::StoreError;
 use super::outbox::queue;
-use super::schedule_runs::{RunPost, skip_due};
+use super::schedule_runs::skip_due;
 use super::statement::{checked, scalar};
+use super::webhooks::delete_webhooks;
+use super::work::RunPost;
 use crate::domain::{AgentId, ChannelId, GuildId, UserId};
 
 words! {
@@ -317,14 +319,7 @@ pub(super) fn end_plans(batch: &mut Batch, agent: AgentId) {
         "UPDATE schedules SET state = 'ended' WHERE agent_id = ? AND state <> 'ended'",
         agent.to_string()
     ));
-    batch.add(query!(
-        "DELETE FROM deliveries WHERE webhook_id IN (SELECT id FROM webhooks WHERE agent_id = ?)",
-        agent.to_string()
-    ));
-    batch.add(query!(
-        "DELETE FROM webhooks WHERE agent_id = ?",
-        agent.to_string()
-    ));
+    delete_webhooks(batch, agent);
 }
 
 pub(super) fn schedule_row(row: &SqliteRow) -> Result<ScheduleRow, StoreError> {

@@ -19,8 +19,8 @@ use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
 use super::resumes::{Resuming, TurnFacts, may_go_on, takes_over, tell_of_going_on};
-use super::schedule_runs::{RunEnd, SlotKey, end_run, end_run_of, hand_on_run, start_run};
 use super::turn_causes::TurnCause;
+use super::work::{RunEnd, WorkKey, end_work, end_work_of, hand_on_work, start_work};
 use crate::domain::causes::{Cause, Refusal};
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId,
@@ -106,8 +106,8 @@ pub struct Opening<'a> {
     pub turn_facts: TurnFacts,
     /// The interrupted turn that it continues, with the line that says so to people.
     pub resumes: Option<(Resuming, NewPart)>,
-    /// The schedule's run that it is, or continues.
-    pub planned: Option<SlotKey>,
+    /// The run of a schedule or the deliveries that it is the turn of, or continues.
+    pub planned: Option<WorkKey>,
 }
 
 impl Opening<'_> {
@@ -161,7 +161,7 @@ pub struct FinishedTurn {
     /// The fields of its report, if its role requires one: `{source, data, meta, missing}`; for a turn that panicked,
     /// that fact.
     pub report: Option<Value>,
-    /// The end of the schedule's run that it is.
+    /// The end of the run of a schedule, or of the deliveries, that it is the turn of.
     pub planned: Option<RunEnd>,
 }
 
@@ -302,9 +302,11 @@ impl Store {
         if let Some((resuming, _)) = &resumes {
             takes_over(&mut batch, turn.conversation, turn.id, resuming);
         }
-        match (planned, &resumes) {
-            (Some(_), Some((resuming, _))) => hand_on_run(&mut batch, resuming.turn, turn.id),
-            (Some(run), None) => start_run(&mut batch, run, turn.id),
+        match (&planned, &resumes) {
+            (Some(work), Some((resuming, _))) => {
+                hand_on_work(&mut batch, work, resuming.turn, turn.id);
+            }
+            (Some(work), None) => start_work(&mut batch, work, turn.id),
             (None, _) => {}
         }
         // The index of a turn's messages contains only those that its own row does not name.
@@ -474,7 +476,7 @@ impl Store {
         self.end_with_run(batch, planned).await
     }
 
-    /// Ends a turn, and with it its schedule's run.
+    /// Ends a turn, and with it the run of a schedule or the deliveries that it is the turn of.
     async fn end_with_run(
         &self,
         batch: Batch,
@@ -486,7 +488,7 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 let parts = batch.rows(db, part_row).await?;
-                end_run(db, planned).await?;
+                end_work(db, planned).await?;
                 Ok(parts)
             })
         })
@@ -526,7 +528,7 @@ async fn begin_caused(
     turn: NewTurn,
     batch: Batch,
     (most_hops, reserved): (u32, Reserved),
-    (resumes, planned): (Option<(Resuming, NewPart)>, Option<SlotKey>),
+    (resumes, planned): (Option<(Resuming, NewPart)>, Option<WorkKey>),
 ) -> Result<(Begun, Option<ReservedTurn>), StoreError> {
     let root = match turn.parent {
         Some(parent) => message_behind(db, parent).await?,
@@ -542,7 +544,7 @@ async fn begin_caused(
         begun: begun.map(|begun| begun + others.unwrap_or_default()),
     };
     let is_by_press = resumes.as_ref().is_some_and(|(one, _)| one.by.is_some());
-    // A schedule's slots are its limit.
+    // A schedule's slots are its limit, and a webhook's rate.
     if !is_by_press
         && planned.is_none()
         && let Err(refusal) = cause.may_begin(most_hops)
@@ -589,7 +591,7 @@ pub(super) fn end_turn(
     if end.may_go_on {
         may_go_on(batch, turn);
     } else if end.planned.is_none() {
-        end_run_of(batch, turn, end.exit.as_str());
+        end_work_of(batch, turn, end.exit.as_str());
     }
     end.attached.add_to(batch);
     Ok(())

@@ -12,6 +12,7 @@ mod database;
 mod dice;
 mod discord;
 mod exec;
+mod hooks;
 mod layers;
 mod lifecycle;
 mod llm;

@@ -6,7 +6,7 @@ mod early;
 mod installed;
 mod life;
 mod limits;
-mod metrics;
+pub(crate) mod metrics;
 mod mounted;
 mod otlp;
 mod overview;

@@ -142,7 +142,7 @@ impl Actor {
             self.keep_silence().await;
         }
         let is_meant = |conversation: &Conversation| {
-            (conversation.is_unsaved() && conversation.schedule.is_none())
+            (conversation.is_unsaved() && conversation.plan.is_none())
                 || (trigger == SaveTrigger::Destroy && conversation.len() > 0)
         };
         let contexts = match self.contexts(is_meant).await {

@@ -46,7 +46,7 @@ impl Actor {
         if self
             .conversations
             .values()
-            .all(|conversation| conversation.len() == 0 || conversation.schedule.is_some())
+            .all(|conversation| conversation.len() == 0 || conversation.plan.is_some())
         {
             self.timer.stop();
         }
@@ -225,9 +225,9 @@ impl Actor {
     }
 }
 
-/// Says whether an idle save is about a conversation: those of schedules end by themselves.
+/// Says whether an idle save is about a conversation: those of schedules and webhooks end by themselves.
 fn is_saved(conversation: &Conversation) -> bool {
-    conversation.len() > 0 && conversation.schedule.is_none()
+    conversation.len() > 0 && conversation.plan.is_none()
 }
 
 /// A timeout as the notice names it: in minutes, or in seconds where it is not a whole number of minutes.

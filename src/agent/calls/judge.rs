@@ -10,7 +10,7 @@ use super::ask::ToAsk;
 use super::task::{Assignment, BegunChild, NotCalled, SpawnReservation};
 use super::{Call, Calls};
 use crate::agent::setup::tool_specs::Watched;
-use crate::agent::setup::{SCHEDULE, SELF_EDIT_PERMISSIONS, modes};
+use crate::agent::setup::{PERMISSIONS, SCHEDULE, modes};
 use crate::domain::{CALL_TOOL, ConversationId, UserId};
 use crate::mcp;
 use crate::permission::{Breadth, Decision, Effort, ProfileError, Stack, Verdict};
@@ -99,16 +99,22 @@ impl Looked {
     }
 }
 
-/// Returns what a turn that no person began does not do with this tool; `None` if it may use the tool.
-fn not_unattended(tool: &str) -> Option<&'static str> {
-    match tool {
-        SCHEDULE => Some("plans nothing"),
-        SELF_EDIT_PERMISSIONS => Some("changes no permissions"),
-        _ => None,
-    }
-}
-
 impl Calls<'_> {
+    /// Returns why a turn that no person began may not call a tool. The owner of a schedule or webhook stands for its author, but does
+    /// not speak in it.
+    fn forbidden_to_nobody(&self, tool: &str) -> Option<&'static str> {
+        let context = &self.turn.context;
+        match tool {
+            SCHEDULE if context.watched() == Watched::ByNobody => {
+                Some("no person began this turn, so it plans nothing")
+            }
+            PERMISSIONS if context.run.planned.is_some() => {
+                Some("no person began this turn, so it changes no permissions")
+            }
+            _ => None,
+        }
+    }
+
     /// Checks the arguments of calls, and finds out where the paths and remotes in them lead.
     pub(super) async fn prepare(&self, calls: &[Call], size: usize) -> Vec<Checked> {
         let tools = &self.turn.context.deps.tools;
@@ -176,12 +182,10 @@ impl Calls<'_> {
                 reason: refusal.to_string(),
             };
         }
-        if let Some(why) = not_unattended(prepared.info.name)
-            && self.turn.context.watched() == Watched::ByNobody
-        {
+        if let Some(reason) = self.forbidden_to_nobody(prepared.info.name) {
             return Looked::Refused {
                 action: prepared.action.to_string(),
-                reason: format!("no person began this turn, so it {why}"),
+                reason: reason.to_owned(),
             };
         }
         if !modes::has_tool(self.turn.mode(), prepared.info.name) {

@@ -9,7 +9,7 @@ use crate::agent::sessions::SessionError;
 use crate::agent::stop::{Stop, Stopper};
 use crate::agent::turn::trigger::Trigger;
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, SessionMeta, TurnId};
-use crate::store::StoreError;
+use crate::store::{PlanOf, StoreError};
 
 /// Something for an actor to do.
 #[derive(Debug)]
@@ -105,8 +105,8 @@ pub struct NewBranch {
     pub history: Vec<Item>,
     /// The conversation that these are of.
     pub from: Option<ConversationId>,
-    /// The schedule whose run it is for.
-    pub schedule: Option<i64>,
+    /// The schedule or webhook whose run it is for.
+    pub plan: Option<PlanOf>,
     /// Gets its number.
     pub opened: Option<oneshot::Sender<u32>>,
 }

@@ -142,6 +142,17 @@ impl AgentDeps {
         Ok(UnattendedOver::of(limits, spent.usd, extra, spent.unpriced))
     }
 
+    /// Says whether an unattended turn of an agent may begin. Where none may, its channel is told, once a day.
+    pub async fn may_begin_unattended(&self, agent: &Identity) -> Result<bool, StoreError> {
+        match self.unattended_over(agent).await? {
+            None => Ok(true),
+            Some(over) => {
+                self.tell_unattended_over(agent, over).await?;
+                Ok(false)
+            }
+        }
+    }
+
     /// Says in an agent's channel, once a day, that no unattended turn begins.
     pub(in crate::agent) async fn tell_unattended_over(
         &self,

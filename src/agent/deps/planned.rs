@@ -1,4 +1,4 @@
-//! Runs of schedules that are with their agents, and the bell that has due runs looked for again.
+//! Runs of schedules and deliveries that are with their agents, and the bell that has what is due looked for again.
 //!
 //! A run that was handed to its agent is `due` in the ledger until its turn begins (S2). Meanwhile nobody else must hand it over.
 
@@ -21,9 +21,21 @@ pub struct PlannedRuns(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    handed: Mutex<HashMap<SlotKey, Handed>>,
+    handed: Mutex<HashMap<HandedKey, Handed>>,
     changed: Notify,
     figures: Mutex<RunFigures>,
+}
+
+/// What is with an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum HandedKey {
+    /// The run of a slot.
+    Slot(SlotKey),
+    /// The deliveries of a webhook that share a conversation.
+    Deliveries {
+        webhook: String,
+        thread: Option<String>,
+    },
 }
 
 /// Upper bounds of the buckets for the lateness of runs, in milliseconds.
@@ -47,21 +59,21 @@ enum Handed {
     From(Instant),
 }
 
-/// A run that is with its agent. Dropping it gives the run back.
+/// What is with an agent. Dropping it gives the run back.
 #[derive(Debug)]
 pub struct HandedRun {
     runs: PlannedRuns,
-    key: SlotKey,
+    key: HandedKey,
     is_settled: bool,
 }
 
 impl PlannedRuns {
     /// Hands a run over, unless it is with its agent or was given back a moment ago.
-    pub fn hand_over(&self, key: SlotKey) -> Option<HandedRun> {
+    pub fn hand_over(&self, key: HandedKey) -> Option<HandedRun> {
         self.hand_over_at(key, Instant::now())
     }
 
-    fn hand_over_at(&self, key: SlotKey, now: Instant) -> Option<HandedRun> {
+    fn hand_over_at(&self, key: HandedKey, now: Instant) -> Option<HandedRun> {
         let mut handed = self.0.handed.lock();
         let is_free = match handed.get(&key) {
             None => true,
@@ -69,7 +81,7 @@ impl PlannedRuns {
             Some(Handed::From(at)) => *at <= now,
         };
         is_free.then(|| {
-            handed.insert(key, Handed::WithAgent);
+            handed.insert(key.clone(), Handed::WithAgent);
             HandedRun {
                 runs: self.clone(),
                 key,
@@ -148,7 +160,7 @@ impl Drop for HandedRun {
             if self.is_settled {
                 handed.remove(&self.key);
             } else {
-                handed.insert(self.key, Handed::From(Instant::now() + AGAIN_AFTER));
+                handed.insert(self.key.clone(), Handed::From(Instant::now() + AGAIN_AFTER));
             }
         }
         self.runs.ring();
@@ -164,20 +176,20 @@ mod tests {
     #[tokio::test]
     async fn a_run_is_with_one_turn_and_waits_after_it_was_given_back() {
         let runs = PlannedRuns::default();
-        let key = SlotKey {
+        let key = HandedKey::Slot(SlotKey {
             schedule: 1,
             slot: crate::clock::now(),
-        };
-        let handed = runs.hand_over(key).unwrap();
-        assert!(runs.hand_over(key).is_none());
+        });
+        let handed = runs.hand_over(key.clone()).unwrap();
+        assert!(runs.hand_over(key.clone()).is_none());
         assert_eq!(runs.next_try(), None);
         drop(handed);
-        assert!(runs.hand_over(key).is_none());
+        assert!(runs.hand_over(key.clone()).is_none());
         assert!(runs.next_try().unwrap() <= AGAIN_AFTER);
         let later = Instant::now() + AGAIN_AFTER;
-        runs.hand_over_at(key, later).unwrap().settled();
+        runs.hand_over_at(key.clone(), later).unwrap().settled();
         assert_eq!(runs.next_try(), None);
-        drop(runs.hand_over(key).unwrap());
+        drop(runs.hand_over(key.clone()).unwrap());
         assert_eq!(runs.next_try_at(Instant::now() + AGAIN_AFTER), None);
         assert!(runs.hand_over(key).is_some());
         runs.rings().await;

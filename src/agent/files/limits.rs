@@ -29,6 +29,9 @@ impl AgentDeps {
                 stack = stack.with(source, profiles.resolve(profile)?);
             }
         }
+        if let Some(outer) = &setup.outer {
+            stack = stack.with(outer.source.clone(), profiles.resolve(&outer.profile)?);
+        }
         Ok(stack)
     }
 

@@ -77,7 +77,7 @@ pub(in crate::agent) async fn admit(
 /// What the actor gets back of a turn that was refused.
 pub(in crate::agent) fn given_back(mut params: TurnParams) -> TurnEnd {
     TurnEnd {
-        // Only a run of a schedule has a conversation that nobody wrote to.
+        // Only planned work has a conversation that nobody wrote to.
         said_nothing: params.len.load(std::sync::atomic::Ordering::Relaxed) == 0,
         items: params.items.take(),
         calibration: params.calibration,
@@ -181,7 +181,7 @@ async fn why_held(
     if trigger.cause() == TurnCause::Resume && params.stop.asked().is_some() {
         return Ok(Some(Held::Later));
     }
-    if trigger.cause() == TurnCause::Schedule && params.stop.asked().is_some() {
+    if matches!(trigger.source, Source::Planned(_)) && params.stop.asked().is_some() {
         return Ok(Some(match params.stop.by() {
             Stopper::Person(_) => Held::Stopped,
             Stopper::Destroyer(_) | Stopper::Machine(_) | Stopper::Shutdown => Held::Later,
@@ -257,7 +257,7 @@ async fn refuse(
     }
 }
 
-/// The run of a schedule ends without a turn.
+/// The run of a schedule, or deliveries, end without a turn.
 async fn skip_run(
     deps: &AgentDeps,
     agent: &Identity,
@@ -269,9 +269,9 @@ async fn skip_run(
         Held::Share(_) => (BUDGET, None),
         Held::Stopped | Held::Later => ("stopped", None),
     };
-    let end = RunEnd::unseen(planned.run.key, SlotState::Skipped, reason);
+    let end = RunEnd::unseen(planned.run.key.clone(), SlotState::Skipped, reason);
     deps.store.finish_run(end).await?;
-    deps.planned.count(SlotState::Skipped, 1);
+    deps.count_end(&planned.run, SlotState::Skipped);
     planned.handed.settled();
     match over {
         Some(over) => deps.tell_unattended_over(agent, over).await,

@@ -8,20 +8,21 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::incoming::{item_of, quote_for};
 use super::kept;
 use super::prompt;
-use super::ready::{Ready, Start};
+use super::ready::{Asked, Ready, Start};
 use super::resume::Before;
 use super::trigger::{Note, Planned, Source, Trigger, cause_of};
 use super::{Turn, TurnEnd, TurnParams};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::models::budget::Payer;
+use crate::agent::setup::OuterProfile;
 use crate::agent::setup::offer::NoSuchRole;
 use crate::charter::Catalog;
 use crate::clock;
 use crate::domain::{ConversationId, Inbound, Item, MessageId, UserText, Via};
 use crate::llm::history;
 use crate::store::{
-    Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError, TurnCause,
+    Begun as Stored, KeptNote, NewTurn, Opening as Stores, SavedAs, StoreError, TurnCause, WorkKey,
 };
 
 /// Who answers the words that a turn begins with.
@@ -57,10 +58,13 @@ pub(in crate::agent) async fn begin(
     } = trigger;
     let reply_to = source.message();
     let opened = async {
-        let ready = Ready::of(
-            &deps, &agent, &others, &params, overrides, ahead, has_waited,
-        );
-        let mut ready = ready.await?;
+        let asked = Asked {
+            overrides,
+            ahead,
+            has_waited,
+            outer: outer_profile(&deps, &source).await?,
+        };
+        let mut ready = Ready::of(&deps, &agent, &others, &params, asked).await?;
         let items = params.items.take();
         let (start, items) = ready.open(&deps, &agent, &params, items, source).await?;
         let start = start.map(|start| Start { payer, ..start });
@@ -206,7 +210,7 @@ impl Ready {
         }))
     }
 
-    /// Begins the run of a schedule (S2). `None` where it was skipped or deleted meanwhile.
+    /// Begins the run of a schedule (S2), or the turn of deliveries (W2). `None` where they ended or were deleted meanwhile.
     async fn with_planned(
         &self,
         deps: &AgentDeps,
@@ -216,7 +220,7 @@ impl Ready {
         kept: &[KeptNote],
     ) -> Result<Option<Start>, StoreError> {
         let Planned { run, text, handed } = planned;
-        let turn = params.row(agent, TurnCause::Schedule, None, None);
+        let turn = params.row(agent, run.cause(), None, None);
         let item = Item::User(UserText {
             facts: Some(self.facts.clone()),
             at: Some(clock::now()),
@@ -224,14 +228,16 @@ impl Ready {
         });
         let items = with_kept(kept, item);
         let opening = Stores {
-            planned: Some(run.key),
+            planned: Some(run.key.clone()),
             ..self.stores(deps, &turn, &items, kept)
         };
         let begun = deps.store.begin_turn(opening).await?;
         handed.settled();
         let people = deps.store.authors_behind(turn.id).await?;
-        let late = (deps.clock.now() - run.due_at).to_std();
-        deps.planned.count_late(late.unwrap_or_default());
+        if let WorkKey::Slot(_) = run.key {
+            let late = (deps.clock.now() - run.due_at).to_std();
+            deps.planned.count_late(late.unwrap_or_default());
+        }
         Ok((begun == Stored::Running).then_some(Start {
             turn,
             items,
@@ -342,6 +348,22 @@ impl TurnParams {
             cause,
             child: None,
         }
+    }
+}
+
+/// Returns the profile that decides besides the agent's: that of the webhook whose deliveries begin the turn, or the turn that it
+/// continues.
+async fn outer_profile(
+    deps: &AgentDeps,
+    source: &Source,
+) -> Result<Option<OuterProfile>, StoreError> {
+    match source {
+        Source::Planned(planned) => Ok(planned.run.outer.clone()),
+        Source::Interrupted(resume) => {
+            let run = deps.planned_run_of(resume.of).await?;
+            Ok(run.and_then(|run| run.outer))
+        }
+        Source::Message(_) | Source::Note(_) => Ok(None),
     }
 }
 

@@ -19,8 +19,8 @@ use crate::agent::files::look::{Look, Wanted};
 use crate::agent::models::ModelError;
 use crate::agent::models::budget::{Caps, RoleCap, Spender};
 use crate::agent::sessions::{Save, SessionError, Summary};
-use crate::agent::setup::Setup;
 use crate::agent::setup::tool_specs::{Able, OfServers, Watched};
+use crate::agent::setup::{OuterProfile, Setup};
 use crate::agent::stop::StopSignal;
 use crate::agent::stop::at_work::AtWork;
 use crate::agent::stop::work_clock::TimeAbove;
@@ -188,9 +188,15 @@ impl TurnContext {
     ) -> Look<T> {
         let look = self.deps.look_at(&self.agent, wanted, also).await;
         Look {
-            setup: self.in_its_place(look.setup).await,
+            setup: self.in_its_place(look.setup).await.within(self.outer()),
             ..look
         }
+    }
+
+    /// The profile of the webhook whose deliveries began the run: it decides for every turn of the run.
+    fn outer(&self) -> Option<OuterProfile> {
+        let run = self.run.planned.as_ref()?;
+        run.outer.clone()
     }
 
     async fn in_its_place(&self, setup: Setup) -> Setup {

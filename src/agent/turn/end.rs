@@ -147,8 +147,8 @@ pub(in crate::agent) async fn finish(
     let report = ended.report.clone();
     let run_state = ended.planned.as_ref().map(|end| end.state);
     let queued = host.close(turn, ended, said).await?;
-    if let Some(state) = run_state {
-        turn.context.deps.planned.count(state, 1);
+    if let (Some(state), Some(run)) = (run_state, &turn.context.run.planned) {
+        turn.context.deps.count_end(run, state);
     }
     turn.accounting.stored();
     turn.said_nothing = is_quiet;
@@ -276,7 +276,7 @@ fn footer(turn: &Turn, exit: EndReason, said: Said) -> Footer {
     let (button, mut further) = cause(turn, exit)
         .filter(|_| said == Said::Report)
         .map_or_else(|| (reply::button(exit), Vec::new()), ModelFailure::buttons);
-    // Nobody can have a run of a schedule go on: the next one comes.
+    // Nobody can have planned work go on: the next one comes.
     if turn.context.run.planned.is_some() {
         further.clear();
     }

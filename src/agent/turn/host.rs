@@ -337,6 +337,7 @@ mod tests {
             reservations: Default::default(),
             unattended: Default::default(),
             planned: Default::default(),
+            deliveries: Default::default(),
             unstored: Default::default(),
             unclosed: Default::default(),
             beside: Default::default(),

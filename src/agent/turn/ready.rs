@@ -21,7 +21,7 @@ use crate::agent::files::beginning::{Beginning, Surroundings};
 use crate::agent::files::{DocsAndInstructions, Hears};
 use crate::agent::models::budget::{Payer, RoleCap};
 use crate::agent::setup::offer::{NoSuchRole, Offer};
-use crate::agent::setup::{Setup, modes};
+use crate::agent::setup::{OuterProfile, Setup, modes};
 use crate::agent::stop::work_clock::WorkClock;
 use crate::charter::{Catalog, Role};
 use crate::clock;
@@ -59,6 +59,17 @@ pub(in crate::agent) struct Ready {
     pub(super) has_waited: bool,
 }
 
+/// How a turn is asked for.
+pub(in crate::agent) struct Asked {
+    pub overrides: Overrides,
+    /// What was read of the agent as the words came, where that was just now.
+    pub ahead: Option<Box<Beginning>>,
+    /// Whether the words waited since it was judged who may talk to the agent.
+    pub has_waited: bool,
+    /// The profile that decides besides the agent's.
+    pub outer: Option<OuterProfile>,
+}
+
 /// A turn whose beginning is in the ledger.
 pub(in crate::agent) struct Start {
     pub turn: NewTurn,
@@ -72,7 +83,7 @@ pub(in crate::agent) struct Start {
     pub before: Before,
     /// Calls to run again before the first request.
     pub rerun: Option<Rerun>,
-    /// The run of a schedule that it is.
+    /// The run of a schedule, or the turn of deliveries, that it is.
     pub planned: Option<PlannedRun>,
 }
 
@@ -83,11 +94,14 @@ impl Ready {
         agent: &Identity,
         others: &[String],
         params: &TurnParams,
-        overrides: Overrides,
-        ahead: Option<Box<Beginning>>,
-        has_waited: bool,
+        asked: Asked,
     ) -> Result<Self, StoreError> {
-        let Overrides { model, mode, role } = overrides;
+        let Asked {
+            overrides: Overrides { model, mode, role },
+            ahead,
+            has_waited,
+            outer,
+        } = asked;
         let mut worker = role.map_or(Worker::Itself, Worker::Role);
         let begins = params.len.load(Ordering::Relaxed) == 0;
         let Beginning {
@@ -115,6 +129,7 @@ impl Ready {
             let tiers = deps.effective(agent, &setup.config).server.tiers;
             setup = setup.for_child(&lineage, &tiers);
         }
+        setup = setup.within(outer);
         let mode_now = setup.mode(mode);
         let models = deps.models_of_turn(agent, &setup.config, model.as_ref(), mode_now);
         let first_model = first_model(deps, &setup, &models, model.as_ref()).await;
@@ -191,7 +206,7 @@ impl Ready {
             progress: params.progress.subscribe(),
             speech: speech_seen,
         };
-        // A schedule that has nothing to say shows nothing.
+        // What has nothing to say shows nothing.
         if run.planned.is_none() {
             deps.emit(Event::TurnStarted(reference.clone(), feed));
         }

@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use self::note::{Behind, note};
 use super::TurnParams;
 use super::ready::{Ready, Start};
-use super::trigger::{PlannedRun, Resume};
+use super::trigger::{PlannedKind, PlannedRun, Resume};
 use crate::agent::deps::AgentDeps;
 use crate::agent::deps::identity::Identity;
 use crate::agent::event::Event;
@@ -192,7 +192,7 @@ impl Ready {
             most_hops: begun.depth.max(deps.most_hops()),
             turn_facts: self.turn_facts.clone(),
             resumes: Some((resuming, line)),
-            planned: planned.as_ref().map(|run| run.key),
+            planned: planned.as_ref().map(|run| run.key.clone()),
             ..Stores::new(turn.clone(), items.clone())
         };
         match deps.store.begin_turn(opening).await? {
@@ -206,7 +206,8 @@ impl Ready {
         deps.emit(Event::Outbox(turn.channel));
         let authors = deps.store.authors_behind(begun.id).await?;
         let first = origin(deps, &row.turn).await?.begun;
-        let is_of_person = first.trigger.is_some() || first.cause == TurnCause::Schedule;
+        let is_of_person = first.trigger.is_some()
+            || matches!(first.cause, TurnCause::Schedule | TurnCause::Webhook);
         Ok(Some(Start {
             items,
             asker: authors.first().copied(),
@@ -233,6 +234,11 @@ impl Ready {
         if let Some(fault) = self.fault {
             return Ok(Some(fault.to_owned()));
         }
+        let planned = deps.planned_run_of(row.turn.begun.id).await?;
+        // Without it, nothing says how its calls are to be judged.
+        if planned.is_none() && origin(deps, &row.turn).await?.begun.cause == TurnCause::Webhook {
+            return Ok(Some("its webhook was deleted".to_owned()));
+        }
         if let Some(changed) = changed(row.facts.as_ref(), &self.turn_facts) {
             return Ok(Some(changed.to_owned()));
         }
@@ -241,7 +247,6 @@ impl Ready {
         }
         let effective = deps.effective(agent, &self.setup.config);
         let caps = deps.caps_of(&effective, &self.setup);
-        let planned = deps.planned_run_of(row.turn.begun.id).await?;
         let most = planned.map_or(caps.turn, |run| Some(run.budget(caps.turn)));
         let spent = Spent::of(&deps.store, agent.id, agent.guild, clock::now()).await?;
         let over = |used: f64, cap: Option<f64>| cap.is_some_and(|cap| used >= cap);
@@ -343,18 +348,26 @@ async fn origin(deps: &AgentDeps, turn: &TurnRow) -> Result<TurnRow, StoreError>
 }
 
 impl AgentDeps {
-    /// The run of a schedule that an interrupted turn is, if it is one.
-    async fn planned_run_of(&self, turn: TurnId) -> Result<Option<PlannedRun>, StoreError> {
-        let found = self.store.run_of_turn(turn).await?;
-        Ok(found.map(|RunOf { run, schedule }| PlannedRun {
-            key: run.key,
-            due_at: run.due_at,
-            name: schedule.schedule.name,
-            owner: schedule.schedule.owner,
-            budget_usd: schedule.schedule.budget_usd,
-            // The line that it goes on says it.
-            is_late: false,
-        }))
+    /// The run of a schedule, or the deliveries, that an interrupted turn is the turn of, if it is one of these.
+    pub(in crate::agent) async fn planned_run_of(
+        &self,
+        turn: TurnId,
+    ) -> Result<Option<PlannedRun>, StoreError> {
+        if let Some(RunOf { run, schedule }) = self.store.run_of_turn(turn).await? {
+            return Ok(Some(PlannedRun {
+                key: run.key.into(),
+                due_at: run.due_at,
+                name: schedule.schedule.name,
+                owner: schedule.schedule.owner,
+                budget_usd: schedule.schedule.budget_usd,
+                // The line that it goes on says it.
+                is_late: false,
+                outer: None,
+                kind: PlannedKind::Schedule,
+            }));
+        }
+        let found = self.store.deliveries_of_turn(turn).await?;
+        Ok(found.map(|of| PlannedRun::of_deliveries(of.key, &of.webhook, of.since)))
     }
 }
 

@@ -24,7 +24,7 @@ pub(in crate::agent) struct Run {
     pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
-    /// The run of a schedule that it is.
+    /// The run of a schedule, or the turn of deliveries, that it is.
     pub(in crate::agent) planned: Option<PlannedRun>,
     /// Hops of tasks, hooks and agents that led to it since a person spoke.
     hops: AtomicU32,
@@ -60,7 +60,7 @@ pub(in crate::agent) struct Behind {
     pub(in crate::agent) payer: Payer,
     /// What began it.
     pub(in crate::agent) cause: TurnCause,
-    /// The run of a schedule that it is.
+    /// The run of a schedule, or the turn of deliveries, that it is.
     pub(in crate::agent) planned: Option<PlannedRun>,
 }
 

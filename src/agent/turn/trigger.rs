@@ -4,8 +4,9 @@ use chrono::{DateTime, Utc};
 
 use crate::agent::deps::planned::HandedRun;
 use crate::agent::files::beginning::Beginning;
+use crate::agent::setup::OuterProfile;
 use crate::domain::{Author, ConversationId, Inbound, MessageId, Mode, TurnId, UserId, Via};
-use crate::store::{ResumeChoice, SlotKey, TurnCause};
+use crate::store::{DeliveriesKey, ResumeChoice, TurnCause, WebhookRow, WorkKey};
 
 #[derive(Debug)]
 pub struct Trigger {
@@ -61,11 +62,11 @@ pub enum Source {
     Note(Box<Note>),
     /// None: an interrupted turn goes on.
     Interrupted(Box<Resume>),
-    /// Those that a person gave a schedule, whose time has come.
+    /// Those that a person gave a schedule whose time has come, or a webhook at which something arrived.
     Planned(Box<Planned>),
 }
 
-/// A slot of a schedule whose turn is to begin.
+/// A slot of a schedule, or deliveries, whose turn is to begin.
 #[derive(Debug)]
 pub struct Planned {
     pub run: PlannedRun,
@@ -75,13 +76,14 @@ pub struct Planned {
     pub handed: HandedRun,
 }
 
-/// What a turn knows of the run of a schedule that it is.
+/// What a turn knows of the run of a schedule, or of the deliveries, that it is the turn of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedRun {
-    pub key: SlotKey,
-    /// The name of its schedule.
+    pub key: WorkKey,
+    pub kind: PlannedKind,
+    /// The name of its schedule or webhook.
     pub name: String,
-    /// The person whose schedule it is.
+    /// The person whose schedule or webhook it is.
     pub owner: UserId,
     /// When it was to begin.
     pub due_at: DateTime<Utc>,
@@ -89,12 +91,66 @@ pub struct PlannedRun {
     pub budget_usd: Option<f64>,
     /// Whether it begins late, because nobody was there.
     pub is_late: bool,
+    /// The profile that decides besides the agent's.
+    pub outer: Option<OuterProfile>,
+}
+
+/// What planned a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedKind {
+    Schedule,
+    /// A webhook of this kind.
+    Webhook(chorus_webhook::Kind),
+}
+
+impl PlannedKind {
+    /// Returns what people call it.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Schedule => "Schedule",
+            Self::Webhook(_) => "Webhook",
+        }
+    }
+
+    /// Returns the command that has a paused one go on.
+    pub const fn resume_command(self) -> &'static str {
+        match self {
+            Self::Schedule => "/schedule resume",
+            Self::Webhook(_) => "/hook resume",
+        }
+    }
 }
 
 /// What a run of a schedule may cost where neither the schedule nor the agent has a limit, in US dollars.
 pub const BUDGET_OF_RUN: f64 = 0.50;
 
 impl PlannedRun {
+    /// The turn of deliveries.
+    pub fn of_deliveries(key: DeliveriesKey, row: &WebhookRow, since: DateTime<Utc>) -> Self {
+        let webhook = &row.webhook;
+        Self {
+            key: key.into(),
+            kind: PlannedKind::Webhook(webhook.kind),
+            name: webhook.name.clone(),
+            owner: webhook.owner,
+            due_at: since,
+            budget_usd: None,
+            is_late: false,
+            outer: Some(OuterProfile {
+                source: format!("webhook `{}`", webhook.name),
+                profile: webhook.profile.clone(),
+            }),
+        }
+    }
+
+    /// Returns what begins its turn.
+    pub const fn cause(&self) -> TurnCause {
+        match self.kind {
+            PlannedKind::Schedule => TurnCause::Schedule,
+            PlannedKind::Webhook(_) => TurnCause::Webhook,
+        }
+    }
+
     /// Returns what it may cost, in US dollars. `agent` is the limit of all turns of its agent.
     pub fn budget(&self, agent: Option<f64>) -> f64 {
         match (self.budget_usd, agent) {
@@ -173,7 +229,7 @@ impl Trigger {
             Source::Message(message) => cause_of(message),
             Source::Note(note) => note.cause,
             Source::Interrupted(_) => TurnCause::Resume,
-            Source::Planned(_) => TurnCause::Schedule,
+            Source::Planned(planned) => planned.run.cause(),
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::place::{Place, Whose};
 use super::terminal;
-use super::{Init, called, models, write_config};
+use super::{Init, called, keep_webhook_key, models, write_config};
 use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Server};
 use crate::cli::environment::EnvFile;
 use crate::cli::failure::Failure;
@@ -48,6 +48,7 @@ impl Guide {
 
     pub(super) fn run(self) -> Result<(), Failure> {
         write_config(&self.place, None, self.init.default_permissions.as_deref())?;
+        keep_webhook_key(&self.place)?;
         let token = self.bot()?;
         self.model()?;
         let runs = self.service()?;

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::models::NoModel;
 use super::place::Place;
-use super::{Init, called, models, tell_untaken, write_config};
+use super::{Init, called, keep_webhook_key, models, tell_untaken, write_config};
 use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
 use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::{self, KeyError, VENDORS};
 use crate::cli::output::print_line;
 use crate::cli::service::{self, Manager, Started};
-use crate::config::{Config, Env, ProviderConfig, Secret};
+use crate::config::{Config, Env, ProviderConfig, Secret, WEBHOOK_KEY};
 use crate::llm::Providers;
 use crate::llm::discovery::says_nothing;
 
@@ -63,11 +63,12 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         let given = init.provider.as_deref();
         tell_untaken("--provider", given, given.filter(|_| is_kept));
     }
+    keep_webhook_key(place)?;
     tell_what_is_missing(place, &env)?;
     if init.service {
         // A service does not see this shell's environment.
         let keys = VENDORS.iter().map(|vendor| vendor.variable);
-        for variable in std::iter::once("DISCORD_TOKEN").chain(keys) {
+        for variable in ["DISCORD_TOKEN", WEBHOOK_KEY].into_iter().chain(keys) {
             place.keep_of_shell(variable)?;
         }
         service::install(place.manager(), &place.home)?;

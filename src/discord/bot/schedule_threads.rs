@@ -1,11 +1,13 @@
-//! Threads of schedules: opened below the agent's channel as a schedule is confirmed.
+//! Threads of schedules and webhooks: opened below the agent's channel.
 
+use async_trait::async_trait;
 use serde_json::json;
 
 use super::{Bot, Refusal};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::{Request, Urgency, route, snowflake};
 use crate::domain::ChannelId;
+use crate::manager::{ChannelError, Threads};
 
 /// A thread that everyone who sees the channel can see.
 const PUBLIC: u64 = 11;
@@ -14,7 +16,7 @@ const PUBLIC: u64 = 11;
 const ARCHIVED_AFTER: u64 = 10_080;
 
 impl Bot {
-    /// Opens the thread of a schedule.
+    /// Opens the thread of a schedule or a webhook.
     pub(in crate::discord) async fn open_schedule_thread(
         &self,
         below: ChannelId,
@@ -38,5 +40,13 @@ impl Bot {
                 "Discord opened a thread but did not say which one. Try again.",
             )),
         }
+    }
+}
+
+#[async_trait]
+impl Threads for Bot {
+    async fn open_thread(&self, below: ChannelId, name: &str) -> Result<ChannelId, ChannelError> {
+        let opened = self.open_schedule_thread(below, name).await;
+        opened.map_err(|refusal| ChannelError(refusal.0))
     }
 }

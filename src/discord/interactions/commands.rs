@@ -14,6 +14,7 @@ mod confirm;
 mod context;
 mod decisions;
 mod help;
+mod hook;
 mod mcp;
 pub(super) mod menus;
 mod message;
@@ -83,6 +84,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         run::run(),
         schedule::schedule(),
         remind::remind(),
+        hook::hook(),
         mcp::mcp(),
         usage::usage(),
         overview::overview(),

@@ -12,11 +12,12 @@ use tracing::{info, instrument, warn};
 use super::Schedules;
 use super::gates::GateRun;
 use super::slots::{self, was_away};
-use super::timer::Timer;
 use crate::agent::event::Event;
-use crate::agent::{HandedRun, due_line, failure_line, pausing_after};
-use crate::domain::{AgentId, ChannelId, Participant, UserId};
+use crate::agent::{HandedKey, HandedRun, PlannedKind, due_line, failure_line, pausing_after};
+use crate::domain::{AgentId, ChannelId, UserId};
 use crate::manager::directory::registry::AgentSummary;
+use crate::manager::planned_work::owner_may_talk;
+use crate::manager::timer::Timer;
 use crate::store::{
     NewPart, Repeats, RunEnd, RunEnded, RunOf, RunPost, RunsOf, ScheduleKind, ScheduleRow,
     SlotState, StoreError,
@@ -140,10 +141,12 @@ impl Schedules {
         // A reminder is done at once; everything else is with its agent meanwhile.
         let handed = match of.schedule.schedule.kind {
             ScheduleKind::Reminder => None,
-            ScheduleKind::Turn | ScheduleKind::Post => match self.deps.planned.hand_over(key) {
-                Some(handed) => Some(handed),
-                None => return Ok(Begun::Before),
-            },
+            ScheduleKind::Turn | ScheduleKind::Post => {
+                match self.deps.planned.hand_over(HandedKey::Slot(key)) {
+                    Some(handed) => Some(handed),
+                    None => return Ok(Begun::Before),
+                }
+            }
         };
         let settled = |handed: Option<HandedRun>| {
             if let Some(handed) = handed {
@@ -225,7 +228,12 @@ impl Schedules {
         let id = format!("{}/{}", of.run.key.schedule, of.run.key.slot.timestamp());
         let posts = channel.map(|channel| RunPost {
             channel,
-            part: NewPart::notice(failure_line(&schedule.name, reason, &id)),
+            part: NewPart::notice(failure_line(
+                PlannedKind::Schedule,
+                &schedule.name,
+                reason,
+                &id,
+            )),
         });
         let end = RunEnd {
             posts: posts.into_iter().collect(),
@@ -235,8 +243,8 @@ impl Schedules {
             },
             pausing: Some(pausing_after(
                 reason,
-                &schedule.name,
-                schedule.owner,
+                PlannedKind::Schedule,
+                (&schedule.name, schedule.owner),
                 channel,
             )),
             ..RunEnd::unseen(of.run.key, SlotState::Failed, reason)
@@ -305,11 +313,7 @@ impl Schedules {
             return *may;
         }
         let identity = self.directory.identity(agent);
-        let may = match self.deps.participant(agent.guild, owner).await {
-            Participant::Member(person) => self.deps.access(&identity).await.admits(&person),
-            // Only who has left is taken for gone: a request that fails pauses nothing.
-            Participant::Unknown(_) => !self.deps.has_left(agent.guild, owner).await,
-        };
+        let may = owner_may_talk(&self.deps, &identity, owner).await;
         known.insert((agent.id, owner), may);
         may
     }

@@ -88,6 +88,11 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("sudo ", What::Not("it would change this machine")),
     ("ssh -L", What::Not("there is no other machine")),
+    ("body=", What::Not("it belongs to the command below")),
+    (
+        "curl -H \"Authorization: Bearer $SECRET\"",
+        What::Not("there is no proxy; hooks::listener sends the same"),
+    ),
     (
         "ollama",
         What::Not("llm::local_models runs against a server"),

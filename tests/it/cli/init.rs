@@ -37,12 +37,19 @@ fn a_home_is_made_that_check_config_likes() {
     assert_eq!(made.code, 0, "{}", made.err);
     let missing = format!(
         "wrote {0}\n\
-         {BUDGET}\n\
+         {BUDGET}\n  WEBHOOK_KEY kept in {1}\n\
          DISCORD_TOKEN is not set: the daemon needs it to start\n\
          No model is set: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server in `providers` of {0}\n",
-        home.join("config.json").display()
+        home.join("config.json").display(),
+        home.join(".env").display()
     );
     assert_eq!(made.out, missing);
+    let kept = fs::read_to_string(home.join(".env")).unwrap();
+    let key = kept.trim().strip_prefix("WEBHOOK_KEY=").unwrap();
+    assert!(
+        chorus_webhook::Key::from_hex(key.trim_matches('\'')).is_ok(),
+        "{key}"
+    );
     assert_eq!(
         fs::metadata(&home).unwrap().permissions().mode() & 0o777,
         0o700
@@ -76,7 +83,9 @@ fn what_a_configuration_says_stays_and_what_was_not_taken_is_named() {
     ];
     let file = home.path().join("config.json");
     let shown = file.display();
-    assert_eq!(init(&options), format!("wrote {shown}\n{BUDGET}\n"));
+    let secrets = home.path().join(".env");
+    let key = format!("  WEBHOOK_KEY kept in {}\n", secrets.display());
+    assert_eq!(init(&options), format!("wrote {shown}\n{BUDGET}\n{key}"));
     let written = fs::read_to_string(&file).unwrap();
     let kept = format!("{shown} already exists and stays as it is\n");
     assert_eq!(init(&options), kept);
@@ -208,8 +217,9 @@ async fn a_bot_in_no_server_is_told_its_address() {
     assert_eq!(said.code, 0, "{}", said.err);
     let invite = "https://discord.com/oauth2/authorize?client_id=";
     assert!(said.out.contains(invite), "{}", said.out);
+    let kept = fs::read_to_string(home.path().join(".env")).unwrap();
     assert!(
-        !home.path().join(".env").exists(),
+        kept.starts_with("WEBHOOK_KEY=") && kept.lines().count() == 1,
         "secrets stay where they are"
     );
 
@@ -277,6 +287,7 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     -rw------- chorus chorus /var/lib/chorus/config.json
     drwx------ root root /etc/chorus/credentials
     -rw------- root root /etc/chorus/credentials/DISCORD_TOKEN
+    -rw------- root root /etc/chorus/credentials/WEBHOOK_KEY
     a-token
     1
     /var/lib/chorus:/usr/sbin/nologin

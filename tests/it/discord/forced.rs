@@ -181,7 +181,7 @@ async fn forged_presses_decide_and_change_nothing() {
 }
 
 /// Each command as somebody without rights types it in the channel of an agent that does not admit them.
-const COMMANDS: [&str; 78] = [
+const COMMANDS: [&str; 86] = [
     "/agent init name:mine",
     "/agent init name:mine folder:/srv",
     "/agent list",
@@ -250,6 +250,14 @@ const COMMANDS: [&str; 78] = [
     "/schedule edit name:reminder",
     "/schedule list",
     "/schedule pause name:all",
+    "/hook new kind:github prompt:steal",
+    "/hook list",
+    "/hook show name:github",
+    "/hook test name:github",
+    "/hook rotate name:github",
+    "/hook pause name:all",
+    "/hook resume name:all",
+    "/hook delete name:github",
     "/mcp list",
     "/mcp show server:tracker",
     "/mcp add name:tracker command:true",

@@ -12,7 +12,7 @@ use crate::world::{Setup, World, run_test_with};
 
 /// An address on loopback that nobody listens on. The system hands out higher ports than these, and another test, which is
 /// another process, begins to look elsewhere.
-pub(super) fn free_address() -> String {
+pub(crate) fn free_address() -> String {
     let first = 20_000 + std::process::id() % 10_000;
     let mut addresses = (first..32_000).map(|port| format!("127.0.0.1:{port}"));
     let is_free = |address: &String| std::net::TcpListener::bind(address).is_ok();

@@ -1,21 +1,23 @@
-//! How the run of a schedule ends with its turn (D8), and what people are told of runs that fail.
+//! How the run of a schedule, or deliveries, end with their turn (D8), and what people are told of those that fail.
 
 use super::{EndReason, Outcome};
+use crate::agent::deps::AgentDeps;
 use crate::agent::turn::Turn;
+use crate::agent::turn::trigger::{PlannedKind, PlannedRun};
 use crate::domain::{ChannelId, UserId};
-use crate::store::{NewPart, Pausing, Repeats, RunEnd, RunPost, SlotState};
+use crate::store::{DeliveryState, NewPart, Pausing, Repeats, RunEnd, RunPost, SlotState, WorkKey};
 use crate::text::{self, escape};
 
 /// The answer of a turn that has nothing to say.
 pub const NOTHING: &str = "NOTHING";
 
-/// Failures in a row after which a schedule is paused.
+/// Failures in a row after which a schedule or webhook is paused.
 const MOST_FAILURES: u32 = 3;
 
 /// Characters of an error in one line.
 const ERROR: usize = 300;
 
-/// Says whether people get nothing of an outcome: the answer of a schedule's turn is exactly the word for it.
+/// Says whether people get nothing of an outcome: the answer of planned work is exactly the word for it.
 pub(super) fn is_quiet(turn: &Turn, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Answer { answer, exit, .. } => {
@@ -30,7 +32,10 @@ pub(super) fn is_quiet(turn: &Turn, outcome: &Outcome) -> bool {
 /// Returns the line before a late answer, if it is one.
 pub(super) fn late_line(turn: &Turn) -> Option<String> {
     let run = turn.context.run.planned.as_ref()?;
-    run.is_late.then(|| due_line(run.key.slot.timestamp()))
+    match &run.key {
+        WorkKey::Slot(key) if run.is_late => Some(due_line(key.slot.timestamp())),
+        WorkKey::Slot(_) | WorkKey::Deliveries(_) => None,
+    }
 }
 
 /// Returns the line that says when something was due that comes late.
@@ -65,11 +70,12 @@ pub(super) fn end_of_run(
     let pausing = reason.as_deref().filter(|_| state == SlotState::Failed);
     let channel = turn.context.reference.channel;
     Some(RunEnd {
-        key: run.key,
+        key: run.key.clone(),
         state,
         posts: Vec::new(),
         repeats: Repeats::Always,
-        pausing: pausing.map(|why| pausing_after(why, &run.name, run.owner, Some(channel))),
+        pausing: pausing
+            .map(|why| pausing_after(why, run.kind, (&run.name, run.owner), Some(channel))),
         reason,
     })
 }
@@ -84,25 +90,34 @@ pub(super) fn failure(turn: &Turn, exit: EndReason, error: &str) -> Option<Strin
         return None;
     }
     let why = why(exit, error);
-    Some(failure_line(&run.name, &why, &turn.context.id().short()))
+    let id = turn.context.id().short();
+    Some(failure_line(run.kind, &run.name, &why, &id))
 }
 
 /// Returns the line about a run that failed. `run` is its id.
-pub fn failure_line(name: &str, why: &str, run: &str) -> String {
+pub fn failure_line(kind: PlannedKind, name: &str, why: &str, run: &str) -> String {
     format!(
-        "Schedule {} failed: {}\n-# run {run}",
+        "{} {} failed: {}\n-# run {run}",
+        kind.noun(),
         escape::code(name),
         escape::sentence(why)
     )
 }
 
-/// Returns how a schedule is paused whose runs keep failing: its owner is mentioned once, where it posts.
-pub fn pausing_after(why: &str, name: &str, owner: UserId, channel: Option<ChannelId>) -> Pausing {
+/// Returns how a schedule or webhook is paused whose runs keep failing: its owner is mentioned once, where it posts.
+pub fn pausing_after(
+    why: &str,
+    kind: PlannedKind,
+    (name, owner): (&str, UserId),
+    channel: Option<ChannelId>,
+) -> Pausing {
     let told = |channel| {
         let mut part = NewPart::notice(format!(
-            "<@{owner}> Schedule {} is paused, because {MOST_FAILURES} runs in a row failed. The last reason: {} Continue it with `/schedule resume`.",
+            "<@{owner}> {} {} is paused, because {MOST_FAILURES} runs in a row failed. The last reason: {} Continue it with `{}`.",
+            kind.noun(),
             escape::code(name),
-            escape::sentence(why)
+            escape::sentence(why),
+            kind.resume_command()
         ));
         part.body.mention = Some(owner);
         RunPost { channel, part }
@@ -120,5 +135,22 @@ fn why(exit: EndReason, error: &str) -> String {
         (EndReason::Refused, _) => "the model declined to answer".to_owned(),
         (exit, "") => exit.words(),
         (_, error) => text::one_line(error, ERROR),
+    }
+}
+
+impl AgentDeps {
+    /// Counts the end of planned work.
+    pub(in crate::agent) fn count_end(&self, run: &PlannedRun, state: SlotState) {
+        match (&run.key, run.kind) {
+            (WorkKey::Deliveries(key), PlannedKind::Webhook(kind)) => {
+                let outcome = match state {
+                    SlotState::Done => DeliveryState::Done,
+                    SlotState::Quiet => DeliveryState::Quiet,
+                    _ => DeliveryState::Failed,
+                };
+                self.deliveries.count(kind, outcome, key.rows.len() as u64);
+            }
+            _ => self.planned.count(state, 1),
+        }
     }
 }

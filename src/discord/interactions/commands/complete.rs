@@ -216,6 +216,27 @@ async fn schedules(ctx: Context<'_>) -> Vec<String> {
     views.map(|view| view.row.schedule.name).collect()
 }
 
+/// Suggests webhooks of the agent here, for people who may manage them.
+pub(super) async fn hook(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(hooks(ctx).await, typed)
+}
+
+/// Suggests the same, and `all`.
+pub(super) async fn hooks_or_all(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let names = hooks(ctx).await.into_iter();
+    among(names.chain(std::iter::once("all".to_owned())), typed)
+}
+
+async fn hooks(ctx: Context<'_>) -> Vec<String> {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
+        return Vec::new();
+    };
+    let reading = bot(ctx).manager.webhooks.of(&here.agent, &here.person);
+    let rows = in_time(reading).await.and_then(Result::ok);
+    let rows = rows.unwrap_or_default().into_iter();
+    rows.map(|row| row.webhook.name).collect()
+}
+
 /// Suggests MCP servers of the agent here.
 pub(super) async fn mcp_server(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let views = mcp_views(ctx).await.into_iter();

@@ -1,4 +1,4 @@
-//! The one timer of all schedules: waits for a moment of the wall clock, and returns early when that clock is set.
+//! The timer of planned work: waits for a moment of the wall clock, and returns early when that clock is set.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ use crate::clock::WallClock;
 /// Without a timer of the kernel, the clock is looked at this often.
 const LOOKS_AGAIN: Duration = Duration::from_secs(30);
 
-pub(super) struct Timer {
+pub(crate) struct Timer {
     clock: WallClock,
     wait: Wait,
 }
@@ -34,7 +34,7 @@ enum Wait {
 }
 
 impl Timer {
-    pub(super) fn new(clock: WallClock) -> Self {
+    pub(crate) fn new(clock: WallClock) -> Self {
         let wait = match clock.watched() {
             Some(moves) => Wait::Moved(moves),
             None => match kernel_timer() {
@@ -51,7 +51,7 @@ impl Timer {
     }
 
     /// Waits until `at`; for ever without a moment. Returns early when the clock was set.
-    pub(super) async fn until(&mut self, at: Option<DateTime<Utc>>) {
+    pub(crate) async fn until(&mut self, at: Option<DateTime<Utc>>) {
         let Some(at) = at else {
             return std::future::pending().await;
         };
