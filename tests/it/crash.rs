@@ -12,12 +12,14 @@
 //! * `asked`: SIGKILL before and after the steps of questions to people, and of turns that go on.
 //! * `resumed`: SIGKILL once in each of many turns, which come to their answers.
 //! * `schedules`: the same for what is planned: reminders, commands, turns.
+//! * `hooks`: the same for deliveries of webhooks.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
 mod asked;
 mod edges;
 mod history;
+mod hooks;
 mod jobs;
 mod lifecycle;
 mod random;
