@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use chorus_rpc::{Broken, NO_SUCH_METHOD, items, members, text};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use super::items::{items, members, text};
-use super::lines::Broken;
 use super::list::{Reading, ToolList};
-use super::peer::{Deadline, NO_SUCH_METHOD, Peer, Progress, RequestError};
+use super::peer::{Deadline, Peer, Progress, RequestError};
 use super::result::CallResult;
 
 /// The revision without a session, whose requests describe themselves.

@@ -10,8 +10,6 @@
 mod canonical;
 mod client;
 mod entry;
-mod items;
-mod lines;
 mod list;
 mod names;
 mod peer;
@@ -22,9 +20,9 @@ mod variables;
 mod warnings;
 
 pub use canonical::{canonical, sha256};
+pub use chorus_rpc::{Broken, MAX_LINE, MAX_NOISE};
 pub use client::{Client, Mode, Patience, StartError, Timing};
 pub use entry::{ChorusKeys, Entry, EntryError, Mark, Place, Transport, Workspace, is_server_name};
-pub use lines::{Broken, MAX_LINE, MAX_NOISE};
 pub use list::{Cut, ToolList};
 pub use names::{MAX_MODEL_NAME, model_names};
 pub use peer::{Progress, RequestError};

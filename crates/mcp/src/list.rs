@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use chorus_rpc::{items, members, text};
 use serde_json::value::RawValue;
 
-use super::items::{items, members, text};
 use super::tool::{Refused, Tool, ToolError};
 
 /// Pages of one list.

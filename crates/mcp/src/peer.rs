@@ -5,16 +5,14 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chorus_rpc::{Broken, Lines, NO_SUCH_METHOD, Noise, line, members, text, write_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-
-use super::items::{members, text};
-use super::lines::{Broken, Lines, Noise};
 
 /// Lines that wait for a server that does not read.
 const OUTBOX: usize = 32;
@@ -24,9 +22,6 @@ const WAITING_PROGRESS: usize = 4;
 
 /// Characters of an error's message that are kept.
 const MESSAGE: usize = 500;
-
-/// JSON-RPC: there is no such method.
-pub(crate) const NO_SUCH_METHOD: i64 = -32601;
 
 /// What a server said about the progress of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -130,7 +125,7 @@ impl Peer {
         let (break_it, broken) = watch::channel(None);
         let (changed, changes) = watch::channel(0);
         let mut tasks = JoinSet::new();
-        tasks.spawn(write(writer, lines));
+        tasks.spawn(write_lines(writer, lines));
         let reading = Reading {
             shared: shared.clone(),
             outbox: outbox.clone(),
@@ -254,22 +249,6 @@ impl Drop for Open<'_> {
         if self.forget() {
             let cancelled = json!({"requestId": self.id, "reason": "no longer needed"});
             self.peer.notify("notifications/cancelled", cancelled);
-        }
-    }
-}
-
-fn line(message: &impl Serialize) -> Vec<u8> {
-    // Values of ours are always written.
-    let mut line = serde_json::to_vec(message).unwrap_or_default();
-    line.push(b'\n');
-    line
-}
-
-/// Writes lines until the connection ends or the server no longer takes any.
-async fn write(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = lines.recv().await {
-        if writer.write_all(&line).await.is_err() || writer.flush().await.is_err() {
-            return;
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chorus_rpc::{items, members, text};
 use serde_json::value::RawValue;
-
-use super::items::{items, members, text};
 
 /// Blocks of one result.
 const MAX_BLOCKS: usize = 1_000;

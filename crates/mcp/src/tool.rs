@@ -1,11 +1,11 @@
 //! The definition of a tool as a server sends it, checked and hashed.
 
+use chorus_rpc::{members, text};
 use chorus_text::json::refuse_double_keys;
 use chorus_text::{is_hidden, one_line};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::items::{members, text};
 use super::schema::{self, SchemaError};
 use super::{canonical, sha256};
 

@@ -14,7 +14,7 @@ pub const MAX_NOISE: u32 = 1_000;
 /// Bytes that are kept between two lines; a longer line's memory is given back.
 const KEPT: usize = 64 << 10;
 
-/// Why nothing more comes from a server.
+/// Why nothing more comes from a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     #[error("it closed its output")]
@@ -27,11 +27,11 @@ pub enum Broken {
 
 /// A count of the lines and messages that were dropped, shared with the reader's owner.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Noise(Arc<AtomicU32>);
+pub struct Noise(Arc<AtomicU32>);
 
 impl Noise {
     /// The number of dropped lines so far.
-    pub(crate) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -40,7 +40,7 @@ impl Noise {
     /// # Errors
     ///
     /// [`Broken::TooNoisy`] from the thousandth on.
-    pub(crate) fn add(&self) -> Result<(), Broken> {
+    pub fn add(&self) -> Result<(), Broken> {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         if before + 1 >= MAX_NOISE {
             return Err(Broken::TooNoisy);
@@ -51,14 +51,14 @@ impl Noise {
 
 /// Lines of a stream. It holds at most one line and never more than [`MAX_LINE`] bytes of it.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     noise: Noise,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(reader: R, noise: Noise) -> Self {
+    pub fn new(reader: R, noise: Noise) -> Self {
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Returns the next line that begins as a JSON object does. Lines that do not, and lines that are too long, are counted.
     ///
     /// Not cancel-safe: a dropped call may lose a part of a line.
-    pub(crate) async fn next(&mut self) -> Result<&[u8], Broken> {
+    pub async fn next(&mut self) -> Result<&[u8], Broken> {
         loop {
             let fits = self.read().await?;
             let is_object = self.line.trim_ascii_start().first() == Some(&b'{');

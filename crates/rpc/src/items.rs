@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 /// The first items of an array, as they were sent.
 #[derive(Debug, Default)]
-pub(crate) struct Items<'a> {
-    pub(crate) kept: Vec<&'a RawValue>,
+pub struct Items<'a> {
+    pub kept: Vec<&'a RawValue>,
     /// Items that were not kept.
-    pub(crate) left_out: usize,
+    pub left_out: usize,
 }
 
 /// Reads at most `most` items of `array`.
@@ -19,7 +19,7 @@ pub(crate) struct Items<'a> {
 /// # Errors
 ///
 /// When it is no array.
-pub(crate) fn items(array: &RawValue, most: usize) -> Result<Items<'_>, serde_json::Error> {
+pub fn items(array: &RawValue, most: usize) -> Result<Items<'_>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(array.get());
     reader.deserialize_seq(First(most))
 }
@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for First {
 /// # Errors
 ///
 /// When it is no object.
-pub(crate) fn members<'a, const N: usize>(
+pub fn members<'a, const N: usize>(
     object: &'a RawValue,
     names: [&'static str; N],
 ) -> Result<[Option<&'a RawValue>; N], serde_json::Error> {
@@ -89,7 +89,7 @@ impl<'de, const N: usize> Visitor<'de> for Named<N> {
 struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 
 /// The text that `value` is, if it is one.
-pub(crate) fn text(value: Option<&RawValue>) -> Option<String> {
+pub fn text(value: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(value?.get()).ok()
 }
 
