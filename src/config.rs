@@ -3,6 +3,7 @@
 //! Four sources are read in order: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
 //! [`effective`] merges them. It is pure, so a caller with the four values can use it at any time.
 
+mod agent_servers;
 mod check;
 mod day_budget;
 pub mod effective;
@@ -21,6 +22,10 @@ mod value_kind;
 mod values;
 mod webhooks;
 
+pub use agent_servers::{
+    AgentProgram, AgentServer, AsksBy, ProgramNetwork, RELAY_ADDRESS, RELAY_TOKEN, SettingsFile,
+    TeamConfig,
+};
 pub use day_budget::{DEFAULT_DAY_TOKENS, DEFAULT_DAY_USD, DayBudget, DaySet, UnattendedDay};
 pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
 pub use env::{

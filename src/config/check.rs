@@ -177,6 +177,10 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         return found(&keys, reason);
     }
+    if let Err((keys, reason)) = config.check_agent_servers(home) {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        return found(&keys, reason);
+    }
     if let Some(zone) = &config.timezone
         && let Err(error) = chorus_schedule::Zone::named(zone)
     {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent_servers::{AgentServer, TeamConfig};
 use super::day_budget::DEFAULT_UNATTENDED_DAY;
 use super::units::{Bytes, Count, Seconds, Usd};
 use super::values::{host_names, loopback};
@@ -119,6 +120,10 @@ pub struct Config {
     pub mcp_servers: BTreeMap<String, Value>,
     /// How these servers are started.
     pub mcp: McpConfig,
+    /// Programs that speak the Agent Client Protocol, by id, in the form of other clients' settings.
+    pub agent_servers: BTreeMap<String, AgentServer>,
+    /// How members of teams run these programs.
+    pub team: TeamConfig,
     /// What one program that Chorus talks to, such as an MCP server, may use.
     pub program_limits: ProgramLimits,
     /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
@@ -206,6 +211,8 @@ impl Default for Config {
             limits: Limits::default(),
             mcp_servers: BTreeMap::new(),
             mcp: McpConfig::default(),
+            agent_servers: BTreeMap::new(),
+            team: TeamConfig::default(),
             program_limits: ProgramLimits::default(),
             web_fetch_private: Vec::new(),
             servers: Vec::new(),
