@@ -52,6 +52,7 @@ mod sessions;
 mod settings;
 mod statement;
 mod tasks;
+mod team;
 mod thread_words;
 mod turn_causes;
 mod turn_rows;
@@ -127,6 +128,10 @@ pub use schedules::{
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
+pub use team::{
+    CheckResult, CheckedProgram, MemberChange, MemberId, MemberLimits, MemberProcess, MemberRow,
+    NewMember, ProgramCheck, ReadyFacts, Spawned,
+};
 pub use turn_causes::{Attendance, TurnCause};
 pub use turn_rows::{TurnEnd, TurnRow};
 pub use turns::{

@@ -208,8 +208,9 @@ impl Store {
         let mut batch = Batch::default();
         batch
             .add(query!(
-                "UPDATE agents SET status = ? WHERE id = ?",
+                "UPDATE agents SET status = ?, destroyed_at = ? WHERE id = ?",
                 AgentStatus::Destroyed.as_str(),
+                now(),
                 agent.to_string()
             ))
             .must_change(format!("agent {agent}"));
