@@ -24,11 +24,14 @@ mod harden;
 pub mod helper;
 mod home;
 mod job;
+mod last_words;
 mod limits;
 mod probe;
 mod probing;
 mod process;
 mod program;
+mod program_file;
+mod relay;
 mod repair;
 mod run;
 mod running;
@@ -39,6 +42,7 @@ mod syscalls;
 mod view;
 mod worker;
 mod workers;
+mod worktree;
 
 pub use command::{
     Bounds, Command, Ended, ExecError, Finished, Home, HomeAccess, Limits, MAX_SCRIPT, Network,
@@ -46,12 +50,18 @@ pub use command::{
 };
 pub use error::{NeverRan, NoShell};
 pub use harden::harden_self;
+pub use home::write_in_home;
 pub use job::{HELPER_COMMAND, InodePin};
+pub use last_words::LastWords;
 pub use probe::{Bubblewrap, SandboxSettings};
 pub use probing::Probing;
 pub use process::{Ending, Process};
 pub use program::{GivenWorkspace, Program, RunningProgram, Streams, find_program};
+pub use program_file::{
+    NoProgram, WrittenByAgents, around, check_arguments, package, program_file,
+};
 pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
 pub use worker::{WorkFailure, WorkLimits, bulk_output, serve};
 pub use workers::{WorkError, Workers};
+pub use worktree::Worktree;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! servers     what is written: config.json and an agent's own file
-//! launch, connection, version, stderr     from an entry to a process that answers
+//! launch, connection, version     from an entry to a process that answers
 //! live, processes   one for each agent and server: started by a call, ended when idle
 //! pins, card  what was approved against what the server says now, and the card that asks people. Pure
 //! roster      the servers and tools of an agent at one moment. Pure
@@ -23,7 +23,6 @@ mod processes;
 mod roster;
 mod servers;
 mod starting;
-mod stderr;
 mod version;
 
 pub use approval::{Asked, Decided, McpError, Press, Restart};

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::command::Network;
 use super::error::{HelperError, failed};
-use super::job::{AccessRules, InodePin};
+use super::job::{AccessRules, InodePin, Loopback};
 
 /// How much Landlock covers on this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn enforce(rules: &AccessRules, pinned: &[OwnedFd]) -> Result<RestrictionStatus,
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
-    if rules.network == Network::Off {
+    if rules.network == Network::Off && rules.loopback == Loopback::Closed {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     // Paths that do not exist are skipped: there is nothing to protect.

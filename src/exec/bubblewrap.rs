@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::command::Network;
-use super::job::HELPER_INSIDE;
+use super::job::{HELPER_INSIDE, RELAY_INSIDE};
 use super::sandbox::Reach;
 use super::view::{CONFIGURATION, HiddenPath, MachineView};
 
@@ -79,6 +79,9 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, No
     }
     for path in &tree.reach.frozen {
         line.over_itself("--ro-bind", path)?;
+    }
+    if let Some(relay) = &tree.reach.relay {
+        line.words(&["--bind", &text(relay)?, RELAY_INSIDE]);
     }
     // Last, so that the root itself cannot be written.
     line.words(&["--remount-ro", "/"]);

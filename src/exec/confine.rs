@@ -15,7 +15,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::error::{HelperError, failed};
 use super::job::{CONFINED, Confinement, InodePin, Input, Namespaces};
-use super::{access, handover, limits, syscalls};
+use super::{access, handover, limits, relay, syscalls};
 
 /// Reads its instructions from standard input, follows them, and becomes the command.
 ///
@@ -57,11 +57,14 @@ fn prepare(orders: &Confinement, input: Option<OwnedFd>) -> Result<Command, Help
         (Input::Given, None) => return Err(HelperError::NoInput),
         (Input::Empty, _) => Stdio::null(),
     };
+    // Before the walls, which would also keep it from listening.
+    let port = orders.relay.as_deref().map(relay::start).transpose()?;
+    let environment = relay::with_address(&orders.environment, port);
     let mut command = Command::new(&orders.program);
     command
         .args(&orders.arguments)
         .env_clear()
-        .envs(&orders.environment)
+        .envs(environment)
         .stdin(input);
     enter(orders).map_err(failed(format!("entering {}", orders.directory.display())))?;
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.

@@ -1,7 +1,8 @@
 //! The `chorus` binary re-executed as its own sandbox helper.
 //!
 //! A sandbox has to be applied between fork and exec. Doing that in the daemon would need unsafe code; a helper that
-//! confines itself and then becomes the command needs none. It has two parts, each a separate process:
+//! confines itself and then becomes the command needs none. It has two parts, each a separate process. A program with a
+//! relay has a third one, inside, which forwards its connections:
 //!
 //! ```text
 //! daemon ─▶ supervise (outside)  ─▶ [bwrap] ─▶ confine (inside) ═▶ bash
@@ -14,8 +15,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::error::HelperError;
-use super::job::{CONFINE, HELPER_COMMAND, SUPERVISE};
-use super::{confine, supervise};
+use super::job::{CONFINE, HELPER_COMMAND, RELAY, SUPERVISE};
+use super::{confine, relay, supervise};
 
 /// Exit code of a helper that failed; the reason was sent to the process that started it.
 const FAILED: u8 = 125;
@@ -31,6 +32,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let outcome = match part.to_str() {
         Some(SUPERVISE) => supervise::main(),
         Some(CONFINE) => confine::main(),
+        Some(RELAY) => relay::main(arguments.next()),
         _ => Err(HelperError::NotForPeople),
     };
     Some(match outcome {

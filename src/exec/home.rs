@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path};
 
-use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::path::Arg;
 
 use super::command::{Home, HomeAccess};
@@ -77,6 +77,28 @@ pub(super) fn make_below(home: &Path, below: &Path) -> io::Result<()> {
         folder = open_below(&folder, name)?;
     }
     Ok(())
+}
+
+/// Writes the file `path` of a home anew, and makes the home and the folders on the way. What had the name is removed first: a
+/// link that a program left there is not followed.
+///
+/// # Errors
+///
+/// When a part of the path is no folder, or it cannot be written.
+pub fn write_in_home(home: &Path, path: &Path, content: &str) -> io::Result<()> {
+    make(home)?;
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    make_below(home, above)?;
+    let mut folder = open(home)?;
+    for part in above.components() {
+        folder = open_below(&folder, part.as_os_str())?;
+    }
+    let _ = unlinkat(&folder, name, AtFlags::empty());
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW;
+    let file = openat(&folder, name, flags, Mode::from_raw_mode(0o600))?;
+    io::Write::write_all(&mut fs::File::from(file), content.as_bytes())
 }
 
 fn make(folder: &Path) -> io::Result<()> {

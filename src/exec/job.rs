@@ -28,6 +28,12 @@ pub(super) const CONFINED: &str = "ok";
 /// The path of the helper's binary inside bubblewrap.
 pub(super) const HELPER_INSIDE: &str = "/.chorus-sandbox";
 
+/// The path of a relay's socket inside bubblewrap.
+pub(super) const RELAY_INSIDE: &str = "/.chorus-relay";
+
+/// Second argument: pass on connections of a program to its relay, inside its sandbox.
+pub(super) const RELAY: &str = "relay";
+
 /// One command for a supervisor, after the line with the files of control groups to write its pid to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
@@ -72,6 +78,9 @@ pub(super) struct Confinement {
     pub(super) inode_pins: Vec<InodePin>,
     /// The access rules of Landlock and seccomp; `None` with the sandbox off.
     pub(super) access: Option<AccessRules>,
+    /// The socket of its relay, inside the sandbox.
+    #[serde(default)]
+    pub(super) relay: Option<PathBuf>,
 }
 
 /// The standard input of a command.
@@ -99,6 +108,19 @@ pub(super) struct AccessRules {
     pub(super) network: Network,
     /// Whether bubblewrap surrounds it.
     pub(super) namespaces: Namespaces,
+    /// Whether it may use ports of its own loopback where it does not reach the network.
+    #[serde(default)]
+    pub(super) loopback: Loopback,
+}
+
+/// The ports of a program's own loopback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Loopback {
+    #[default]
+    Closed,
+    /// For a program that reaches its relay there. Its network namespace leads nowhere else.
+    Open,
 }
 
 /// The namespaces around the sandbox layers.

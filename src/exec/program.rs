@@ -17,11 +17,13 @@ use super::command::{ExecError, Home, HomeAccess, Limits, Policy};
 use super::error::NeverRan;
 use super::guard::{self, Guard};
 use super::home;
-use super::job::{Confinement, Input, Job, Lifetime, Report};
+use super::job::{Confinement, Input, Job, Lifetime, RELAY_INSIDE, Report};
 use super::process::{Ending, Process};
 use super::running::Running;
 use super::sandbox::{Reach, Sandbox};
 use super::view;
+use super::worktree::Worktree;
+use crate::domain::SandboxMode;
 
 /// Variables that tell programs where to store data; all lead into the home.
 const HOMES: &[(&str, &str)] = &[
@@ -52,6 +54,10 @@ pub struct Program {
     pub directory: PathBuf,
     /// The agent's workspace, as far as it is given.
     pub workspace: Option<(PathBuf, GivenWorkspace)>,
+    /// The worktree that it works in. It needs bubblewrap.
+    pub worktree: Option<Worktree>,
+    /// The socket of the relay that it reaches at a port of its own. It needs bubblewrap.
+    pub relay: Option<PathBuf>,
     /// Additional paths that it may read.
     pub read: Vec<PathBuf>,
     pub policy: Policy,
@@ -120,6 +126,10 @@ impl Sandbox {
 
     fn program_job(&self, program: &Program) -> Result<Job, ExecError> {
         check(program)?;
+        let parts = match &program.worktree {
+            Some(worktree) => worktree.parts()?,
+            None => Guard::default(),
+        };
         home::prepare(&Home {
             folder: program.home.clone(),
             access: HomeAccess::Whole,
@@ -128,19 +138,11 @@ impl Sandbox {
             home::make_below(&program.home, Path::new(below))?;
         }
         home::make_below(&program.home, &program.directory)?;
-        let mut environment = self.view().environment.clone();
-        for (name, below) in HOMES {
-            let path = match *below {
-                "" => program.home.clone(),
-                below => program.home.join(below),
-            };
-            environment.insert((*name).to_owned(), path.display().to_string());
-        }
-        environment.extend(program.environment.clone());
-        let guard = match &program.workspace {
+        let mut guard = match &program.workspace {
             Some((workspace, GivenWorkspace::Write)) => guard::repository(workspace, None)?,
             Some((_, GivenWorkspace::Read)) | None => Guard::default(),
         };
+        guard.inode_pins.extend(parts.inode_pins.iter().cloned());
         let mut job = Job {
             wrapper: Vec::new(),
             life: Lifetime::Talking,
@@ -155,14 +157,29 @@ impl Sandbox {
                 workspace: program.home.clone(),
                 pin: None,
                 directory: program.home.join(&program.directory),
-                environment,
+                environment: self.environment(program),
                 limits: program.limits,
                 inode_pins: guard.inode_pins.clone(),
                 access: None,
+                relay: program.relay.as_ref().map(|_| RELAY_INSIDE.into()),
             },
         };
-        self.confine_program(&mut job, program, &guard)?;
+        self.confine_program(&mut job, program, &guard, &parts)?;
         Ok(job)
+    }
+
+    /// The variables of a program: those of every command, its home, and its own.
+    fn environment(&self, program: &Program) -> BTreeMap<String, String> {
+        let mut environment = self.view().environment.clone();
+        for (name, below) in HOMES {
+            let path = match *below {
+                "" => program.home.clone(),
+                below => program.home.join(below),
+            };
+            environment.insert((*name).to_owned(), path.display().to_string());
+        }
+        environment.extend(program.environment.clone());
+        environment
     }
 
     fn confine_program(
@@ -170,17 +187,25 @@ impl Sandbox {
         job: &mut Job,
         program: &Program,
         guard: &Guard,
+        parts: &Guard,
     ) -> Result<(), ExecError> {
         let mut reach = Reach {
             read: program.read.clone(),
             write: vec![program.home.clone()],
+            relay: program.relay.clone(),
             ..Reach::default()
         };
+        if let Some(worktree) = &program.worktree {
+            reach.read.extend(worktree.repository.clone());
+            reach.write.push(worktree.folder.clone());
+            reach.write.extend(parts.pinned.iter().cloned());
+            reach.frozen.extend(parts.frozen.iter().cloned());
+        }
         match &program.workspace {
             Some((workspace, GivenWorkspace::Write)) => {
                 reach.write.push(workspace.clone());
                 reach.held.clone_from(&guard.pinned);
-                reach.frozen.clone_from(&guard.frozen);
+                reach.frozen.extend(guard.frozen.iter().cloned());
             }
             Some((workspace, GivenWorkspace::Read)) => reach.read.push(workspace.clone()),
             None => {}
@@ -237,6 +262,12 @@ fn check(program: &Program) -> Result<(), ExecError> {
     if !program.directory.components().all(stays) {
         return Err(ExecError::Invalid(
             "its working folder is not below its home".to_owned(),
+        ));
+    }
+    let needs_bubblewrap = program.worktree.is_some() || program.relay.is_some();
+    if needs_bubblewrap && program.policy.mode != SandboxMode::Required {
+        return Err(ExecError::Invalid(
+            "a program with a worktree or a relay runs only in bubblewrap".to_owned(),
         ));
     }
     if !program.file.is_absolute() {

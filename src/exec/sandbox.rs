@@ -11,7 +11,7 @@ use super::command::{Command, ExecError, HomeAccess, Limits, MAX_SCRIPT, Network
 use super::error::MissingLayer;
 use super::guard;
 use super::home;
-use super::job::{AccessRules, Confinement, InodePin, Input, Job, Lifetime, Namespaces};
+use super::job::{AccessRules, Confinement, InodePin, Input, Job, Lifetime, Loopback, Namespaces};
 use super::view::{self, MachineView};
 
 /// Device files that a command may use if it has no `/dev` of its own.
@@ -195,6 +195,7 @@ impl Sandbox {
                 limits: command.limits,
                 inode_pins: Vec::new(),
                 access: None,
+                relay: None,
             },
         };
         let reach = reach(&mut job, command, caches, self.is_inside(command.policy))?;
@@ -267,6 +268,10 @@ impl Sandbox {
             write_pinned: reach.pinned.clone(),
             network: policy.network,
             namespaces: Namespaces::Bubblewrap,
+            loopback: match reach.relay {
+                Some(_) => Loopback::Open,
+                None => Loopback::Closed,
+            },
         });
         Ok(())
     }
@@ -292,6 +297,7 @@ impl Sandbox {
             write_pinned: reach.pinned.clone(),
             network: policy.network,
             namespaces: Namespaces::None,
+            loopback: Loopback::Closed,
         });
     }
 
@@ -316,6 +322,8 @@ pub(super) struct Reach {
     pub(super) held: Vec<PathBuf>,
     /// Parts of those that are read-only.
     pub(super) frozen: Vec<PathBuf>,
+    /// The socket of a relay.
+    pub(super) relay: Option<PathBuf>,
 }
 
 /// Returns the paths that `command` reaches, and the pins of its repository if bubblewrap surrounds it; only bubblewrap

@@ -7,8 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::launch::{Launch, LaunchError};
-use super::stderr::LastWords;
-use crate::exec::{ExecError, NeverRan, RunningProgram, Sandbox, Streams};
+use crate::exec::{ExecError, LastWords, NeverRan, RunningProgram, Sandbox, Streams};
 
 /// How long a server may take to answer with one page of its list.
 const LIST: Duration = Duration::from_secs(30);

@@ -7,7 +7,10 @@ use chorus_mcp::{Entry, MissingVariable, Transport, Workspace};
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::config::{Config, ProgramLimits, memory_of};
-use crate::exec::{GivenWorkspace, Limits, Network, Policy, Program, Sandbox, find_program};
+use crate::exec::{
+    GivenWorkspace, Limits, Network, NoProgram, Policy, Program, Sandbox, WrittenByAgents, around,
+    check_arguments, program_file,
+};
 use crate::text;
 
 /// Open files of one process of a server.
@@ -49,14 +52,8 @@ pub enum LaunchError {
     Variable(#[from] MissingVariable),
     #[error("it is a server of HTTP, which is not supported yet")]
     Http,
-    #[error("{0} is not in PATH")]
-    NotInPath(String),
-    #[error("{} is not a program", .0.display())]
-    NoProgram(PathBuf),
-    #[error("{} lies in Chorus's home, where agents may write; move it elsewhere", .0.display())]
-    InHome(PathBuf),
-    #[error("{} lies in a folder in which agents may work (`folders` of config.json); move it elsewhere", .0.display())]
-    InFolder(PathBuf),
+    #[error("{0}")]
+    NoProgram(#[from] NoProgram),
     #[error("{0}")]
     BrokeOff(#[from] JoinError),
     #[error("its home is larger than {}", text::bytes(*.0))]
@@ -178,6 +175,8 @@ impl Launch {
             workspace,
             read,
             policy: self.policy,
+            worktree: None,
+            relay: None,
             limits: Limits {
                 memory: memory.unwrap_or(self.limits.memory).get(),
                 processes: self.limits.processes.get().into(),
@@ -189,79 +188,13 @@ impl Launch {
 
     /// Returns the program, after a check that agents can write neither it nor what it runs by its arguments.
     fn files(&self, command: &str, arguments: &[String]) -> Result<PathBuf, LaunchError> {
-        let file = self.file(command)?;
-        if runs_files(&file) {
-            for path in arguments.iter().flat_map(|text| paths_in(text)) {
-                if let Ok(real) = fs::canonicalize(path)
-                    && real.is_file()
-                {
-                    self.check_place(Path::new(path), &real)?;
-                }
-            }
-        }
-        Ok(file)
-    }
-
-    fn file(&self, command: &str) -> Result<PathBuf, LaunchError> {
-        let file = if command.starts_with('/') {
-            PathBuf::from(command)
-        } else if command.contains('/') {
-            return Err(LaunchError::NoProgram(PathBuf::from(command)));
-        } else {
-            let found = find_program(command);
-            found.ok_or_else(|| LaunchError::NotInPath(command.to_owned()))?
+        let written = WrittenByAgents {
+            home: self.seen.chorus.clone(),
+            folders: self.folders.clone(),
         };
-        let real = fs::canonicalize(&file).ok().filter(|real| real.is_file());
-        let real = real.ok_or_else(|| LaunchError::NoProgram(file.clone()))?;
-        self.check_place(&file, &real)?;
+        let file = program_file(command, &written)?;
+        check_arguments(&file, arguments, &written)?;
         Ok(file)
-    }
-
-    /// Checks that agents cannot write the file `real`, which `path` leads to.
-    fn check_place(&self, path: &Path, real: &Path) -> Result<(), LaunchError> {
-        let chorus = fs::canonicalize(&self.seen.chorus);
-        if chorus.is_ok_and(|chorus| real.starts_with(chorus)) {
-            return Err(LaunchError::InHome(path.to_owned()));
-        }
-        let mut folders = self
-            .folders
-            .iter()
-            .filter_map(|one| fs::canonicalize(one).ok());
-        if folders.any(|folder| real.starts_with(folder)) {
-            return Err(LaunchError::InFolder(path.to_owned()));
-        }
-        Ok(())
-    }
-}
-
-/// Programs that run files named by their arguments, by the beginning of their names.
-const RUN_FILES: [&str; 22] = [
-    "ash", "bash", "bun", "busybox", "dash", "deno", "env", "fish", "java", "ksh", "lua", "node",
-    "perl", "php", "python", "pypy", "ruby", "sh", "timeout", "ts-node", "tsx", "zsh",
-];
-
-/// Whether a program runs files that its arguments name. Files that others only read may lie where agents write.
-fn runs_files(program: &Path) -> bool {
-    let name = program.file_name().and_then(|name| name.to_str());
-    let base = name
-        .map(|name| name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.'));
-    base.is_some_and(|base| RUN_FILES.contains(&base))
-}
-
-/// The absolute paths in an argument, which may be a script.
-fn paths_in(argument: &str) -> impl Iterator<Item = &str> {
-    let between = |letter: char| letter.is_whitespace() || "'\"`=:;,|&<>()".contains(letter);
-    std::iter::once(argument)
-        .chain(argument.split(between))
-        .filter(|word| word.starts_with('/'))
-}
-
-/// What a server reads for the sake of its program: the folder that holds it, or the file alone where the folder holds more than programs.
-fn around(file: &Path, chorus: &Path) -> PathBuf {
-    let folder = file.parent().unwrap_or(file);
-    match Config::why_unreadable(folder, chorus) {
-        None => folder.to_owned(),
-        Some(_) => file.to_owned(),
     }
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::exec::LastWords;
 use chorus_mcp::Client;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-
-use super::stderr::LastWords;
 
 /// How long no further notice of a change may come before the list is read.
 const QUIET: Duration = Duration::from_millis(500);

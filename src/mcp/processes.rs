@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::live::{Live, reads_changes};
-use super::stderr::LastWords;
 use crate::domain::AgentId;
+use crate::exec::LastWords;
 
 /// Deaths within [`WITHIN`] after which a server is not started again.
 const DEATHS: usize = 3;

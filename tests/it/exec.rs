@@ -7,6 +7,7 @@ mod home;
 mod limits;
 mod programs;
 mod repository;
+mod worktrees;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use super::events::{Event, Events, PermissionRequest};
-use super::mode::{ConfirmError, ModeStep, current_mode, mode_step};
+use super::mode::{ConfirmError, ModeStep, NoModel, current_mode, mode_step, model_option};
 use super::options::Choice;
 use super::peer::{Peer, RequestError};
 use super::prompt::Block;
@@ -171,6 +171,31 @@ impl Client {
             ModeStep::Already => Ok(()),
             _ => Err(refused),
         }
+    }
+
+    /// Sets the model `wanted`.
+    ///
+    /// # Errors
+    ///
+    /// When the program does not offer it, or does not confirm it.
+    pub async fn set_model(
+        &self,
+        events: &mut Events,
+        session: &mut Session,
+        wanted: &str,
+        longest: Duration,
+    ) -> Result<(), NoModel> {
+        let refused = || NoModel(wanted.to_owned());
+        let option = model_option(session, wanted).ok_or_else(refused)?;
+        if option.current == wanted {
+            return Ok(());
+        }
+        let params = json!({"sessionId": session.id, "configId": option.id, "value": wanted});
+        let answer = self.ask(events, "session/set_config_option", params, longest);
+        let answer = answer.await.map_err(|_| refused())?;
+        session.options = config_options(answer.get("configOptions"));
+        let is_set = model_option(session, wanted).is_some_and(|option| option.current == wanted);
+        is_set.then_some(()).ok_or_else(refused)
     }
 
     /// Sends a prompt. Its end comes among the events, with the number that this returns.

@@ -23,7 +23,7 @@ mod update;
 pub use call::{Call, Calls, Diff, Kind, Status};
 pub use client::{Client, connect};
 pub use events::{Event, Events, PermissionRequest};
-pub use mode::{ConfirmError, ModeStep, current_mode, mode_step};
+pub use mode::{ConfirmError, ModeStep, NoModel, current_mode, mode_step};
 pub use options::{Choice, Decision, PermissionOption, choose};
 pub use peer::RequestError;
 pub use plan::{Entry, EntryStatus, plan_lines};

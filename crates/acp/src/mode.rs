@@ -56,6 +56,18 @@ pub fn mode_step(session: &Session, wanted: &str) -> ModeStep {
     }
 }
 
+/// A program does not have a model. The text ends a state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("does not offer the model {0}")]
+pub struct NoModel(pub String);
+
+/// Returns the option that is the model, if there is one that has `wanted`.
+pub(crate) fn model_option<'a>(session: &'a Session, wanted: &str) -> Option<&'a ConfigOption> {
+    let options = session.options.iter();
+    let mut models = options.filter(|option| option.category.as_deref() == Some("model"));
+    models.find(|option| option.values.iter().any(|value| value == wanted))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,8 @@ fn program(shell: &Shell, script: &str) -> Program {
         home: shell.outside("server"),
         directory: PathBuf::from("."),
         workspace: None,
+        worktree: None,
+        relay: None,
         read: Vec::new(),
         policy: shell.policy,
         limits: shell.limits,

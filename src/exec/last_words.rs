@@ -17,11 +17,11 @@ const LINE: usize = 300;
 
 /// The end of what a program printed. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastWords(Arc<Mutex<VecDeque<u8>>>);
+pub struct LastWords(Arc<Mutex<VecDeque<u8>>>);
 
 impl LastWords {
     /// Reads until the program closes its standard error.
-    pub(super) async fn follow(self, mut errors: pipe::Receiver) {
+    pub async fn follow(self, mut errors: pipe::Receiver) {
         let mut chunk = vec![0; 4 << 10];
         while let Ok(count @ 1..) = errors.read(&mut chunk).await {
             let mut kept = self.0.lock();
@@ -32,7 +32,7 @@ impl LastWords {
     }
 
     /// The last `most` lines that are not blank, in their order, with hidden characters written out.
-    pub(super) fn lines(&self, most: usize) -> Vec<String> {
+    pub fn lines(&self, most: usize) -> Vec<String> {
         let bytes: Vec<u8> = self.0.lock().iter().copied().collect();
         let said = String::from_utf8_lossy(&bytes);
         let shown = |line: &str| text::visible(&text::one_line(line, LINE)).0;
