@@ -71,6 +71,7 @@ pub use effects::has_effects;
 pub use erased::{Prepared, ToolInfo};
 pub use error::{InvalidArguments, InvalidCall, ToolError};
 pub use folder_rules::{OnlyLooks, WorkspaceState};
+pub use git::{EarlierWorktree, HowMade, Made, NewWorktree, make_worktree};
 pub use git_access::{ForgeAccess, GitAccess, HostAccess};
 pub use path_argument::{PathArgument, PathKind};
 pub use peers::first_prose;

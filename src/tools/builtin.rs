@@ -57,7 +57,7 @@ use super::web::Layout;
 use super::work::{self, Line};
 
 /// The kinds of work for workers.
-pub(super) const WORK: [Line; 20] = [
+pub(super) const WORK: [Line; 21] = [
     work::line::<git_branch::Branches>(),
     work::line::<git_checkout::Checkout>(),
     work::line::<git_commit::Committing>(),
@@ -71,6 +71,7 @@ pub(super) const WORK: [Line; 20] = [
     work::line::<git::changes::LookAtFiles>(),
     work::line::<git::Plan>(),
     work::line::<git::Pack>(),
+    work::line::<git::NewWorktree>(),
     work::line::<glob::Listing>(),
     work::line::<grep::Search>(),
     work::line::<tool_output::Page>(),

@@ -29,6 +29,7 @@ mod repository;
 mod ssh;
 mod vet;
 mod wire;
+mod worktree;
 mod writing;
 
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub(super) use repository::{
     LARGEST_COMPARED, Opened, address, check_address, check_sizes, create, diff_options, read,
     read_nested, write,
 };
+
+pub use worktree::{EarlierWorktree, HowMade, Made, NewWorktree, make_worktree};
 
 /// Longest time for a call that writes many files: hundreds of thousands, while the machine is busy.
 pub(super) const WRITING_DEADLINE: Duration = Duration::from_secs(300);

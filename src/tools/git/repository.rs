@@ -14,6 +14,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
 use git2::{DiffOptions, ErrorClass, ErrorCode, Odb, Oid, Repository, RepositoryOpenFlags, Tree};
 use landlock::{
@@ -105,6 +106,38 @@ pub(in crate::tools) fn write<T>(
     work(&place.opened(vetted)?)
 }
 
+/// A repository that is written to, and a folder beside its workspace.
+pub(super) struct Beside<'a> {
+    pub(super) opened: &'a Opened,
+    /// The repository's own folder.
+    pub(super) git: &'a Dir,
+    /// The workspace.
+    pub(super) path: &'a Path,
+    pub(super) folder: &'a Dir,
+}
+
+/// Like [`write`], for work that also writes in the folder `beside`, which no command of an agent reaches.
+pub(super) fn write_beside<T>(
+    folder: &Path,
+    beside: &Path,
+    work: impl FnOnce(&Beside<'_>) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    let place = Place::open(folder, WORKSPACE)?;
+    let beside = Dir::open_ambient_dir(beside, ambient_authority()).map_err(ToolError::failed)?;
+    let git = vet::own_folder(&place.dir)?;
+    let mut writing = Writing::begin(&git)?;
+    let vetted = vet::vet(&place.dir)?;
+    writing.clean(&vetted.left_over)?;
+    let opened = open(&place.dir, &place.path, vetted)?;
+    restrict(&[place.files.dir(), &beside], Elsewhere::Closed)?;
+    work(&Beside {
+        opened: &opened,
+        git: &git,
+        path: &place.path,
+        folder: &beside,
+    })
+}
+
 /// Returns the address of the remote `name` of the repository of the agent in `folder`; `None` if it cannot be read.
 pub(in crate::tools) fn address(folder: &Path, name: &str) -> Option<String> {
     let files = Workspace::open(folder).ok()?.files().ok()?;
@@ -136,7 +169,7 @@ pub(in crate::tools) fn create(folder: &Path) -> Result<(), ToolError> {
     if place.dir.symlink_metadata(".git").is_ok() {
         return Err(ToolError::rejected("the workspace has a `.git` already"));
     }
-    restrict(&place.files, Elsewhere::Readable)?;
+    restrict(&[place.files.dir()], Elsewhere::Readable)?;
     repository::init(&place.path)?;
     Ok(())
 }
@@ -164,7 +197,7 @@ impl Place {
     fn opened(&self, vetted: Vetted) -> Result<Opened, ToolError> {
         let opened = open(&self.dir, &self.path, vetted)?;
         // Not earlier: libgit2 also opens the user's configuration, and fails if it may not.
-        restrict(&self.files, Elsewhere::Closed)?;
+        restrict(&[self.files.dir()], Elsewhere::Closed)?;
         Ok(opened)
     }
 }
@@ -249,9 +282,9 @@ enum Elsewhere {
     Closed,
 }
 
-/// Restricts this process to the workspace for good, if the kernel can. The workspace is the open folder: another one
-/// that gets its path meanwhile is not reachable.
-fn restrict(workspace: &Jail, elsewhere: Elsewhere) -> Result<(), ToolError> {
+/// Restricts this process to the workspace and what else is in `folders` for good, where the kernel can. They are open folders: another
+/// one that gets the path meanwhile is not reached.
+fn restrict(folders: &[&Dir], elsewhere: Elsewhere) -> Result<(), ToolError> {
     let all = AccessFs::from_all(LANDLOCK);
     let read = AccessFs::from_read(LANDLOCK);
     let readable: &[&str] = match elsewhere {
@@ -262,7 +295,11 @@ fn restrict(workspace: &Jail, elsewhere: Elsewhere) -> Result<(), ToolError> {
         Ruleset::default()
             .handle_access(all)?
             .create()?
-            .add_rule(PathBeneath::new(workspace.dir(), all))?
+            .add_rules(
+                folders
+                    .iter()
+                    .map(|folder| Ok::<_, RulesetError>(PathBeneath::new(*folder, all))),
+            )?
             .add_rules(path_beneath_rules(readable, read))?
             .restrict_self()
     };
