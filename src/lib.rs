@@ -28,6 +28,7 @@ pub mod store;
 pub mod workspace;
 
 pub mod mcp;
+pub mod team;
 
 pub mod tools;
 

@@ -7,6 +7,7 @@ mod git;
 mod machine;
 mod mcp;
 mod models;
+mod programs;
 mod sources;
 mod webhooks;
 
@@ -27,11 +28,15 @@ const ADDRESSES: &str = "addresses";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus doctor
+  chorus doctor --program claude
   chorus doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
 pub(super) struct Doctor {
     /// Print the checks as JSON
     #[arg(long)]
     json: bool,
+    /// Only start this program of `agent_servers`, in its sandbox and without a provider, and see whether it asks before commands
+    #[arg(long, value_name = "ID")]
+    program: Option<String>,
 }
 
 impl Doctor {
@@ -39,6 +44,22 @@ impl Doctor {
         let env = env_file.of_process()?;
         refuse_strangers_home(&env)?;
         let runtime = looking::runtime()?;
+        if let Some(program) = &self.program {
+            let (config, configured) = configuration(&env);
+            let check = match configured.verdict {
+                Verdict::Ok | Verdict::Warning => {
+                    runtime.block_on(programs::behaviour(&env, &config, program))
+                }
+                Verdict::Failure => configured,
+            };
+            let checks = vec![check];
+            if self.json {
+                print_json(&checks)?;
+            } else {
+                print(&checks);
+            }
+            return outcome(&checks);
+        }
         let (config, mut checks) = runtime.block_on(look_here(&env));
         // An operator sees where secrets go before they are sent.
         if self.json {
@@ -57,18 +78,23 @@ impl Doctor {
         if self.json {
             print_json(&checks)?;
         }
-        let failed = checks
-            .iter()
-            .filter(|check| check.verdict == Verdict::Failure)
-            .count();
-        if failed == 0 {
-            return Ok(());
-        }
-        Err(Failure::Configuration(format!(
-            "{failed} of {} checks failed; see the → lines above",
-            checks.len()
-        )))
+        outcome(&checks)
     }
+}
+
+/// Fails when a check failed.
+fn outcome(checks: &[Check]) -> Result<(), Failure> {
+    let failed = checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Failure)
+        .count();
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(Failure::Configuration(format!(
+        "{failed} of {} checks failed; see the → lines above",
+        checks.len()
+    )))
 }
 
 /// Checks this machine. Nothing is sent anywhere.
@@ -90,6 +116,7 @@ async fn look_here(env: &Env) -> (Config, Vec<Check>) {
     checks.push(machine::sandbox(&config).await);
     checks.extend(mcp::checks(env, &config));
     checks.extend(webhooks::checks(env, &config));
+    checks.extend(programs::found(env, &config));
     (config, checks)
 }
 

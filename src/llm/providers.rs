@@ -16,6 +16,7 @@ use super::openai::OpenAi;
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
 use super::provider::Provider;
+use super::relayed::RelayEndpoint;
 use crate::config::{Config, Env, EnvError, ProviderConfig, ProviderEnv, Secret, WireFormat};
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -84,6 +85,8 @@ struct Table {
     free: BTreeSet<String>,
     /// The addresses.
     urls: BTreeMap<String, String>,
+    /// Their addresses and keys, for requests that pass as they are.
+    endpoints: BTreeMap<String, RelayEndpoint>,
     /// The variables that hold the keys.
     variables: BTreeMap<String, String>,
 }
@@ -145,6 +148,7 @@ impl Providers {
             let has_key = key.is_some();
             providers.urls.insert(name.to_owned(), base_url.clone());
             let endpoint = endpoint(name, &base_url, key, changes, config, &client)?;
+            providers.reach(&endpoint, changes);
             let provider: Arc<dyn Provider> = match name {
                 "anthropic" => Arc::new(Anthropic::new(endpoint)),
                 "gemini" => Arc::new(Gemini::new(versioned(endpoint))),
@@ -175,6 +179,7 @@ impl Providers {
                 continue;
             }
             let endpoint = named(name, provider, config, env, &client)?;
+            providers.reach(&endpoint, Some(provider));
             let base_url = endpoint.base_url.clone();
             providers.urls.insert(name.clone(), base_url);
             if is_local(&endpoint.base_url) {
@@ -237,6 +242,13 @@ impl Providers {
         self.table.load().by_name.get(name).cloned()
     }
 
+    /// The address and key of a provider, for requests that pass as they are.
+    pub fn endpoint(&self, name: &str) -> Option<RelayEndpoint> {
+        let table = self.table.load();
+        table.endpoints.get(name).cloned()
+    }
+
+    /// All, by name.
     /// Returns all providers, by name.
     pub fn all(&self) -> Vec<(String, Arc<dyn Provider>)> {
         let table = self.table.load();
@@ -313,6 +325,17 @@ impl From<Table> for Providers {
 impl Table {
     fn add(&mut self, provider: Arc<dyn Provider>) {
         self.by_name.insert(provider.name().to_owned(), provider);
+    }
+
+    fn reach(&mut self, endpoint: &Endpoint, provider: Option<&ProviderConfig>) {
+        let name = endpoint.name.clone();
+        let format = match name.as_str() {
+            "anthropic" => WireFormat::Anthropic,
+            "gemini" => WireFormat::Gemini,
+            _ => provider.map_or(WireFormat::Openai, |provider| provider.format),
+        };
+        let endpoint = RelayEndpoint::new(endpoint.clone(), format);
+        self.endpoints.insert(name, endpoint);
     }
 
     fn declare(&mut self, name: &str, provider: Option<&ProviderConfig>) {

@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 12] = [
     &["config"],
     &["charter"],
     &["store", "llm", "workspace", "exec"],
-    &["mcp"],
+    &["mcp", "team"],
     &["tools"],
     &["agent"],
     &["manager"],

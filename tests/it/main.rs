@@ -31,6 +31,7 @@ mod runs;
 mod schedules;
 mod sessions;
 mod store;
+mod team;
 mod tools;
 mod tools_seen;
 mod tools_shell;
