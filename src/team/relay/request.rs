@@ -56,7 +56,8 @@ impl RelayRequest {
     pub(super) fn ask(&mut self, model: &str, path: &str) -> String {
         let before = std::mem::replace(&mut self.model, model.to_owned());
         if self.form == Form::Gemini {
-            return path.replacen(&before, model, 1);
+            let (before, after) = (format!("/models/{before}"), format!("/models/{model}"));
+            return path.replacen(&before, &after, 1);
         }
         self.body.insert("model".to_owned(), model.into());
         path.to_owned()

@@ -177,7 +177,7 @@ mod tests {
 
     /// Read in pieces of every size.
     fn read(form: Form, delivery: Delivery, text: &str) -> Option<Usage> {
-        let found: Vec<Option<Usage>> = [1, 7, text.len()]
+        let found: Vec<Option<Usage>> = [1, 7, text.len().max(1)]
             .into_iter()
             .map(|size| {
                 let mut reader = UsageReader::new(form, delivery);

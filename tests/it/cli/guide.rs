@@ -116,7 +116,9 @@ async fn it_leads_from_nothing_to_a_service() {
         .sees("There is no model claude-third. Did you mean")
         .await;
     terminal.answers("number or name [1]: ", "2").await;
-    terminal.sees("use anthropic/claude-second.").await;
+    terminal
+        .sees("Default model: anthropic/claude-second.")
+        .await;
 
     terminal.answers("after each reboot? (y/n) [y]: ", "").await;
     terminal.sees("It runs and is connected to Discord.").await;
@@ -233,7 +235,7 @@ async fn a_server_at_another_address_answers_without_a_key() {
     terminal.answers("(empty: none) (hidden): ", "").await;
     terminal.sees("own: 3 models").await;
     terminal.answers("number or name [1]: ", "qwen3").await;
-    terminal.sees("use own/qwen3:8b.").await;
+    terminal.sees("Default model: own/qwen3:8b.").await;
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, 0, "{shown}");
     let config = fs::read_to_string(home_of(user.path()).join("config.json")).unwrap();
@@ -266,7 +268,7 @@ async fn a_model_server_of_this_machine_is_found_and_offered() {
     terminal.chooses("vLLM on this machine (qwen3:8b").await;
     terminal.sees("vllm: 3 models").await;
     terminal.answers("number or name [1]: ", "").await;
-    terminal.sees("use vllm/qwen3:8b.").await;
+    terminal.sees("Default model: vllm/qwen3:8b.").await;
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, 0, "{shown}");
     let config = fs::read_to_string(home_of(user.path()).join("config.json")).unwrap();

@@ -101,7 +101,7 @@ async fn a_kill_at_any_step_loses_no_delivery_and_repeats_none() {
                     accepted.insert(id);
                 }
             }
-            let by_itself = world.waits_or_ends(|world| is_settled(world)).await;
+            let by_itself = world.waits_or_ends(is_settled).await;
             world.kills().await;
             let end = life.ended();
             println!("round {round}: commit {kill}, by itself: {by_itself}, {end:?}");

@@ -169,8 +169,8 @@ async fn of_two_presses_at_once_both_are_told_the_truth() {
                 })
                 .await;
             let (late, how) = match card.as_str() {
-                "Allowed" => (&world.bob, "by @ann: allowed."),
-                "Denied" => (&world.ann, "by @bob: denied."),
+                "Allowed" => (&world.bob, "@ann already decided this: allowed."),
+                "Denied" => (&world.ann, "@bob already decided this: denied."),
                 other => panic!("the card says {other}"),
             };
             let late = late.clone();

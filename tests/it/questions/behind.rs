@@ -76,7 +76,12 @@ async fn who_answers_after_a_restart() {
 
 #[tokio::test]
 async fn who_gives_a_reason_for_a_denial() {
-    run_test_with(Setup::default(), async |world| {
+    let profile = json!({"allow": ["tool:.*"], "ask": ["tool:bash:.*"], "deny": []});
+    let setup = Setup {
+        config: json!({"profiles": {"asking": profile}, "default_permissions": "asking"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
         has_decisions(world).await;
         let approver = world.bob.person.gets_role("approver", Rights::default());
         let added = format!("/settings approvers change:add role:{}", approver.0);
@@ -92,8 +97,6 @@ async fn who_gives_a_reason_for_a_denial() {
             .bob
             .fills(press, &[("reason", "Record it instead.")])
             .await;
-        world.question("#lab").await;
-        world.ann.clicks("#lab", "Allow").await;
         let told = told(world).await;
         assert!(told.contains("Record it instead."), "{told}");
         assert!(told.contains(NEEDS), "{told}");
