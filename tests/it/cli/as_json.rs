@@ -28,12 +28,19 @@ fn a_checked_configuration() {
     let error = parsed(&wrong)["error"].as_str().unwrap().to_owned();
     assert!(error.contains("unknown key `idle_timout`"), "{error}");
 
-    let unpriced = json!({"default_model": "anthropic/unpriced-1", "budgets": {"user_day": 1}});
-    fs::write(&file, unpriced.to_string()).unwrap();
+    fs::write(&file, "{}").unwrap();
+    for number in 0..51 {
+        let name = format!("agent-{number}");
+        let folder = home.path().join("agents").join(&name);
+        fs::create_dir_all(&folder).unwrap();
+        let agent =
+            json!({"name": name, "system_prompt": "", "permissions": "standard", "core": true});
+        fs::write(folder.join("agent.json"), agent.to_string()).unwrap();
+    }
     let warned = check();
     assert_eq!(warned.code, 0, "{}", warned.err);
     let warning = parsed(&warned)["warnings"][0].as_str().unwrap().to_owned();
-    assert!(warning.contains("anthropic/unpriced-1"), "{warning}");
+    assert!(warning.contains("51 agents have `core: true`"), "{warning}");
     assert_eq!(warned.err, "", "programs read them from the result");
 }
 

@@ -76,7 +76,7 @@ async fn who_answers_after_a_restart() {
 
 #[tokio::test]
 async fn who_gives_a_reason_for_a_denial() {
-    let profile = json!({"allow": ["tool:.*"], "ask": ["tool:bash:.*"], "deny": []});
+    let profile = json!({"allow": ["tool:self_edit:.*"], "ask": ["tool:bash:.*"], "deny": []});
     let setup = Setup {
         config: json!({"profiles": {"asking": profile}, "default_permissions": "asking"}),
         ..Setup::default()
