@@ -71,7 +71,7 @@ struct Waiting {
 /// Where the answer to a request goes.
 #[derive(Debug)]
 enum Answer {
-    /// To whoever waits.
+    /// The receiver that waits for it.
     Caller(oneshot::Sender<Result<Value, RequestError>>),
     /// Among the events, after all updates that came before it.
     Event,
