@@ -24,9 +24,11 @@ fn footer(world: &World) -> String {
     content.lines().last().unwrap_or_default().to_owned()
 }
 
-/// Requests to Discord but those that answer commands' registration.
+/// Counts requests to Discord. On a busy machine a message waits for its agent, whose author is then looked up once more, and
+/// the channel may be read only now.
 fn requests(world: &World) -> usize {
-    world.discord.requests().len()
+    let all = world.discord.requests();
+    all.iter().filter(|one| one.method != "GET").count()
 }
 
 #[tokio::test]

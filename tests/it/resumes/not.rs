@@ -133,11 +133,13 @@ async fn where_the_operator_wants_none_to() {
 async fn where_somebody_had_stopped_it() {
     run_test(async |world| {
         let thought = world.model.is_thinking();
+        // Its last words, if it gets to ask for them.
+        let last = world.model.is_thinking();
         world.ann.says("#lab", "think").await;
         world.model.was_asked(1).await;
         world.ann.asks("/stop", "#lab").await;
         world.kills().await;
-        drop(thought);
+        drop((thought, last));
         world.starts().await;
         let shown = world
             .sees("#lab", "had been stopped before I was restarted")
