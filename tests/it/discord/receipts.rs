@@ -24,11 +24,13 @@ fn footer(world: &World) -> String {
     content.lines().last().unwrap_or_default().to_owned()
 }
 
-/// Counts requests to Discord. On a busy machine a message waits for its agent, whose author is then looked up once more, and
-/// the channel may be read only now.
+/// Counts requests to Discord, except two that a busy machine adds: looking up a member, and reading a new channel.
 fn requests(world: &World) -> usize {
+    let is_added = |path: &str| path.contains("/members/") || path.ends_with("/messages");
     let all = world.discord.requests();
-    all.iter().filter(|one| one.method != "GET").count()
+    all.iter()
+        .filter(|one| one.method != "GET" || !is_added(&one.path))
+        .count()
 }
 
 #[tokio::test]
